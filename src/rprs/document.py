@@ -1,0 +1,88 @@
+"""The values that the rest of the package passes around: plain, frozen, without behaviour of their own."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Candidates", "Document", "Metadata", "Neighbours", "Ranking", "Sentences", "Value"]
+
+Value = str | int | float | bool | None
+Metadata = Mapping[str, Value]
+NOTHING: Metadata = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text with an identity. A query is a document too."""
+
+    id: str
+    text: str
+    title: str = ""
+    metadata: Metadata = field(default=NOTHING, hash=False)
+
+    @property
+    def content_hash(self) -> str:
+        """SHA-256 of the text: the same words have the same hash, whatever the id, title and metadata."""
+        return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Sentences:
+    """Where the m sentences of one document are and, once encoded, what they mean."""
+
+    spans: NDArray[np.int64]  # (m, 2): text[start:end] is the sentence
+    paragraphs: NDArray[np.int32]  # (m,): number of the paragraph a sentence belongs to, from 0, never falling
+    vectors: NDArray[np.float16] | None = None  # (m, dimension), unit rows on the grid of scoring.vectors
+
+    def __len__(self) -> int:
+        return len(self.spans)
+
+    def texts(self, text: str) -> list[str]:
+        """The sentences as strings, cut out of the text they were found in."""
+        return [text[start:end] for start, end in self.spans.tolist()]
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """R_n: for each of m query sentences, its n most similar sentences of a pool of candidates, best first.
+
+    The pool is the candidates' sentences laid end to end in first-stage order, so that the sentences of
+    candidate d are `offsets[d]:offsets[d + 1]`, and a smaller number is the tie's winner.
+    """
+
+    similarity: NDArray[np.float32]  # (m, n), falling along a row
+    sentence: NDArray[np.int64]  # (m, n): numbers of sentences in the pool
+    offsets: NDArray[np.int64]  # (k + 1,)
+
+    @property
+    def document(self) -> NDArray[np.int64]:
+        """(m, n): the candidate that each neighbour belongs to."""
+        return np.searchsorted(self.offsets, self.sentence, side="right").astype(np.int64) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Documents, best first. `parts` are further numbers a document, in the same order, such as QP and DP."""
+
+    ids: tuple[str, ...]
+    scores: NDArray[np.float64]
+    parts: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    neighbours: Neighbours | None = None  # the evidence, over the candidates in *first-stage* order
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What a re-ranker gets: the first stage's ranking with the sentences of every document in it."""
+
+    ranking: Ranking
+    sentences: Sequence[Sentences]
+    mean_sentences: float  # avgdl: sentences per document, over the whole indexed collection

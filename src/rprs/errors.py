@@ -1,0 +1,77 @@
+"""Every error that rprs raises on purpose.
+
+    RprsError                 all of them: one line that says what, which value, what to do
+    ├── UsageError            an argument or a setting is wrong
+    ├── ReadError             a file cannot be read as a document
+    ├── ModelError            the weights of an encoder cannot be had, or are not the right ones
+    ├── MissingExtra          an optional package is needed; the message has its pip line
+    ├── IndexError_           the index on disk cannot be used
+    │   ├── IndexLocked       another process is writing to it
+    │   ├── IndexMismatch     it was made with another format, splitter, analyzer or encoder
+    │   ├── IndexCorrupt      a file of it is missing or damaged
+    │   └── DiskFull          nothing was committed; free some space and run again
+    └── EmptyQuery            the query has no sentences
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "DiskFull",
+    "EmptyQuery",
+    "IndexCorrupt",
+    "IndexError_",
+    "IndexLocked",
+    "IndexMismatch",
+    "MissingExtra",
+    "ModelError",
+    "ReadError",
+    "RprsError",
+    "UsageError",
+]
+
+
+class RprsError(Exception):
+    """An error that a user can act on: its text is one plain line."""
+
+
+class UsageError(RprsError):
+    """An argument or a setting is wrong."""
+
+
+class ReadError(RprsError):
+    """A file cannot be read as a document."""
+
+
+class ModelError(RprsError):
+    """The weights of an encoder cannot be had, or are not the right ones."""
+
+
+class MissingExtra(RprsError):
+    """An optional package is not installed."""
+
+    def __init__(self, what: str, package: str, extra: str) -> None:
+        super().__init__(f"{what} needs {package}, which is not installed: pip install 'rprs[{extra}]'")
+
+
+class IndexError_(RprsError):
+    """The index on disk cannot be used."""
+
+
+class IndexLocked(IndexError_):
+    """Another process is writing to the index."""
+
+
+class IndexMismatch(IndexError_):
+    """The index was made with another format, splitter, analyzer or encoder."""
+
+
+class IndexCorrupt(IndexError_):
+    """A file of the index is missing or damaged."""
+
+
+class DiskFull(IndexError_):
+    """The disk is full: nothing was committed."""
+
+
+class EmptyQuery(RprsError):
+    """The query has no sentences."""

@@ -1,0 +1,1 @@
+"""Pure functions on arrays: the method's equations, without files, settings or state."""
