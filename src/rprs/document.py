@@ -5,16 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Candidates", "Document", "Metadata", "Neighbours", "Ranking", "Sentences", "Value"]
+__all__ = ["NOT_ENCODED", "Candidates", "Document", "Metadata", "Neighbours", "Ranking", "Sentences", "Value"]
 
 Value = str | int | float | bool | None
 Metadata = Mapping[str, Value]
-NOTHING: Metadata = MappingProxyType({})
+NOT_ENCODED: NDArray[np.float16] = np.empty((0, 0), dtype=np.float16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +23,7 @@ class Document:
     id: str
     text: str
     title: str = ""
-    metadata: Metadata = field(default=NOTHING, hash=False)
+    metadata: Metadata = field(default_factory=dict, hash=False)
 
     @property
     def content_hash(self) -> str:
@@ -38,7 +37,8 @@ class Sentences:
 
     spans: NDArray[np.int64]  # (m, 2): text[start:end] is the sentence
     paragraphs: NDArray[np.int32]  # (m,): number of the paragraph a sentence belongs to, from 0, never falling
-    vectors: NDArray[np.float16] | None = None  # (m, dimension), unit rows on the grid of scoring.vectors
+    # (m, dimension): unit rows on the grid of scoring.vectors; none until encoded
+    vectors: NDArray[np.float16] = field(default_factory=lambda: NOT_ENCODED)
 
     def __len__(self) -> int:
         return len(self.spans)
@@ -74,6 +74,7 @@ class Ranking:
     scores: NDArray[np.float64]
     parts: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     neighbours: Neighbours | None = None  # the evidence, over the candidates in *first-stage* order
+    notes: tuple[str, ...] = ()  # what a user should be told, a line each
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -1,16 +1,16 @@
 """Every error that rprs raises on purpose.
 
-    RprsError                 all of them: one line that says what, which value, what to do
-    ├── UsageError            an argument or a setting is wrong
-    ├── ReadError             a file cannot be read as a document
-    ├── ModelError            the weights of an encoder cannot be had, or are not the right ones
-    ├── MissingExtra          an optional package is needed; the message has its pip line
-    ├── IndexError_           the index on disk cannot be used
-    │   ├── IndexLocked       another process is writing to it
-    │   ├── IndexMismatch     it was made with another format, splitter, analyzer or encoder
-    │   ├── IndexCorrupt      a file of it is missing or damaged
-    │   └── DiskFull          nothing was committed; free some space and run again
-    └── EmptyQuery            the query has no sentences
+RprsError                 all of them: one line that says what, which value, what to do
+├── UsageError            an argument or a setting is wrong
+├── ReadError             a file cannot be read as a document
+├── ModelError            the weights of an encoder cannot be had, or are not the right ones
+├── MissingExtra          an optional package is needed; the message has its pip line
+├── IndexError_           the index on disk cannot be used
+│   ├── IndexLocked       another process is writing to it
+│   ├── IndexMismatch     it was made with another format, splitter, analyzer or encoder
+│   ├── IndexCorrupt      a file of it is missing or damaged
+│   └── DiskFull          nothing was committed; free some space and run again
+└── EmptyQuery            the query has no sentences
 """
 
 from __future__ import annotations

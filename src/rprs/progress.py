@@ -14,9 +14,9 @@ Advance = Callable[[int], None]
 class Progress(Protocol):
     """`with progress("encoding", total=1000, unit="sentences") as advance: advance(32)`"""
 
-    def __call__(
-        self, what: str, total: int | None = None, unit: str = ""
-    ) -> AbstractContextManager[Advance]: ...
+    def __call__(self, what: str, total: int | None = None, unit: str = "") -> AbstractContextManager[Advance]:
+        """Open a task of `total` steps, or of an unknown number."""
+        ...
 
 
 @contextmanager

@@ -18,8 +18,8 @@ import types
 from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import cache
-from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
+from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 from rprs.errors import UsageError
@@ -33,6 +33,7 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
     "analyzer": {"words": "rprs.analyze:Words"},
     "encoder": {
         "fitted": "rprs.encode.fitted:Fitted",
+        "hashed": "rprs.encode.hashed:Hashed",
         "onnx": "rprs.encode.onnx:Onnx",
         "sbert": "rprs.encode.sbert:SBert",
     },
@@ -55,9 +56,10 @@ class Component:
 
 
 @cache
-def _targets(kind: Kind) -> dict[str, str]:
-    plugged = {point.name: point.value for point in entry_points(group=f"rprs.{kind}")}
-    return {**plugged, **BUILT_IN[kind]}
+def _targets(kind: Kind) -> dict[str, EntryPoint]:
+    group = f"rprs.{kind}"
+    plugged = {point.name: point for point in entry_points(group=group)}
+    return {**plugged, **{name: EntryPoint(name, target, group) for name, target in BUILT_IN[kind].items()}}
 
 
 def names(kind: Kind) -> list[str]:
@@ -72,8 +74,12 @@ def find(kind: Kind, name: str) -> type[Any]:
         close = get_close_matches(name, names(kind), n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names(kind))}"
         raise UsageError(f"There is no {kind} named {name!r}: {hint}")
-    module, _, attribute = target.partition(":")
-    found: type[Any] = getattr(import_module(module), attribute)
+    try:
+        found: type[Any] = target.load()
+    except (ImportError, AttributeError) as error:
+        raise UsageError(f"The {kind} {name!r} cannot be loaded from {target.value!r}: {error}") from error
+    if not dataclasses.is_dataclass(found):
+        raise UsageError(f"The {kind} {name!r} must be a dataclass: {target.value!r} is not")
     return found
 
 
@@ -83,6 +89,13 @@ _TOKEN = re.compile(
     r"""\s*(?: (?P<quoted>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*') | (?P<mark>[(),=]) | (?P<word>[^\s(),='"]+) )""",
     re.VERBOSE,
 )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Bare:
+    """A word without quotes: a number, true, false, none or a text, as its field wants it."""
+
+    word: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,9 +125,9 @@ class _Parser:
     def peek(self) -> str:
         return self.tokens[self.at][1] if self.at < len(self.tokens) else ""
 
-    def take(self, expected: str = "") -> tuple[str, str]:
+    def take(self, expected: str = "", what: str = "a value") -> tuple[str, str]:
         if self.at == len(self.tokens):
-            raise self.error(f"{expected or 'a value'} is missing at the end")
+            raise self.error(f"{what} is missing at the end")
         token = self.tokens[self.at]
         if expected and token[1] != expected:
             raise self.error(f"expected {expected!r} before {token[1]!r}")
@@ -122,7 +135,7 @@ class _Parser:
         return token
 
     def call(self) -> _Call:
-        group, name = self.take()
+        group, name = self.take(what="a name")
         if group != "word":
             raise self.error(f"expected a name, found {name!r}")
         args: list[tuple[str | None, Any]] = []
@@ -131,7 +144,7 @@ class _Parser:
             while self.peek() != ")":
                 args.append(self.argument())
                 if self.peek() != ")":
-                    self.take(",")
+                    self.take(",", what="')'")
             self.take(")")
         return _Call(name, tuple(args))
 
@@ -151,7 +164,7 @@ class _Parser:
         if self.peek() == "(":
             self.at -= 1
             return self.call()
-        return _literal(token)
+        return _Bare(token)
 
     def whole(self) -> _Call:
         found = self.call()
@@ -208,25 +221,28 @@ def _fit(owner: str, field: str, value: Any, hint: Any) -> Any:
     """Bring a parsed value to the type of its field, or say why it does not go."""
     union = get_origin(hint) in (Union, types.UnionType)
     options: Sequence[Any] = get_args(hint) if union else (hint,)
-    for option in options:
-        if isinstance(value, _Call):
-            kind = getattr(option, "kind", None)
-            if kind is not None:
-                return _build(kind, value)
-        elif get_origin(option) is Literal:
-            if value in get_args(option):
-                return value
-        elif option is float and isinstance(value, (int, float)) and not isinstance(value, bool):
-            return float(value)
-        elif option is type(value) or (option is type(None) and value is None):
-            return value
-    if str in options and isinstance(value, (int, float)):
-        return str(value)  # a folder may be called 2024
     kinds = [option.kind for option in options if getattr(option, "kind", None)]
-    if kinds and isinstance(value, str):
-        return _build(kinds[0], _Call(value, ()))
-    shown = value.name + "(...)" if isinstance(value, _Call) else repr(value)
+    if isinstance(value, _Call):
+        if kinds:
+            return _build(kinds[0], value)
+        shown = f"{value.name}(...)"
+    else:
+        # A bare word is tried as what it looks like first, then as the text it is: a folder may be called 2024.
+        for meant in (_literal(value.word), value.word) if isinstance(value, _Bare) else (value,):
+            for option in options:
+                if _goes(meant, option):
+                    return float(meant) if option is float else meant
+        word = value.word if isinstance(value, _Bare) else value
+        if kinds:
+            return _build(kinds[0], _Call(word, ()))
+        shown = repr(_literal(word) if isinstance(value, _Bare) else word)
     raise UsageError(f"The {field!r} parameter of {owner} must be {_describe(options)}. Got {shown} instead.")
+
+
+def _goes(value: Any, option: Any) -> bool:
+    if get_origin(option) is Literal:
+        return any(value == choice and type(value) is type(choice) for choice in get_args(option))
+    return type(value) is option or (option is float and type(value) is int)
 
 
 def _describe(options: Sequence[Any]) -> str:
@@ -234,10 +250,14 @@ def _describe(options: Sequence[Any]) -> str:
     said = [
         " or ".join(repr(choice) for choice in get_args(option))
         if get_origin(option) is Literal
-        else words.get(option, f"a {getattr(option, 'kind', option)}")
+        else words.get(option) or _with_article(getattr(option, "kind", str(option)))
         for option in options
     ]
     return " or ".join(said)
+
+
+def _with_article(noun: str) -> str:
+    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
 
 
 # ---------------------------------------------------------------------------- component → text
@@ -268,8 +288,8 @@ def _write(value: Any, full: bool) -> str:
         return inner if inner.endswith(")") else inner + "()"
     if value is None or isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, (int, float)):
-        return repr(value)
+    if isinstance(value, Real):  # NumPy's numbers too, whose own repr says np.float64(...)
+        return repr(int(value) if isinstance(value, Integral) else float(value))
     plain = re.fullmatch(r"[^\s(),='\"\\]+", value) and isinstance(_literal(value), str)
     return value if plain else '"' + re.sub(r'(["\\])', r"\\\1", value) + '"'
 

@@ -1,0 +1,89 @@
+# Everything happens in .venv, which any target makes when it is needed.
+
+PYTHON ?= python3
+VENV ?= .venv
+TORCH_VENV ?= .venv-torch
+TORCH ?= torch==2.13.0
+PYTEST ?= pytest
+LICENCES ?= licensedcode-data==32.1.0
+QUERY = demo/licences/agpl-3.0.LICENSE
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test test-all test-torch effectiveness lint bench clean
+
+help:  ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# ---------------------------------------------------------------------------- environments
+
+# $(call install,folder,what): uv takes a tenth of pip's time; where it cannot be had, pip does the work.
+define install
+	@echo "Installing $(2) into $(1)"
+	@{ $(1)/bin/pip install -q --disable-pip-version-check uv \
+	   && $(1)/bin/uv pip install -q --python $(1)/bin/python $(2); } \
+	 || $(1)/bin/pip install -q --disable-pip-version-check $(2)
+endef
+
+%/bin/python:
+	@echo "Making $*"
+	@$(PYTHON) -m venv $*
+	@echo '*' > $*/.gitignore
+
+$(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
+	$(call install,$(VENV),-e . $(LICENCES))
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
+	$(call install,$(VENV),-e '.[dev]')
+	@touch $@
+
+$(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
+	$(call install,$(VENV),-e '.[bench]')
+	@touch $@
+
+# torch comes by pip alone, which heeds a machine's own choice of builds (a plain torch brings gigabytes of CUDA).
+$(TORCH_VENV)/.dev: pyproject.toml | $(TORCH_VENV)/bin/python
+	$(call install,$(TORCH_VENV),-e '.[dev]')
+	@echo "Installing $(TORCH) into $(TORCH_VENV)"
+	@$(TORCH_VENV)/bin/pip install -q --disable-pip-version-check $(TORCH) -e '.[torch]'
+	@touch $@
+
+# ---------------------------------------------------------------------------- what to do with them
+
+demo: $(VENV)/.demo  ## index 2,310 licence agreements and ask which are like the AGPL, and why
+	@mkdir -p demo
+	@ln -sfn "$$($(VENV)/bin/python -c 'import licensedcode; print(*licensedcode.__path__)')/data/licenses" demo/licences
+	@echo "Licence texts: ScanCode LicenseDB, CC-BY-4.0 (nexB Inc. and others)"
+	$(VENV)/bin/rprs index demo/licences --to demo/licences.rprs
+	$(VENV)/bin/rprs search demo/licences.rprs $(QUERY) -k 5
+	@top=$$($(VENV)/bin/rprs search demo/licences.rprs $(QUERY) -k 1 --format jsonl \
+	    | $(VENV)/bin/python -c 'import json, sys; print(json.loads(sys.stdin.readline())["id"])') \
+	 && echo "$(VENV)/bin/rprs explain demo/licences.rprs $(QUERY) $$top" \
+	 && $(VENV)/bin/rprs explain demo/licences.rprs $(QUERY) "$$top"
+
+test: $(VENV)/.dev  ## run the default tests
+	@$(VENV)/bin/$(PYTEST)
+
+test-all: $(VENV)/.dev  ## run the slow tests too
+	@$(VENV)/bin/$(PYTEST) -m 'not effectiveness and not torch'
+
+test-torch: $(TORCH_VENV)/.dev  ## run the tests that need torch, in an environment of their own
+	@$(TORCH_VENV)/bin/$(PYTEST) -m torch
+
+effectiveness: $(VENV)/.dev  ## measure rankings on the collections in the folder RPRS_DATA
+	@test -d "$(RPRS_DATA)" || { echo "RPRS_DATA must be a folder of collections: RPRS_DATA=folder make $@" >&2; exit 2; }
+	@$(VENV)/bin/$(PYTEST) -m effectiveness
+
+lint: $(VENV)/.dev  ## check style, types and the direction of imports
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/ruff format --check .
+	@$(VENV)/bin/mypy
+	@$(VENV)/bin/lint-imports
+
+bench: $(VENV)/.bench  ## print the table of ratios to other libraries
+	@$(VENV)/bin/python -m benchmarks
+
+clean:  ## remove environments, the demo and caches
+	rm -rf $(VENV) $(TORCH_VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,112 @@
+"""Several segments as one, without their dead documents, in memory that does not depend on their size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rprs.index.catalog import SegmentRow
+from rprs.index.files import File, RowFile, save, save_rows
+from rprs.index.segment import Inverted, Segment, ends, folder, invert, vectors_path
+from rprs.progress import Advance
+
+__all__ = ["merge_segments"]
+
+TERMS = 500_000  # merged at a time
+ROWS = 16_384
+
+Masks = Sequence[NDArray[np.bool_]]
+
+
+def merge_segments(
+    root: Path, number: int, generation: int | None, segments: Sequence[Segment], live: Masks, advance: Advance
+) -> tuple[list[File], SegmentRow]:
+    """Write the live documents of some segments as segment `number`, in the order they stand in."""
+    place = folder(number)
+    (root / place).mkdir(parents=True)
+    lengths = _gather([segment.lengths for segment in segments], live)
+    sentence_counts = _gather([np.diff(segment.sentence_offsets) for segment in segments], live)
+    rows = [np.repeat(mask, np.diff(segment.sentence_offsets)) for segment, mask in zip(segments, live, strict=True)]
+
+    def stream(name: str, arrays: Sequence[NDArray[Any]], told: Advance = lambda _: None) -> File:
+        first = arrays[0]
+        return save_rows(root, name, _rows(arrays, rows, told), first.dtype, first.shape[1:])
+
+    files = [
+        save(root, f"{place}/lengths.npy", lengths),
+        save(root, f"{place}/sentence_offsets.npy", ends(sentence_counts)),
+        stream(f"{place}/spans.npy", [segment.spans for segment in segments]),
+        stream(f"{place}/paragraphs.npy", [segment.paragraphs for segment in segments]),
+    ]
+    if generation is not None:
+        vectors = [segment.vectors for segment in segments if segment.vectors is not None]
+        files.append(stream(vectors_path(number, generation), vectors, advance))
+    files += _merge_postings(root, place, segments, live)
+    row = SegmentRow(number, len(lengths), int(sentence_counts.sum()), int(lengths.sum()), generation)
+    return files, row
+
+
+def _gather(arrays: Sequence[NDArray[Any]], live: Masks) -> NDArray[np.int64]:
+    kept = [array[mask] for array, mask in zip(arrays, live, strict=True)]
+    return np.concatenate([np.empty(0, dtype=np.int64), *kept]).astype(np.int64)
+
+
+def _rows(arrays: Sequence[NDArray[Any]], masks: Masks, advance: Advance) -> Iterator[NDArray[Any]]:
+    for array, mask in zip(arrays, masks, strict=True):
+        for start in range(0, len(array), ROWS):
+            yield array[start : start + ROWS][mask[start : start + ROWS]]
+            advance(min(ROWS, len(array) - start))
+
+
+def _merge_postings(root: Path, place: str, segments: Sequence[Segment], live: Masks) -> list[File]:
+    """Merge by ranges of the terms' hashes: every range fits in memory, and the ranges in order are the whole."""
+    first = np.cumsum([0, *(mask.sum() for mask in live)])
+    renumbered = [np.where(mask, np.cumsum(mask) - 1 + base, -1) for mask, base in zip(live, first, strict=False)]
+    parts = max(1, -(-sum(len(segment.term_hash) for segment in segments) // TERMS))
+    cuts = [part * 2**64 // parts for part in range(1, parts)]
+
+    wide = any(segment.posting_counts.dtype == np.uint32 for segment in segments)
+    written = {
+        "hashes": RowFile(root, f"{place}/term_hash.npy", np.uint64),
+        "bytes": RowFile(root, f"{place}/term_bytes.npy", np.uint8),
+        "documents": RowFile(root, f"{place}/posting_documents.npy", np.int32),
+        "counts": RowFile(root, f"{place}/posting_counts.npy", np.uint32 if wide else np.uint16),
+    }
+    sizes, frequencies = [], []
+    for low, high in pairwise([None, *cuts, None]):
+        merged = _merge_range(segments, renumbered, low, high)
+        for field, file in written.items():
+            file.append(getattr(merged, field))
+        sizes.append(merged.sizes)
+        frequencies.append(merged.frequencies)
+    return [
+        save(root, f"{place}/term_offsets.npy", ends(np.concatenate(sizes))),
+        save(root, f"{place}/posting_offsets.npy", ends(np.concatenate(frequencies))),
+        *(file.close() for file in written.values()),
+    ]
+
+
+def _merge_range(
+    segments: Sequence[Segment], renumbered: Sequence[NDArray[Any]], low: int | None, high: int | None
+) -> Inverted:
+    """The postings of all terms whose hash is at least `low` and below `high`."""
+    numbers: dict[bytes, int] = {}
+    terms, documents, counts = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for segment, mapping in zip(segments, renumbered, strict=True):
+        start = 0 if low is None else int(np.searchsorted(segment.term_hash, np.uint64(low)))
+        stop = len(segment.term_hash) if high is None else int(np.searchsorted(segment.term_hash, np.uint64(high)))
+        postings = slice(int(segment.posting_offsets[start]), int(segment.posting_offsets[stop]))
+        moved = mapping[segment.posting_documents[postings]]
+        kept = moved >= 0
+        local = np.repeat(np.arange(start, stop), np.diff(segment.posting_offsets[start : stop + 1]))[kept]
+        present, inverse = np.unique(local, return_inverse=True)
+        new = [numbers.setdefault(segment.term(position), len(numbers)) for position in present.tolist()]
+        terms.append(np.array(new, dtype=np.int64)[inverse])
+        documents.append(moved[kept])
+        counts.append(segment.posting_counts[postings][kept].astype(np.int64))
+    return invert(list(numbers), np.concatenate(terms), np.concatenate(documents), np.concatenate(counts))

@@ -1,0 +1,124 @@
+"""Write-once array files: written, hashed and synced before anything refers to them."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from rprs.errors import DiskFull, IndexCorrupt
+
+__all__ = ["File", "RowFile", "load", "no_space", "register", "save", "save_rows", "sync_folder", "watch_disk"]
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """What the catalog remembers of a file: its path in the index, its size and checksum."""
+
+    path: str
+    bytes: int
+    sha256: str
+
+
+class RowFile:
+    """An array file written block by block, so that it need never be in memory as a whole."""
+
+    def __init__(self, root: Path, path: str, dtype: Any, row_shape: tuple[int, ...] = ()) -> None:
+        self.root, self.path, self.dtype, self.row_shape = root, path, np.dtype(dtype), row_shape
+        self.rows = 0
+        self._stream = (root / path).open("wb")
+        self._write_header()
+
+    def append(self, block: NDArray[Any]) -> None:
+        """Write some more rows."""
+        self.rows += len(block)
+        if block.size:
+            self._stream.write(memoryview(np.ascontiguousarray(block, dtype=self.dtype)).cast("B"))
+
+    def close(self) -> File:
+        """Complete the header, sync and hash."""
+        self._stream.seek(0)
+        self._write_header()  # as long as before: NumPy leaves room for the number of rows
+        self._stream.close()
+        return register(self.root, self.path)
+
+    def _write_header(self) -> None:
+        shape = (self.rows, *self.row_shape)
+        header = {"descr": npy.dtype_to_descr(self.dtype), "fortran_order": False, "shape": shape}
+        npy.write_array_header_2_0(self._stream, header)
+
+
+def save_rows(
+    root: Path, path: str, blocks: Iterable[NDArray[Any]], dtype: Any, row_shape: tuple[int, ...] = ()
+) -> File:
+    """Write an array from its blocks."""
+    file = RowFile(root, path, dtype, row_shape)
+    for block in blocks:
+        file.append(block)
+    return file.close()
+
+
+def save(root: Path, path: str, array: NDArray[Any]) -> File:
+    """Write one array as .npy."""
+    return save_rows(root, path, [array], array.dtype, array.shape[1:])
+
+
+def register(root: Path, path: str) -> File:
+    """Sync and hash a file that somebody else wrote."""
+    with (root / path).open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        os.fsync(stream.fileno())
+    return File(path, (root / path).stat().st_size, digest)
+
+
+def load(root: Path, path: str) -> NDArray[Any]:
+    """Open an array by mmap; an empty one, which cannot be mapped, is read."""
+    try:
+        array: NDArray[Any] = np.load(root / path, mmap_mode="r", allow_pickle=False)
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, EOFError) as error:
+        raise IndexCorrupt(f"{root / path} is damaged ({error}): run `rprs verify {root}`") from error
+    return np.asarray(array) if array.size == 0 else array
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def no_space(error: BaseException) -> bool:
+    """Whether an error says that the disk, or the quota, is used up."""
+    if isinstance(error, sqlite3.Error):
+        return "disk is full" in str(error)
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+@contextmanager
+def watch_disk(root: Path) -> Iterator[None]:
+    """Turn a full disk into one plain line."""
+    try:
+        yield
+    except (OSError, sqlite3.Error) as error:
+        if not no_space(error):
+            raise
+        free = shutil.disk_usage(root).free // 2**20
+        raise DiskFull(
+            f"No space left while writing to {root} ({free} MB free): what was committed is whole; "
+            "free some space and run the command again"
+        ) from error

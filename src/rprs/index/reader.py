@@ -1,0 +1,200 @@
+"""An index opened for reading: a consistent snapshot of what was committed when it was opened."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from threading import RLock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rprs import spec
+from rprs.document import Document, Sentences
+from rprs.encode import Encoder
+from rprs.errors import IndexCorrupt, IndexError_, UsageError
+from rprs.index.catalog import Catalog
+from rprs.index.segment import Segment, Terms
+from rprs.index.where import to_sql
+from rprs.index.writer import open_encoder
+from rprs.scoring.vectors import to_grid
+
+__all__ = ["Index"]
+
+Mask = NDArray[np.bool_]
+
+
+class Index:
+    """A snapshot of an index. Its documents are numbered by the order of their ids, whatever their history.
+
+    It stays as it is while others write, even when they compact; open the index again to see what is new.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._lock = RLock()
+        for last_try in (False, False, True):
+            self.catalog = Catalog(self.path, write=False)
+            try:
+                self._load()
+                return
+            except FileNotFoundError as error:  # a writer compacted between the catalog and the files
+                self.catalog.close()
+                if last_try:
+                    raise IndexCorrupt(f"{error.filename} is missing: run `rprs verify {self.path}`") from error
+
+    def _load(self) -> None:
+        self.catalog.connection.execute("BEGIN")  # every read from here on sees this state
+        generation = self.catalog.generation
+        rows = self.catalog.segments()
+        ready = [row for row in rows if generation is not None and row.generation == generation]
+        self.pending = sum(row.documents for row in rows) - sum(row.documents for row in ready)
+        if generation is None:
+            raise IndexError_(f"{self.path} is not finished: run `rprs index` with the same source again to resume")
+        self.generation = generation
+        self.segments = [Segment(self.path, row.number, generation) for row in ready]
+        listed = ", ".join(str(row.number) for row in ready) or "NULL"
+        live = self.catalog.rows(
+            f"SELECT id, segment, ordinal FROM documents WHERE removed = 0 AND segment IN ({listed}) ORDER BY id"
+        )
+        self.ids: list[str] = [row[0] for row in live]
+        position = {segment.number: place for place, segment in enumerate(self.segments)}
+        self._segment = np.array([position[row[1]] for row in live], dtype=np.int64)
+        self._ordinal = np.array([row[2] for row in live], dtype=np.int64)
+        self.numbers = [np.full(len(segment.lengths), -1, dtype=np.int64) for segment in self.segments]
+        for place in range(len(self.segments)):
+            mine = np.flatnonzero(self._segment == place)
+            self.numbers[place][self._ordinal[mine]] = mine
+
+    def close(self) -> None:
+        """Let go of the catalog; the arrays go with the last reference."""
+        self.catalog.close()
+
+    def __enter__(self) -> Index:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    # ------------------------------------------------------------------------ what it was made with
+
+    @cached_property
+    def splitter(self) -> Any:
+        """The splitter of its sentences."""
+        return spec.parse("splitter", str(self.catalog.setting("splitter")))
+
+    @cached_property
+    def analyzer(self) -> Any:
+        """The analyzer of its terms."""
+        return spec.parse("analyzer", str(self.catalog.setting("analyzer")))
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """The encoder of its vectors, loaded."""
+        with self._lock:
+            return open_encoder(self.catalog, self.path)
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever a ranking could: settings, encoder and live documents."""
+        import hashlib
+
+        digest = hashlib.sha256()
+        keys = ("format", "splitter", "analyzer")
+        encoder = self.catalog.one("SELECT fingerprint FROM encoders WHERE generation = ?", self.generation)
+        digest.update(json.dumps([*(self.catalog.setting(key) for key in keys), encoder]).encode())
+        with self._lock:
+            for row in self.catalog.rows("SELECT id, content_hash FROM documents WHERE removed = 0 ORDER BY id"):
+                digest.update(json.dumps(row).encode())
+        return digest.hexdigest()[:16]
+
+    # ------------------------------------------------------------------------ documents
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int64]:
+        """Words of every document."""
+        return self._per_document([segment.lengths for segment in self.segments])
+
+    @cached_property
+    def sentence_counts(self) -> NDArray[np.int64]:
+        """Sentences of every document."""
+        return self._per_document([np.diff(segment.sentence_offsets) for segment in self.segments])
+
+    def _per_document(self, arrays: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+        values = np.zeros(len(self.ids), dtype=np.int64)
+        for numbers, array in zip(self.numbers, arrays, strict=True):
+            live = numbers >= 0
+            values[numbers[live]] = array[live]
+        return values
+
+    @property
+    def mean_sentences(self) -> float:
+        """avgdl: sentences a document."""
+        return float(self.sentence_counts.mean()) if len(self) else 0.0
+
+    @cached_property
+    def _number(self) -> dict[str, int]:
+        return {id: number for number, id in enumerate(self.ids)}
+
+    def number(self, id: str) -> int | None:
+        """The number of a document, or None if it is not there."""
+        return self._number.get(id)
+
+    def document(self, id: str) -> Document:
+        """A document with its text and metadata."""
+        with self._lock:
+            found = self.catalog.document(id) if id in self._number else None
+        if found is None:
+            raise UsageError(f"There is no document {id!r} in {self.path}")
+        return found
+
+    def sentences(self, id: str) -> Sentences:
+        """The sentences of a document with their vectors."""
+        number = self.number(id)
+        if number is None:
+            raise UsageError(f"There is no document {id!r} in {self.path}")
+        return self.segments[self._segment[number]].sentences(int(self._ordinal[number]))
+
+    def encode(self, document: Document) -> Sentences:
+        """Split and encode a document as this index does its own."""
+        found: Sentences = self.splitter.split(document.text)
+        if not len(found):
+            return found
+        vectors = to_grid(self.encoder.encode(found.texts(document.text)))
+        return Sentences(found.spans, found.paragraphs, vectors)
+
+    # ------------------------------------------------------------------------ choosing documents
+
+    def same_content(self, document: Document) -> list[int]:
+        """The numbers of documents with the very same text."""
+        query = "SELECT id FROM documents WHERE removed = 0 AND content_hash = ?"
+        with self._lock:
+            found = self.catalog.rows(query, document.content_hash)
+        return [self._number[row[0]] for row in found if row[0] in self._number]
+
+    def select(self, where: str | None) -> Mask:
+        """Which documents a metadata filter lets through."""
+        if not where:
+            return np.ones(len(self), dtype=bool)
+        condition, values = to_sql(where)
+        try:
+            with self._lock:
+                found = self.catalog.rows(f"SELECT id FROM documents WHERE removed = 0 AND ({condition})", *values)
+        except sqlite3.OperationalError as error:
+            raise UsageError(f"The filter {where!r} cannot be used: {error}") from error
+        mask = np.zeros(len(self), dtype=bool)
+        mask[[self._number[row[0]] for row in found if row[0] in self._number]] = True
+        return mask
+
+    # ------------------------------------------------------------------------ postings
+
+    def postings(self, terms: Terms) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """For every segment, where the postings of the terms start and stop."""
+        return [segment.postings(terms) for segment in self.segments]

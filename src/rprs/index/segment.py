@@ -1,0 +1,202 @@
+"""A segment: the postings, lengths, sentence spans and vectors of a batch of documents, in write-once arrays.
+
+Document `ordinal` of a segment has the sentences `sentence_offsets[ordinal]:sentence_offsets[ordinal + 1]`; term t has
+the postings `posting_offsets[t]:posting_offsets[t + 1]`. Terms are sorted by a 64-bit hash, so that thousands of query
+terms are found by one binary search over a mapped array; their bytes are compared too, so a collision changes nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rprs.document import NOT_ENCODED, Sentences
+from rprs.index.files import File, load, save
+
+__all__ = [
+    "NAMES",
+    "Entry",
+    "Inverted",
+    "Segment",
+    "Terms",
+    "ends",
+    "folder",
+    "hash_term",
+    "invert",
+    "vectors_path",
+    "write_arrays",
+]
+
+NAMES = (
+    "term_hash",
+    "term_offsets",
+    "term_bytes",
+    "posting_offsets",
+    "posting_documents",
+    "posting_counts",
+    "lengths",
+    "sentence_offsets",
+    "spans",
+    "paragraphs",
+)
+
+
+def folder(number: int) -> str:
+    """Where a segment lives in the index."""
+    return f"segments/{number:06d}"
+
+
+def vectors_path(number: int, generation: int) -> str:
+    """Where the vectors that an encoder made for a segment live."""
+    return f"{folder(number)}/vectors.{generation:06d}.npy"
+
+
+def hash_term(term: bytes) -> int:
+    """64 bits that are the same on every machine."""
+    return int.from_bytes(hashlib.blake2b(term, digest_size=8).digest(), "little")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a segment keeps of one document: its sentences, and how often it holds which term."""
+
+    sentences: Sentences
+    terms: tuple[str, ...]  # distinct
+    counts: tuple[int, ...]
+    length: int  # words: unigrams, repeated ones counted
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """A query's distinct terms, hashed once for all segments."""
+
+    encoded: tuple[bytes, ...]
+    hashes: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, terms: Iterable[str]) -> Terms:
+        """Hash some terms."""
+        encoded = tuple(term.encode("utf-8", "surrogatepass") for term in terms)
+        return cls(encoded, np.array([hash_term(term) for term in encoded], dtype=np.uint64))
+
+
+class Segment:
+    """A segment opened for reading; `generation` says which encoder's vectors, none if it is None."""
+
+    def __init__(self, root: Path, number: int, generation: int | None) -> None:
+        self.number = number
+        arrays = {name: load(root, f"{folder(number)}/{name}.npy") for name in NAMES}
+        self.term_hash: NDArray[np.uint64] = arrays["term_hash"]
+        self.term_offsets: NDArray[np.int64] = arrays["term_offsets"]
+        self.term_bytes: NDArray[np.uint8] = arrays["term_bytes"]
+        self.posting_offsets: NDArray[np.int64] = arrays["posting_offsets"]
+        self.posting_documents: NDArray[np.int32] = arrays["posting_documents"]
+        self.posting_counts: NDArray[Any] = arrays["posting_counts"]
+        self.lengths: NDArray[np.int64] = arrays["lengths"]
+        self.sentence_offsets: NDArray[np.int64] = arrays["sentence_offsets"]
+        self.spans: NDArray[np.uint32] = arrays["spans"]
+        self.paragraphs: NDArray[np.int32] = arrays["paragraphs"]
+        self.vectors: NDArray[np.float16] | None = (
+            None if generation is None else load(root, vectors_path(number, generation))
+        )
+
+    def sentences(self, ordinal: int) -> Sentences:
+        """The sentences of one document, with their vectors where there are any."""
+        rows = slice(int(self.sentence_offsets[ordinal]), int(self.sentence_offsets[ordinal + 1]))
+        vectors = NOT_ENCODED if self.vectors is None else np.asarray(self.vectors[rows])
+        return Sentences(self.spans[rows].astype(np.int64), np.asarray(self.paragraphs[rows]), vectors)
+
+    def term(self, position: int) -> bytes:
+        """The term at a position, in UTF-8."""
+        return bytes(self.term_bytes[self.term_offsets[position] : self.term_offsets[position + 1]])
+
+    def postings(self, terms: Terms) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the postings of each term start and stop; an absent term's stop where they start."""
+        found = np.searchsorted(self.term_hash, terms.hashes)
+        starts, stops = np.zeros(len(found), dtype=np.int64), np.zeros(len(found), dtype=np.int64)
+        size = len(self.term_hash)
+        for query_term in range(len(found)):
+            position = int(found[query_term])
+            while position < size and self.term_hash[position] == terms.hashes[query_term]:
+                if self.term(position) == terms.encoded[query_term]:
+                    starts[query_term], stops[query_term] = self.posting_offsets[position : position + 2]
+                position += 1
+        return starts, stops
+
+
+def write_arrays(root: Path, number: int, entries: Sequence[Entry]) -> list[File]:
+    """Write the arrays of a new segment, all but its vectors."""
+    (root / folder(number)).mkdir(parents=True)
+    arrays = {**_postings(entries), **_sentences(entries)}
+    return [save(root, f"{folder(number)}/{name}.npy", arrays[name]) for name in NAMES]
+
+
+def _sentences(entries: Sequence[Entry]) -> dict[str, NDArray[Any]]:
+    counts = np.array([len(entry.sentences) for entry in entries], dtype=np.int64)
+    return {
+        "lengths": np.array([entry.length for entry in entries], dtype=np.int64),
+        "sentence_offsets": ends(counts),
+        "spans": np.concatenate([np.empty((0, 2)), *(entry.sentences.spans for entry in entries)]).astype(np.uint32),
+        "paragraphs": np.concatenate([np.empty(0), *(e.sentences.paragraphs for e in entries)]).astype(np.int32),
+    }
+
+
+def _postings(entries: Sequence[Entry]) -> dict[str, NDArray[Any]]:
+    numbers: dict[str, int] = {}
+    terms = np.fromiter(
+        (numbers.setdefault(term, len(numbers)) for entry in entries for term in entry.terms), dtype=np.int64
+    )
+    documents = np.repeat(np.arange(len(entries), dtype=np.int32), [len(entry.terms) for entry in entries])
+    counts = np.fromiter((count for entry in entries for count in entry.counts), dtype=np.int64)
+    inverted = invert([term.encode() for term in numbers], terms, documents, counts)
+    narrow = np.uint16 if int(counts.max(initial=0)) < 2**16 else np.uint32  # nearly always the former
+    return {
+        "term_hash": inverted.hashes,
+        "term_offsets": ends(inverted.sizes),
+        "term_bytes": inverted.bytes,
+        "posting_offsets": ends(inverted.frequencies),
+        "posting_documents": inverted.documents,
+        "posting_counts": inverted.counts.astype(narrow),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Inverted:
+    """Postings in the order of a segment: terms by hash, the documents of a term as they came."""
+
+    hashes: NDArray[np.uint64]
+    sizes: NDArray[np.int64]  # bytes of each term
+    bytes: NDArray[np.uint8]
+    frequencies: NDArray[np.int64]  # postings of each term
+    documents: NDArray[np.int32]
+    counts: NDArray[np.int64]
+
+
+def invert(terms: Sequence[bytes], term: NDArray[Any], documents: NDArray[Any], counts: NDArray[Any]) -> Inverted:
+    """Group postings (term number, document, count) by term; every term has at least one."""
+    hashes = np.array([hash_term(encoded) for encoded in terms], dtype=np.uint64)
+    by_hash = np.argsort(hashes, kind="stable")
+    rank = np.empty(len(terms), dtype=np.int64)
+    rank[by_hash] = np.arange(len(terms))
+    place = rank[term]
+    order = np.argsort(place, kind="stable")
+    ordered = [terms[position] for position in by_hash]
+    return Inverted(
+        hashes[by_hash],
+        np.array([len(encoded) for encoded in ordered], dtype=np.int64),
+        np.frombuffer(b"".join(ordered), dtype=np.uint8),
+        np.bincount(place, minlength=len(terms)).astype(np.int64),
+        documents[order].astype(np.int32),
+        counts[order].astype(np.int64),
+    )
+
+
+def ends(sizes: NDArray[Any]) -> NDArray[np.int64]:
+    """Offsets from sizes: 0, then where each ends."""
+    return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)

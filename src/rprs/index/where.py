@@ -1,0 +1,134 @@
+"""Metadata filters: `date < 2016-01-01 and (court = ca9 or court in (ca2, ca5))` as SQL over the catalog.
+
+    filter    := all { "or" all }            all := single { "and" single }
+    single    := "not" single | "(" filter ")" | field operator value | field "in" "(" value { "," value } ")"
+               | field "missing" | field "present"
+    operator  := = | != | < | <= | > | >= | ~        (~: contains, whatever the case)
+
+A field is `id`, `title` or any metadata field; names and values with spaces are quoted. A value that is a number is
+compared as a number (with what a text begins with, so `date >= 2016` works on dates); anything else as text, which is
+right for ISO dates. A document that lacks the field matches no comparison.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from rprs.errors import UsageError
+
+__all__ = ["to_sql"]
+
+_TOKEN = re.compile(
+    r"""\s*(?:(?P<quoted>"[^"]*"|'[^']*')|(?P<mark>[(),])|(?P<operator><=|>=|!=|<>|==|=|<|>|~)|(?P<word>[^\s(),<>=!~"']+))"""
+)
+_SQL = {"==": "=", "<>": "!="}
+_NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
+
+
+def to_sql(source: str) -> tuple[str, list[Any]]:
+    """An SQL condition on the table `documents` with its values."""
+    return _Filter(source).whole()
+
+
+Sql = tuple[str, list[Any]]
+
+
+class _Filter:
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.tokens: list[tuple[str, str]] = []
+        position = 0
+        while source[position:].strip():
+            match = _TOKEN.match(source, position)
+            if match is None:
+                raise self.error(f"cannot read {source[position:].strip()!r}")
+            self.tokens.append((str(match.lastgroup), match[str(match.lastgroup)]))
+            position = match.end()
+        self.at = 0
+
+    def error(self, problem: str) -> UsageError:
+        return UsageError(
+            f'The filter {self.source!r} is wrong: {problem} (example: "date < 2016-01-01 and court = ca9")'
+        )
+
+    def peek(self) -> str:
+        return self.tokens[self.at][1].lower() if self.at < len(self.tokens) else ""
+
+    def take(self, expected: str = "") -> tuple[str, str]:
+        if self.at == len(self.tokens):
+            raise self.error(f"{expected or 'something'} is missing at the end")
+        token = self.tokens[self.at]
+        if expected and token[1].lower() != expected:
+            raise self.error(f"expected {expected!r} before {token[1]!r}")
+        self.at += 1
+        return token
+
+    def whole(self) -> Sql:
+        found = self.joined("or")
+        if self.at != len(self.tokens):
+            raise self.error(f"unexpected {self.tokens[self.at][1]!r}")
+        return found
+
+    def joined(self, word: str) -> Sql:
+        part = self.single if word == "and" else lambda: self.joined("and")
+        sql, values = part()
+        while self.peek() == word:
+            self.take()
+            right, more = part()
+            sql, values = f"({sql} {word.upper()} {right})", values + more
+        return sql, values
+
+    def single(self) -> Sql:
+        if self.peek() == "not":
+            self.take()
+            sql, values = self.single()
+            return f"NOT coalesce({sql}, 0)", values
+        if self.peek() == "(":
+            self.take()
+            found = self.joined("or")
+            self.take(")")
+            return found
+        return self.condition()
+
+    def condition(self) -> Sql:
+        column, path = self.field()
+        group, operator = self.take()
+        if operator.lower() in ("missing", "present"):
+            return f"{column} IS {'NOT ' if operator.lower() == 'present' else ''}NULL", path
+        if operator.lower() == "in":
+            self.take("(")
+            found = self.compare(column, path, "=", self.value())
+            while self.peek() == ",":
+                self.take()
+                other = self.compare(column, path, "=", self.value())
+                found = f"({found[0]} OR {other[0]})", found[1] + other[1]
+            self.take(")")
+            return found
+        if group != "operator":
+            raise self.error(f"expected a comparison after the field, found {operator!r}")
+        return self.compare(column, path, _SQL.get(operator, operator), self.value())
+
+    def field(self) -> tuple[str, list[Any]]:
+        group, name = self.take()
+        if group not in ("word", "quoted"):
+            raise self.error(f"expected the name of a field, found {name!r}")
+        if name in ("id", "title"):
+            return name, []
+        name = name[1:-1] if group == "quoted" else name
+        return "json_extract(metadata, ?)", ['$."' + name.replace('"', "") + '"']
+
+    def value(self) -> tuple[str, str]:
+        group, value = self.take()
+        if group not in ("word", "quoted"):
+            raise self.error(f"expected a value, found {value!r}")
+        return group, value[1:-1] if group == "quoted" else value
+
+    def compare(self, column: str, path: list[Any], operator: str, value: tuple[str, str]) -> Sql:
+        group, word = value
+        if operator == "~":
+            return f"instr(lower({column}), lower(?)) > 0", [*path, word]
+        if group == "quoted" or not _NUMBER.fullmatch(word):
+            return f"CAST({column} AS TEXT) {operator} ?", [*path, word]
+        number = f"CASE WHEN CAST({column} AS TEXT) GLOB '[-+.0-9]*' THEN CAST({column} AS REAL) END"
+        return f"{number} {operator} ?", [*path, *path, float(word)]

@@ -1,0 +1,429 @@
+"""An index opened for writing: create, add, remove, refit, compact. One writer at a time.
+
+Every change follows one pattern: write new files, sync them, then make them visible by one transaction on the catalog.
+Whatever dies in between leaves files that nothing names, and the next writer sweeps them away.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from filelock import FileLock, Timeout
+from numpy.typing import NDArray
+
+from rprs import spec
+from rprs.analyze import ngrams
+from rprs.document import Document
+from rprs.encode import Encoder, Fittable
+from rprs.errors import IndexError_, IndexLocked, IndexMismatch, ReadError, UsageError
+from rprs.index.catalog import Catalog, SegmentRow
+from rprs.index.compact import merge_segments
+from rprs.index.files import File, load, register, save_rows, sync_folder, watch_disk
+from rprs.index.sample import sample_sentences
+from rprs.index.segment import Entry, Segment, folder, vectors_path, write_arrays
+from rprs.progress import Advance, Progress, silent
+from rprs.scoring.vectors import to_grid
+
+__all__ = ["Added", "Writer", "open_encoder"]
+
+DEFAULTS: dict[spec.Kind, str] = {"splitter": "sentences", "analyzer": "words", "encoder": "fitted"}
+FAST_BATCH = 24_000_000  # characters a segment while encoding is cheap
+SLOW_BATCH = 3_000_000  # and where a transformer reads every sentence: a crash then costs about a minute
+ENCODE_ROWS = 8192  # sentences encoded at a time
+MANY_SEGMENTS = 64  # compact by itself from here on
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What `add` did."""
+
+    added: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    sentences: int = 0
+    words: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    documents: list[Document]
+    changed: int
+
+
+class Writer:
+    """The one process that may change an index; use it in a `with` statement.
+
+    `splitter`, `analyzer` and `encoder` are texts such as "onnx(precision=fp32)". They are fixed when the index is
+    created; given again for an index that has others, they are an error that names both.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        create: bool = False,
+        splitter: str | None = None,
+        analyzer: str | None = None,
+        encoder: str | None = None,
+        progress: Progress = silent,
+        batch: int | None = None,
+    ) -> None:
+        self.path = Path(path)
+        self.progress = progress
+        given: dict[spec.Kind, str | None] = {"splitter": splitter, "analyzer": analyzer, "encoder": encoder}
+        components = {kind: spec.parse(kind, text) for kind, text in given.items() if text is not None}
+        if create:
+            _prepare_folder(self.path)
+        elif not (self.path / "catalog.sqlite").is_file():
+            raise IndexError_(f"There is no index at {self.path}: make one with `rprs index SOURCE --to {self.path}`")
+        self._lock = FileLock(self.path / "lock")
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout as error:
+            raise IndexLocked(f"{self.path} is being written to by another process: wait until it is done") from error
+        try:
+            with watch_disk(self.path):
+                self._open(create, components)
+        except BaseException:
+            self._lock.release()
+            raise
+        slow = not isinstance(self.encoder, Fittable)
+        self.batch = batch or (SLOW_BATCH if slow else FAST_BATCH)
+
+    def _open(self, create: bool, components: dict[spec.Kind, Any]) -> None:
+        if create and not (self.path / "catalog.sqlite").is_file():
+            chosen = {kind: components.get(kind) or spec.parse(kind, text) for kind, text in DEFAULTS.items()}
+            Catalog.create(self.path, {kind: spec.text(part, full=True) for kind, part in chosen.items()})
+        self.catalog = Catalog(self.path, write=True)
+        for kind, component in components.items():
+            stored = str(self.catalog.setting(kind))
+            if spec.text(component, full=True) != stored:
+                self.catalog.close()
+                raise IndexMismatch(
+                    f"{self.path} was made with the {kind} {stored}, not {spec.text(component, full=True)}: "
+                    "leave the option out, or make a new index"
+                )
+        self.splitter = spec.parse("splitter", str(self.catalog.setting("splitter")))
+        self.analyzer = spec.parse("analyzer", str(self.catalog.setting("analyzer")))
+        self.encoder = spec.parse("encoder", str(self.catalog.setting("encoder")))
+        self._loaded: Encoder | None = None
+        self._sweep()
+
+    def close(self) -> None:
+        """Release the lock."""
+        self.catalog.close()
+        self._lock.release()
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, _: object, __: TracebackType | None) -> None:
+        self.close()
+
+    def _sweep(self) -> None:
+        """Delete what an interrupted writer left: files that the catalog does not name."""
+        named = {file.path for file in self.catalog.files()}
+        kept = {Path(path).parent.as_posix() for path in named}
+        for group in ("segments", "encoders"):
+            (self.path / group).mkdir(exist_ok=True)
+            for place in (self.path / group).iterdir():
+                if place.relative_to(self.path).as_posix() not in kept:
+                    shutil.rmtree(place, ignore_errors=True)
+                    continue
+                for file in place.iterdir():
+                    if file.relative_to(self.path).as_posix() not in named:
+                        file.unlink(missing_ok=True)
+
+    # ------------------------------------------------------------------------ adding
+
+    def add(self, documents: Iterable[Document]) -> Added:
+        """Add new and changed documents, batch by batch, and encode what is not encoded yet.
+
+        A document whose id and text are known is skipped, so that an interrupted call is resumed by calling again.
+        """
+        total, skipped = Added(), Counter[str]()
+        with watch_disk(self.path):
+            if self.catalog.generation is None and not isinstance(self.encoder, Fittable):
+                self._install(self.encoder.load(self.progress), self.encoder, {})
+            with self.progress("reading", unit="documents") as advance:
+                for batch in self._batches(documents, skipped):
+                    entries = [self._prepare(document, advance) for document in batch.documents]
+                    self._commit(batch, entries)
+                    total = Added(
+                        total.added + len(batch.documents) - batch.changed,
+                        total.changed + batch.changed,
+                        0,
+                        total.sentences + sum(len(entry.sentences) for entry in entries),
+                        total.words + sum(entry.length for entry in entries),
+                    )
+            self.finish()
+        return Added(
+            total.added, total.changed + skipped["relabelled"], skipped["unchanged"], total.sentences, total.words
+        )
+
+    def _batches(self, documents: Iterable[Document], skipped: Counter[str]) -> Iterator[_Batch]:
+        """New and changed documents, cut where their texts exceed the batch's size: the same cuts after a resume."""
+        batch: dict[str, Document] = {}
+        changed, size = 0, 0
+        for document in documents:
+            _check(document)
+            known = self.catalog.known([document.id]).get(document.id)
+            if known and known[0] == document.content_hash and document.id not in batch:
+                skipped[self._relabel(document, known)] += 1
+                continue
+            changed += bool(known) and document.id not in batch
+            size += len(document.text)
+            batch[document.id] = document
+            if size >= self.batch:
+                yield _Batch(list(batch.values()), changed)
+                batch, changed, size = {}, 0, 0
+        if batch:
+            yield _Batch(list(batch.values()), changed)
+
+    def _prepare(self, document: Document, advance: Advance) -> Entry:
+        """Split a document into sentences and count its terms."""
+        words = self.analyzer.terms(document.text)
+        counted = Counter(words)
+        for n in range(2, self.analyzer.ngrams + 1):
+            counted.update(ngrams(words, n))
+        advance(1)
+        return Entry(self.splitter.split(document.text), tuple(counted), tuple(counted.values()), len(words))
+
+    def _relabel(self, document: Document, known: tuple[str, str, str]) -> str:
+        if (document.title, dict(document.metadata)) == (known[1], json.loads(known[2])):
+            return "unchanged"
+        with self.catalog.transaction():
+            self.catalog.relabel(document)
+        return "relabelled"
+
+    def _commit(self, batch: _Batch, entries: list[Entry]) -> None:
+        """Write a batch as a segment and make it visible, together with the end of the versions it replaces."""
+        number = (self.catalog.one("SELECT max(number) FROM segments") or 0) + 1
+        generation = self.catalog.generation
+        files = write_arrays(self.path, number, entries)
+        if generation is not None:
+            texts = ((place, document.text) for place, document in enumerate(batch.documents))
+            files.append(self._write_vectors(number, generation, texts))
+        self._sync(folder(number))
+        with self.catalog.transaction():
+            self.catalog.bury(document.id for document in batch.documents)
+            sentences = sum(len(entry.sentences) for entry in entries)
+            words = sum(entry.length for entry in entries)
+            self.catalog.add_segment(SegmentRow(number, len(entries), sentences, words, generation))
+            self.catalog.add_files(files)
+            for ordinal, (document, entry) in enumerate(zip(batch.documents, entries, strict=True)):
+                size = (entry.length, len(entry.sentences))
+                self.catalog.add_document(document, document.content_hash, (number, ordinal), size)
+
+    def _sync(self, place: str) -> None:
+        for folder_ in (self.path / place, (self.path / place).parent):
+            sync_folder(folder_)
+
+    # ------------------------------------------------------------------------ encoding
+
+    def finish(self) -> None:
+        """Encode what is not encoded yet, and compact when there are many segments."""
+        self._encode_waiting()
+        if len(self.catalog.segments()) > MANY_SEGMENTS:
+            self.compact()
+
+    def _encode_waiting(self) -> None:
+        """Fit the encoder if there is none yet, and give vectors to the segments that lack them."""
+        if self.catalog.generation is None and self.catalog.segments():
+            self._fit()
+        generation = self.catalog.generation
+        waiting = [row for row in self.catalog.segments() if row.generation != generation]
+        if generation is None or not waiting:
+            return
+        with self.progress("encoding", sum(row.sentences for row in waiting), "sentences") as advance:
+            for row in waiting:
+                self._encode(row.number, generation, advance)
+
+    def _encode(self, number: int, generation: int, advance: Advance) -> None:
+        """Give a segment its vectors."""
+        file = self._write_vectors(number, generation, self.catalog.texts(number), advance)
+        self._sync(folder(number))
+        with self.catalog.transaction() as connection:
+            self.catalog.add_files([file])
+            connection.execute("UPDATE segments SET generation = ? WHERE number = ?", (generation, number))
+
+    def _fit(self) -> int:
+        """Make the encoder of this collection, and install it as a new generation."""
+        sentences = self.catalog.one("SELECT sum(sentences) FROM documents WHERE removed = 0") or 0
+        if sentences <= self.encoder.sample:  # the teacher can read it all in the time a fit would take
+            return self._install(self.encoder.teacher.load(self.progress), self.encoder.teacher, {})
+        sample = sample_sentences(self.catalog, self.path, self.encoder.sample)
+        table = self.encoder.fit(sample, self.progress)
+        return self._install(table, self.encoder, dict(table.report))
+
+    def _install(self, encoder: Encoder, component: Any, report: dict[str, Any]) -> int:
+        """Record an encoder, with its own files where it has any; in force from the next transaction on."""
+        generation = (self.catalog.one("SELECT max(generation) FROM encoders") or 0) + 1
+        files: list[File] = []
+        if isinstance(component, Fittable):
+            place = f"encoders/{generation:06d}"
+            (self.path / place).mkdir()
+            encoder.save(self.path / place)  # type: ignore[attr-defined]
+            files = [register(self.path, f"{place}/{file.name}") for file in sorted((self.path / place).iterdir())]
+            self._sync(place)
+        row = (generation, spec.text(component, full=True), encoder.fingerprint, encoder.dimension, json.dumps(report))
+        with self.catalog.transaction() as connection:
+            connection.execute("INSERT INTO encoders VALUES (?, ?, ?, ?, ?)", row)
+            self.catalog.add_files(files)
+            if self.catalog.generation is None:
+                self.catalog.set("generation", str(generation))
+        self._loaded = encoder
+        return generation
+
+    def _write_vectors(
+        self, number: int, generation: int, texts: Iterable[tuple[int, str]], advance: Advance = lambda _: None
+    ) -> File:
+        """Encode a segment's sentences in their order and write them as one array."""
+        encoder = self._loaded = self._loaded or open_encoder(self.catalog, self.path)
+        offsets = load(self.path, f"{folder(number)}/sentence_offsets.npy")
+        spans = load(self.path, f"{folder(number)}/spans.npy")
+
+        def sentences() -> Iterator[str]:
+            for ordinal, text in texts:
+                for start, end in spans[offsets[ordinal] : offsets[ordinal + 1]].tolist():
+                    yield text[start:end]
+
+        def blocks() -> Iterator[NDArray[np.float16]]:
+            for block in _chunks(sentences(), ENCODE_ROWS):
+                yield to_grid(encoder.encode(block))
+                advance(len(block))
+
+        return save_rows(self.path, vectors_path(number, generation), blocks(), np.float16, (encoder.dimension,))
+
+    def refit(self) -> None:
+        """Fit the encoder to the collection as it is now, and encode everything anew; searches see old or new."""
+        if not isinstance(self.encoder, Fittable):
+            raise UsageError(f"{self.path} uses {spec.text(self.encoder)}, which is not fitted to a collection")
+        with watch_disk(self.path):
+            self._encode_waiting()
+            if self.catalog.generation is None:
+                raise UsageError(f"{self.path} has no documents yet: add some first")
+            generation = self._fit()
+            rows = self.catalog.segments()
+            files = []
+            with self.progress("encoding", sum(row.sentences for row in rows), "sentences") as advance:
+                for row in rows:
+                    files.append(self._write_vectors(row.number, generation, self.catalog.texts(row.number), advance))
+                    self._sync(folder(row.number))
+            with self.catalog.transaction() as connection:
+                connection.execute("UPDATE segments SET generation = ?", (generation,))
+                connection.execute("DELETE FROM encoders WHERE generation <> ?", (generation,))
+                self.catalog.forget_files("segments/*/vectors.*")
+                self.catalog.forget_files("encoders/*")
+                self.catalog.add_files(files)
+                self._name_encoder_files(generation)
+                self.catalog.set("generation", str(generation))
+            self._sweep()
+
+    def _name_encoder_files(self, generation: int) -> None:
+        place = self.path / f"encoders/{generation:06d}"
+        if place.is_dir():
+            self.catalog.add_files(register(self.path, f"encoders/{generation:06d}/{f.name}") for f in place.iterdir())
+
+    # ------------------------------------------------------------------------ removing and compacting
+
+    def remove(self, ids: Iterable[str]) -> int:
+        """Remove documents by id; the number of those that were there."""
+        with watch_disk(self.path), self.catalog.transaction():
+            return self.catalog.bury(ids)
+
+    def compact(self) -> None:
+        """Rewrite all segments as one, without what was removed."""
+        with watch_disk(self.path):
+            self._encode_waiting()
+            old = self.catalog.segments()
+            if len(old) <= 1 and not self.catalog.one("SELECT count(*) FROM documents WHERE removed = 1"):
+                return
+            number = old[-1].number + 1
+            generation = self.catalog.generation
+            segments = [Segment(self.path, row.number, generation) for row in old]
+            live = [self._live(row) for row in old]
+            with self.progress("compacting", sum(row.sentences for row in old), "sentences") as advance:
+                files, row = merge_segments(self.path, number, generation, segments, live, advance)
+            self._sync(folder(number))
+            with self.catalog.transaction() as connection:
+                connection.execute("DELETE FROM documents WHERE removed = 1")
+                connection.execute("DELETE FROM segments")
+                self.catalog.forget_files("segments/*")
+                self.catalog.add_segment(row)
+                self.catalog.add_files(files)
+                connection.execute(
+                    "UPDATE documents SET segment = ?, ordinal = place FROM "
+                    "(SELECT number AS moved, row_number() OVER (ORDER BY segment, ordinal) - 1 AS place FROM documents) "
+                    "WHERE moved = number",
+                    (number,),
+                )
+            self.catalog.connection.execute("PRAGMA incremental_vacuum")
+            self._sweep()
+
+    def _live(self, row: SegmentRow) -> NDArray[np.bool_]:
+        mask = np.zeros(row.documents, dtype=bool)
+        query = "SELECT ordinal FROM documents WHERE segment = ? AND removed = 0"
+        mask[[ordinal for (ordinal,) in self.catalog.rows(query, row.number)]] = True
+        return mask
+
+
+def open_encoder(catalog: Catalog, root: Path) -> Encoder:
+    """The encoder in force, checked against the fingerprint that its vectors were made with."""
+    generation = catalog.generation
+    query = "SELECT spec, fingerprint FROM encoders WHERE generation = ?"
+    written, fingerprint = catalog.rows(query, generation)[0]
+    component = spec.parse("encoder", written)
+    place = root / f"encoders/{generation:06d}"
+    encoder: Encoder = component.open(place) if isinstance(component, Fittable) else component.load()
+    if encoder.fingerprint != fingerprint:
+        raise IndexMismatch(
+            f"{root} was encoded with {written} of the weights {fingerprint}, but those at hand are {encoder.fingerprint}: "
+            "use the same weights, or index anew"
+        )
+    return encoder
+
+
+def _prepare_folder(path: Path) -> None:
+    """Make the index's folder; refuse one that holds something else."""
+    if path.exists() and not path.is_dir():
+        raise IndexError_(f"{path} is a file: choose another place for the index")
+    ours = {"lock", "segments", "encoders", "catalog.sqlite"}
+    if path.is_dir() and not (path / "catalog.sqlite").is_file():
+        strangers = sorted(e.name for e in path.iterdir() if e.name not in ours and "catalog.draft" not in e.name)
+        if strangers:
+            raise IndexError_(f"{path} is not an index and holds other files ({strangers[0]}): choose another place")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise IndexError_(f"Cannot make the folder {path}: {error.strerror}") from error
+
+
+def _check(document: Document) -> None:
+    """Refuse what cannot be stored as UTF-8."""
+    if not document.id:
+        raise ReadError(f"A document without an id cannot be indexed (it begins {document.text[:40]!r})")
+    try:
+        for text in (document.id, document.title, document.text):
+            text.encode()
+    except UnicodeEncodeError as error:
+        raise ReadError(f"The document {document.id!r} is not valid Unicode: {error.reason}") from error
+
+
+def _chunks(items: Iterator[str], size: int) -> Iterator[list[str]]:
+    chunk: list[str] = []
+    for item in items:
+        chunk.append(item)
+        if len(chunk) == size:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk

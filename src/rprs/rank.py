@@ -1,0 +1,145 @@
+"""First stages: which documents of the collection are worth a closer look."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import ClassVar, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rprs.analyze import ngrams
+from rprs.document import Document, Ranking
+from rprs.errors import UsageError
+from rprs.index import Index
+from rprs.index.segment import Terms
+from rprs.read.runs import read_run
+from rprs.scoring import bm25
+from rprs.spec import Component, Kind, require
+
+__all__ = ["BM25", "Ranker", "RunFile"]
+
+Mask = NDArray[np.bool_]
+
+
+class Ranker(Protocol):
+    """A first stage."""
+
+    def rank(self, query: Document, index: Index, depth: int, allowed: Mask) -> Ranking:
+        """The best `depth` of the allowed documents, best first; of equals, the smaller id first."""
+        ...
+
+
+@dataclass(frozen=True)
+class BM25(Component):
+    """BM25 over the whole query, of any length; k1 and b are free at query time.
+
+    `kli` keeps that share of the query's distinct terms, the most informative ones (none: all of them). `lengths` is
+    "lucene" to round document lengths as Lucene does. `ngrams` uses word n-grams up to that n, if the index has them.
+    """
+
+    k1: float = 1.2
+    b: float = 0.75
+    kli: float | None = None
+    lengths: Literal["exact", "lucene"] = "exact"
+    ngrams: int = 1
+    name: ClassVar[str] = "bm25"
+    kind: ClassVar[Kind] = "ranker"
+
+    def __post_init__(self) -> None:
+        require(self, "k1", 0 <= self.k1 < np.inf, "a number in [0, inf)")
+        require(self, "b", 0 <= self.b <= 1, "a number in [0, 1]")
+        require(self, "kli", self.kli is None or 0 < self.kli <= 1, "none or a number in (0, 1]")
+        require(self, "lengths", self.lengths in ("exact", "lucene"), "'exact' or 'lucene'")
+        require(self, "ngrams", self.ngrams >= 1, "an integer in [1, inf)")
+
+    def rank(self, query: Document, index: Index, depth: int, allowed: Mask) -> Ranking:
+        """The best documents with at least one term of the query."""
+        scores = self.scores(query, index)
+        best = bm25.top(scores, depth, allowed)
+        return Ranking(tuple(index.ids[number] for number in best), scores[best])
+
+    def scores(self, query: Document, index: Index) -> NDArray[np.float64]:
+        """The score of every document of the index, by its number."""
+        if self.ngrams > index.analyzer.ngrams:
+            raise UsageError(
+                f"{self} needs word n-grams up to {self.ngrams}, but {index.path} was indexed up to "
+                f"{index.analyzer.ngrams}: index with --analyzer 'words(ngrams={self.ngrams})'"
+            )
+        counted = self._query_terms(query, index)
+        terms, frequency = Terms.of(counted), np.array(list(counted.values()), dtype=np.float64)
+        postings = index.postings(terms)
+        df, cf = self._frequencies(index, postings, len(counted))
+        lengths = self._lengths(index)
+        if self.kli is not None:
+            keep = bm25.kli(frequency, cf, int(frequency.sum()), int(lengths.sum()), self.kli)
+        else:
+            keep = df > 0
+        weights = frequency[keep] * bm25.rsj(df[keep], len(index))
+        mean = float(lengths.mean()) if len(lengths) else 0.0
+        used = bm25.lucene_lengths(lengths) if self.lengths == "lucene" else lengths
+        saturation = bm25.saturation(used, mean, self.k1, self.b)
+        scores = np.zeros(len(index), dtype=np.float64)
+        for segment, numbers, (starts, stops) in zip(index.segments, index.numbers, postings, strict=True):
+            local = np.zeros(len(numbers), dtype=np.float64)
+            saturated = saturation[numbers] if len(saturation) else local
+            arrays = (segment.posting_documents, segment.posting_counts)
+            bm25.accumulate(starts[keep], stops[keep], weights, *arrays, saturated, local)
+            live = numbers >= 0
+            scores[numbers[live]] = local[live]
+        return scores
+
+    def _query_terms(self, query: Document, index: Index) -> Counter[str]:
+        """How often the query has each of its terms, in the order of their first occurrence."""
+        words = index.analyzer.terms(query.text)
+        counted = Counter(words)
+        for n in range(2, self.ngrams + 1):
+            counted.update(ngrams(words, n))
+        return counted
+
+    def _frequencies(
+        self, index: Index, postings: list[tuple[NDArray[np.int64], NDArray[np.int64]]], size: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """df and cf of the query's terms over the live documents; cf only where KLI asks for it."""
+        df, cf = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
+        for segment, numbers, (starts, stops) in zip(index.segments, index.numbers, postings, strict=True):
+            live = numbers >= 0
+            if self.kli is None and live.all():
+                df += stops - starts
+            else:
+                bm25.live_counts(starts, stops, segment.posting_documents, segment.posting_counts, live, df, cf)
+        return df, cf
+
+    def _lengths(self, index: Index) -> NDArray[np.int64]:
+        """Terms a document: its words, and its n-grams where they are used."""
+        grams = [np.maximum(index.lengths - n + 1, 0) for n in range(1, self.ngrams + 1)]
+        return np.asarray(np.sum(grams, axis=0), dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class RunFile(Component):
+    """A ranking that some other system wrote, in TREC format: the query's id says which lines are meant."""
+
+    path: str
+    name: ClassVar[str] = "runfile"
+    kind: ClassVar[Kind] = "ranker"
+
+    def rank(self, query: Document, index: Index, depth: int, allowed: Mask) -> Ranking:
+        """The allowed documents that the run lists for the query, in its order."""
+        run = _load_run(self.path, Path(self.path).stat().st_mtime_ns if Path(self.path).exists() else 0)
+        if query.id not in run:
+            raise UsageError(f"The run {self.path} has no ranking for the query {query.id!r}")
+        listed = run[query.id]
+        numbers = [index.number(id) for id in listed.ids]
+        missing = sum(number is None for number in numbers)
+        kept = [place for place, number in enumerate(numbers) if number is not None and allowed[number]][:depth]
+        notes = (f"{missing} of {len(listed)} documents of the run are not in the index",) if missing else ()
+        return Ranking(tuple(listed.ids[place] for place in kept), listed.scores[kept], notes=notes)
+
+
+@lru_cache(maxsize=4)
+def _load_run(path: str, _changed: int) -> dict[str, Ranking]:
+    return read_run(path)

@@ -1,0 +1,25 @@
+"""Files → documents: folders of txt, md, html, pdf, docx and rtf; jsonl, json, csv and BEIR; and TREC runs.
+
+    for document in read(["cases/"], skipped=print): ...
+
+Each format is one function of the type `Reader`; third parties add theirs through entry points in the group
+`rprs.reader`, and check them with `rprs.testing.readers`.
+"""
+
+from rprs.read.files import ignore, read, read_one, read_queries
+from rprs.read.runs import read_run, write_run
+from rprs.read.source import Fields, Reader, Skipped, Source, find_reader
+
+__all__ = [
+    "Fields",
+    "Reader",
+    "Skipped",
+    "Source",
+    "find_reader",
+    "ignore",
+    "read",
+    "read_one",
+    "read_queries",
+    "read_run",
+    "write_run",
+]

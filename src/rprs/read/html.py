@@ -1,0 +1,90 @@
+"""HTML → one document: its text block by block, without scripts and navigation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from rprs.document import Document, Value
+from rprs.read.dates import iso_date
+from rprs.read.encoding import decode
+from rprs.read.paragraphs import Paragraphs, walk
+from rprs.read.source import Skipped, Source
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+__all__ = ["read_html"]
+
+_DROPPED = frozenset(
+    "head script style noscript template nav svg iframe object canvas button select input textarea".split()
+)
+_DROPPED_ROLES = frozenset("navigation banner contentinfo search".split())
+_BLOCKS = frozenset(
+    "address article aside blockquote body caption center dd details dialog div dl dt fieldset figcaption figure "
+    "footer form h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main ol p pre section summary table tbody tfoot "
+    "thead tr ul".split()
+)
+_DATES = (
+    *("article:published_time", "citation_publication_date", "dcterms.issued", "dcterms.date", "dcterms.created"),
+    *("dc.date.issued", "dc.date", "datepublished", "date"),
+)
+_AUTHORS = ("author", "citation_author", "dc.creator", "dcterms.creator", "article:author")
+_CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
+
+
+def read_html(source: Source) -> Iterator[Document | Skipped]:
+    """A page is one document. Its title is that of the page, else its first heading."""
+    from selectolax.lexbor import LexborHTMLParser
+
+    data = source.data()
+    charset = _CHARSET.search(data[:4096])
+    tree = LexborHTMLParser(decode(data, charset[1].decode("ascii") if charset else ""))
+    yield Document(source.id, _text(tree), _title(tree), _metadata(tree))
+
+
+def _title(tree: LexborHTMLParser) -> str:
+    for node in (tree.css_first("title"), tree.css_first("h1")):
+        if node is not None and (title := " ".join(node.text().split())):
+            return title
+    return ""
+
+
+def _metadata(tree: LexborHTMLParser) -> dict[str, Value]:
+    said: dict[str, str] = {}
+    for meta in tree.css("meta[content]"):
+        name = meta.attributes.get("name") or meta.attributes.get("property") or meta.attributes.get("itemprop") or ""
+        said.setdefault(name.lower(), (meta.attributes.get("content") or "").strip())
+    date = next(filter(None, (iso_date(said.get(name, "")) for name in _DATES)), "")
+    author = next(filter(None, (said.get(name) for name in _AUTHORS)), "")
+    return {key: value for key, value in (("date", date), ("author", author)) if value}
+
+
+def _children(node: LexborNode) -> Iterable[LexborNode]:
+    if node.tag == "-text":
+        return ()
+    if node.tag in _DROPPED or node.attributes.get("role") in _DROPPED_ROLES or "hidden" in node.attributes:
+        return ()
+    if node.tag == "footer" and node.parent is not None and node.parent.tag == "body":
+        return ()  # that of the page; an article's own holds its footnotes
+    return node.iter(include_text=True)
+
+
+def _text(tree: LexborHTMLParser) -> str:
+    if tree.body is None:
+        return ""
+    text, verbatim = Paragraphs(), 0
+    for node, entering in walk(tree.body, _children):
+        tag = node.tag
+        if tag == "-text":
+            if entering:
+                (text.verbatim if verbatim else text.write)(node.text_content or "")
+        elif tag in _BLOCKS:
+            text.end()
+            verbatim += (1 if entering else -1) if tag == "pre" else 0
+        elif tag == "br" and entering:
+            text.line()
+        elif tag in ("td", "th") and not entering:
+            text.cell()
+    return str(text)

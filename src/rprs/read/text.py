@@ -1,0 +1,95 @@
+"""Plain text and Markdown, both with or without front matter.
+
+Front matter is a block of `key: value` lines between two lines `---` at the very beginning, as static site
+generators and licence collections write it. Its flat values become metadata, and `title`, `name` or
+`short_name` the title; lists, nested values and texts of several lines are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rprs.document import Document, Value
+from rprs.read.source import Skipped, Source
+
+__all__ = ["front_matter", "read_markdown", "read_text", "scalar"]
+
+_BLOCK = re.compile(r"\ufeff?---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_ENTRY = re.compile(r"([A-Za-z_][\w.-]*):(?:[ \t]+(.*))?")
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,17})(\.\d{1,17})?")
+_TITLES = ("title", "name", "short_name")
+
+
+def scalar(text: str) -> Value:
+    """What a bare word means where types are not written: a number if it looks like one, nothing if empty.
+
+    `007` and `1e5` stay texts, for they are more often codes than numbers.
+    """
+    text = text.strip()
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        return text or None
+    return float(text) if match[1] else int(text)
+
+
+def front_matter(text: str) -> tuple[dict[str, Value], str]:
+    """The metadata at the beginning of a text, and the rest. A rule of dashes alone is not front matter."""
+    block = _BLOCK.match(text)
+    if block is None:
+        return {}, text
+    found: dict[str, Value] = {}
+    for line in block[1].splitlines():
+        if not line.strip() or line.startswith((" ", "\t", "#", "- ")):
+            continue
+        entry = _ENTRY.fullmatch(line.rstrip())
+        if entry is None:
+            return {}, text
+        value = (entry[2] or "").strip()
+        if value and value[0] not in "|>[{&*":
+            quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
+            found[entry[1]] = value[1:-1] if quoted else scalar(value)
+    return found, text[block.end() :]
+
+
+def _split(source: Source) -> tuple[str, dict[str, Value], str]:
+    metadata, text = front_matter(re.sub("\r\n?", "\n", source.text()))
+    title = next((str(metadata[key]) for key in _TITLES if metadata.get(key)), "")
+    metadata.pop("title", None)
+    return title, metadata, text
+
+
+def read_text(source: Source) -> Iterator[Document | Skipped]:
+    """A plain text is one document."""
+    title, metadata, text = _split(source)
+    yield Document(source.id, text, title, metadata)
+
+
+_FENCE = re.compile(r"^(```|~~~).*?(?:^\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
+_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(.*?)[ \t]*#*[ \t]*$", re.MULTILINE)
+_UNDERLINED = re.compile(r"^(\S.*)\n(?:=+|-{2,})[ \t]*$", re.MULTILINE)
+_ITEM = re.compile(r"\n(?=[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t])")
+_LINK = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\s]*(?:[ \t]+\"[^\"\n]*\")?\)")
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+
+
+def read_markdown(source: Source) -> Iterator[Document | Skipped]:
+    """Markdown is one document: headings and list items become paragraphs, links their text."""
+    title, metadata, text = _split(source)
+    headings: list[str] = []
+
+    def heading(match: re.Match[str]) -> str:
+        headings.append(match[1])
+        return f"\n{match[1]}\n"
+
+    def plain(markdown: str) -> str:
+        markdown = _UNDERLINED.sub(heading, _HEADING.sub(heading, _COMMENT.sub("", markdown)))
+        return _ITEM.sub("\n\n", _LINK.sub(r"\1", markdown))
+
+    pieces, end = [], 0
+    for fence in _FENCE.finditer(text):  # code is not Markdown: its # is a comment
+        pieces += [plain(text[end : fence.start()]), fence[0]]
+        end = fence.end()
+    pieces.append(plain(text[end:]))
+    text = re.sub(r"\n{3,}", "\n\n", "".join(pieces)).strip("\n")
+    yield Document(source.id, text, title or (headings[0] if headings else ""), metadata)

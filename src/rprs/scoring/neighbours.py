@@ -1,0 +1,179 @@
+"""R_n: for every query sentence, its n most similar sentences among the candidates' (paper, section 3).
+
+The pool is cut into blocks that stay in the cache: widen a block of vectors to float32, multiply it with the query's
+(BLAS), and let every query sentence keep a running list of its n best (Numba). Memory therefore depends on the
+query and the block, never on the pool. Vectors on the grid of `scoring.vectors` have exact products, and the order
+(similarity, then position in the pool) is total, so neither blocks nor threads change the result.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from threading import Lock
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
+
+from rprs.document import Neighbours
+
+__all__ = ["merge", "neighbours", "widen"]
+
+Vectors = NDArray[np.float16]
+
+QUERY_ROWS = 256  # a block of products is QUERY_ROWS × POOL_ROWS float32: 1 MB
+POOL_ROWS = 1024
+
+
+def neighbours(
+    query: Vectors,
+    pool: Sequence[Vectors],
+    n: int,
+    *,
+    threads: int | None = None,
+    block: int = POOL_ROWS,
+    advance: Callable[[int], None] = lambda _rows: None,
+) -> Neighbours:
+    """The n nearest sentences of the pool for each query sentence; all of them where the pool has fewer.
+
+    `pool` holds one array of vectors a candidate document, in first-stage order: of equally similar sentences the one
+    of the better ranked document wins, then the earlier one. `advance` is told how many pool rows are done.
+    """
+    offsets = np.concatenate([[0], np.cumsum([len(rows) for rows in pool], dtype=np.int64)]).astype(np.int64)
+    size = int(offsets[-1])
+    width = min(n, size)
+    if width == 0 or len(query) == 0:
+        none = np.empty((len(query), width))
+        return Neighbours(none.astype(np.float32), none.astype(np.int64), offsets)
+    wide = widen(query)
+    workers = max(1, min(threads or len(os.sched_getaffinity(0)), -(-size // block)))
+    cuts = [size * worker // workers for worker in range(workers + 1)]
+
+    def work(start: int, stop: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        best = np.full((len(query), width), -np.inf, dtype=np.float32)
+        where = np.full((len(query), width), size, dtype=np.int64)
+        products = np.empty((min(QUERY_ROWS, len(query)), block), dtype=np.float32)
+        for first, rows in _blocks(pool, offsets, start, stop, block):
+            for top in range(0, len(query), QUERY_ROWS):
+                part = slice(top, min(top + QUERY_ROWS, len(query)))
+                out = products[: part.stop - top, : len(rows)]
+                np.matmul(wide[part], rows.T, out=out)
+                _keep_best(out, first, best[part], where[part])
+            advance(len(rows))
+        return best, where
+
+    with _one_blas_thread(), ThreadPoolExecutor(workers) as threadpool:
+        parts = list(threadpool.map(work, cuts[:-1], cuts[1:]))
+    similarity, sentence = merge([best for best, _ in parts], [where for _, where in parts], width)
+    return Neighbours(similarity, sentence, offsets)
+
+
+def merge(
+    similarities: Sequence[NDArray[np.float32]], sentences: Sequence[NDArray[np.int64]], n: int
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """One list of the n best from partial lists over disjoint parts of a pool, given in the pool's order."""
+    if len(similarities) == 1:
+        return similarities[0][:, :n], sentences[0][:, :n]
+    similarity, sentence = np.hstack(similarities), np.hstack(sentences)
+    order = np.argsort(-similarity, axis=1, kind="stable")[:, :n]
+    return np.take_along_axis(similarity, order, 1), np.take_along_axis(sentence, order, 1)
+
+
+def _blocks(
+    pool: Sequence[Vectors], offsets: NDArray[np.int64], start: int, stop: int, block: int
+) -> Iterator[tuple[int, NDArray[np.float32]]]:
+    """The pool's rows from start to stop as float32, `block` at a time, with the number of the first row."""
+    buffer = np.empty((min(block, stop - start), pool[0].shape[1]), dtype=np.float32)
+    first, filled = start, 0
+    document = int(np.searchsorted(offsets, start, side="right")) - 1
+    position = start
+    while position < stop:
+        rows = pool[document][position - offsets[document] :]
+        take = min(len(rows), len(buffer) - filled, stop - position)
+        if take:
+            _widen(rows[:take].view(np.uint16), buffer[filled : filled + take].view(np.uint32))
+            position, filled = position + take, filled + take
+        if position == offsets[document + 1]:
+            document += 1
+        if filled == len(buffer) or position == stop:
+            yield first, buffer[:filled]
+            first, filled = position, 0
+
+
+def widen(vectors: Vectors) -> NDArray[np.float32]:
+    """float16 → float32, seven times faster than `astype`."""
+    wide = np.empty(vectors.shape, dtype=np.float32)
+    _widen(np.ascontiguousarray(vectors).view(np.uint16), wide.view(np.uint32))
+    return wide
+
+
+def _widen(half: NDArray[np.uint16], wide: NDArray[np.uint32]) -> None:
+    _move_bits(half, wide)
+    np.multiply(wide.view(np.float32), np.float32(2.0**112), out=wide.view(np.float32))
+
+
+@numba.njit(nogil=True, cache=True)
+def _move_bits(half, wide):  # type: ignore[no-untyped-def]
+    """Put sign, exponent and fraction where float32 has them; the exponent's bias is then 112 too small."""
+    for row in range(half.shape[0]):
+        for column in range(half.shape[1]):
+            bits = np.uint32(half[row, column])
+            sign = (bits & np.uint32(0x8000)) << np.uint32(16)
+            wide[row, column] = sign | ((bits & np.uint32(0x7FFF)) << np.uint32(13))
+
+
+@numba.njit(nogil=True, cache=True)
+def _keep_best(products, first, best, where):  # type: ignore[no-untyped-def]
+    """Insert a block of similarities (query rows × pool rows) into the running lists, which fall along a row.
+
+    Pool rows come in ascending order and only a greater similarity displaces, so the earlier of equals stays.
+    """
+    last = best.shape[1] - 1
+    for row in range(products.shape[0]):
+        worst = best[row, last]
+        for column in range(products.shape[1]):
+            similarity = products[row, column]
+            if similarity > worst:
+                place = last
+                while place > 0 and best[row, place - 1] < similarity:
+                    best[row, place] = best[row, place - 1]
+                    where[row, place] = where[row, place - 1]
+                    place -= 1
+                best[row, place] = similarity
+                where[row, place] = first + column
+                worst = best[row, last]
+
+
+# ---------------------------------------------------------------------------- BLAS threads
+
+_lock = Lock()
+_users = 0
+_limits: list[Any] = []
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController().select(user_api="blas")
+
+
+@contextmanager
+def _one_blas_thread() -> Iterator[None]:
+    """Keep BLAS to one thread while ours run, also when several searches overlap."""
+    global _users
+    with _lock:
+        if _users == 0:
+            _limits.append(_blas().limit(limits=1))
+        _users += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _users -= 1
+            if _users == 0:
+                _limits.pop().restore_original_limits()

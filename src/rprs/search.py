@@ -1,0 +1,286 @@
+"""Search with a whole document, and see why: a first stage, a re-ranker, and the sentences that prove it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import Any, overload
+
+import numpy as np
+
+from rprs import spec
+from rprs.document import Candidates, Document, Metadata, Ranking, Sentences
+from rprs.errors import EmptyQuery, UsageError
+from rprs.index import Index
+from rprs.progress import Progress, silent
+from rprs.rank import Mask, Ranker
+from rprs.rerank import Reranker
+
+__all__ = ["DEPTH", "FIRST", "RERANK", "Explanation", "Hit", "Pair", "Results", "Searcher"]
+
+FIRST = "bm25"
+RERANK = "rprs"
+DEPTH = 100
+TELLING = 30  # characters: shorter sentences (headings, citations) make poor evidence and are shown last
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A query sentence and one of its n nearest sentences: a line of evidence."""
+
+    query: str
+    document: str
+    similarity: float
+    query_span: Span  # of characters in the query's text
+    document_span: Span  # of characters in the document's text
+    place: int  # from 1: how near among the neighbours of the query sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A document found, with where it came from and why."""
+
+    rank: int
+    id: str
+    score: float
+    title: str
+    metadata: Metadata
+    first_rank: int
+    first_score: float
+    parts: Mapping[str, float] = field(default_factory=dict)
+    pairs: tuple[Pair, ...] = ()
+
+    @property
+    def qp(self) -> float:
+        """How much of the query this document answers."""
+        return self.parts.get("qp", float("nan"))
+
+    @property
+    def dp(self) -> float:
+        """How much of this document is about the query."""
+        return self.parts.get("dp", float("nan"))
+
+
+@dataclass(frozen=True, slots=True)
+class Results(Sequence[Hit]):
+    """The hits of one search, best first, with remarks and the seconds each stage took."""
+
+    hits: tuple[Hit, ...]
+    candidates: int
+    query_sentences: int
+    notes: tuple[str, ...]
+    seconds: Mapping[str, float]
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    @overload
+    def __getitem__(self, place: int) -> Hit: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Hit]: ...
+    def __getitem__(self, place: int | slice) -> Hit | Sequence[Hit]:
+        return self.hits[place]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Everything that speaks for one document: each aligned pair, and what of the query it leaves uncovered."""
+
+    hit: Hit  # its pairs are all there are, in the order of the query
+    in_pool: bool  # whether the first stage had found it; if not it was put at the end of the candidates
+    query: Document
+    document: Document
+    sentences: int  # of the query
+    uncovered: tuple[Span, ...]  # the query's sentences that nothing in the document matched
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    first: Ranking
+    final: Ranking
+    query: Sentences
+    pool: list[Sentences]
+    seconds: dict[str, float]
+
+
+class Searcher:
+    """Ranks the documents of an index by their likeness to a whole document.
+
+    `first` and `rerank` are components or their texts; `rerank=None` leaves the first stage's order. `depth` is how
+    many candidates the first stage hands on.
+    """
+
+    def __init__(
+        self,
+        index: Index,
+        first: Ranker | str = FIRST,
+        rerank: Reranker | str | None = RERANK,
+        depth: int = DEPTH,
+        progress: Progress = silent,
+    ) -> None:
+        if depth < 1:
+            raise UsageError(f"The depth of re-ranking must be an integer in [1, inf). Got {depth} instead.")
+        self.index = index
+        self.first: Ranker = spec.parse("ranker", first) if isinstance(first, str) else first
+        self.reranker: Reranker | None = spec.parse("reranker", rerank) if isinstance(rerank, str) else rerank
+        self.depth = depth
+        self.progress = progress
+
+    @property
+    def tag(self) -> str:
+        """What a run of this searcher is called."""
+        return str(self.reranker or self.first)
+
+    def search(
+        self, document: Document, k: int = 10, *, where: str | None = None, keep_self: bool = False, pairs: int = 3
+    ) -> Results:
+        """The k documents most like this one, each with its best aligned pairs of sentences.
+
+        The query itself, by its id or its text, is left out unless `keep_self`; `where` is a metadata filter.
+        """
+        outcome = self._run(document, self._allowed(document, where, keep_self))
+        with _timed(outcome.seconds, "evidence"):
+            hits = tuple(self._hit(document, outcome, place, pairs) for place in range(min(k, len(outcome.final))))
+        notes = (*outcome.first.notes, *outcome.final.notes, *self._pending())
+        return Results(hits, len(outcome.first), len(outcome.query), notes, outcome.seconds)
+
+    def rank(self, document: Document, *, where: str | None = None, keep_self: bool = False) -> Ranking:
+        """The whole re-ranked list without evidence, as a run file has it."""
+        return self._run(document, self._allowed(document, where, keep_self)).final
+
+    def explain(self, document: Document, id: str) -> Explanation:
+        """Every aligned pair between a document and one of the index, in the pool that a search would have."""
+        if self.reranker is None:
+            raise UsageError("There is nothing to explain without a re-ranker: choose one, for example rprs")
+        allowed = self._allowed(document, None, False)
+        number = self.index.number(id)
+        if number is None:
+            raise UsageError(f"There is no document {id!r} in {self.index.path}")
+        allowed[number] = True
+        outcome = self._run(document, allowed, also=id)
+        found = self.index.document(id)
+        hit = self._hit(document, outcome, outcome.final.ids.index(id), None)
+        covered = {pair.query_span for pair in hit.pairs}
+        spans = [(start, end) for start, end in outcome.query.spans.tolist()]
+        return Explanation(
+            hit=hit,
+            in_pool=not np.isnan(hit.first_score),
+            query=document,
+            document=found,
+            sentences=len(outcome.query),
+            uncovered=tuple(span for span in spans if span not in covered),
+            notes=(*outcome.first.notes, *self._pending()),
+        )
+
+    # ------------------------------------------------------------------------ stages
+
+    def _allowed(self, document: Document, where: str | None, keep_self: bool) -> Mask:
+        allowed = self.index.select(where)
+        if not keep_self:
+            own = self.index.number(document.id)
+            allowed[[*self.index.same_content(document), *([] if own is None else [own])]] = False
+        return allowed
+
+    def _run(self, document: Document, allowed: Mask, also: str | None = None) -> _Outcome:
+        """Both stages; `also` joins the candidates at their end if the first stage did not find it."""
+        seconds: dict[str, float] = {}
+        with _timed(seconds, "sentences"):
+            query = self._encode(document) if self.reranker else self.index.splitter.split(document.text)
+        if not len(query):
+            raise EmptyQuery(f"The query {document.id!r} has no sentences: there is nothing to compare")
+        with _timed(seconds, "first stage"):
+            first = self.first.rank(document, self.index, self.depth, allowed)
+        if also is not None and also not in first.ids:
+            first = replace(first, ids=(*first.ids, also), scores=np.append(first.scores, np.nan))
+        if self.reranker is None:
+            return _Outcome(first, first, query, [], seconds)
+        with _timed(seconds, "candidates"):
+            pool = [self.index.sentences(id) for id in first.ids]
+        with (
+            _timed(seconds, "re-ranking"),
+            self.progress("re-ranking", sum(len(sentences) for sentences in pool), "sentences") as advance,
+        ):
+            candidates = Candidates(first, pool, self.index.mean_sentences)
+            final = self.reranker.rerank(query, candidates, advance)
+        return _Outcome(first, final, query, pool, seconds)
+
+    def _encode(self, document: Document) -> Sentences:
+        """The query's sentences and vectors: the stored ones if the index has this very document."""
+        number = self.index.number(document.id)
+        if number is not None and number in self.index.same_content(document):
+            return self.index.sentences(document.id)
+        return self.index.encode(document)
+
+    def _pending(self) -> tuple[str, ...]:
+        waiting = self.index.pending
+        return (f"{waiting} documents are not encoded yet: run `rprs index` again to finish",) if waiting else ()
+
+    # ------------------------------------------------------------------------ evidence
+
+    def _hit(self, query: Document, outcome: _Outcome, place: int, pairs: int | None) -> Hit:
+        id = outcome.final.ids[place]
+        document = self.index.document(id)
+        candidate = outcome.first.ids.index(id)
+        return Hit(
+            rank=place + 1,
+            id=id,
+            score=float(outcome.final.scores[place]),
+            title=document.title,
+            metadata=document.metadata,
+            first_rank=candidate + 1,
+            first_score=float(outcome.first.scores[candidate]),
+            parts={name: float(values[place]) for name, values in outcome.final.parts.items()},
+            pairs=_pairs(query, document, outcome, candidate, pairs),
+        )
+
+
+def _pairs(
+    query: Document, document: Document, outcome: _Outcome, candidate: int, limit: int | None
+) -> tuple[Pair, ...]:
+    """The aligned pairs of one candidate: all in the query's order, or the best few."""
+    found = outcome.final.neighbours
+    if found is None:
+        return ()
+    rows, places = np.nonzero(found.document == candidate)
+    similarity = found.similarity[rows, places]
+    sentence = found.sentence[rows, places] - found.offsets[candidate]
+    spans = outcome.pool[candidate].spans
+    if limit is not None:
+        rows, places, similarity, sentence = _best(
+            limit, outcome.query.spans, spans, (rows, places, similarity, sentence)
+        )
+    return tuple(
+        _pair(query.text, document.text, outcome.query.spans[row], spans[number], float(value), int(place) + 1)
+        for row, number, value, place in zip(rows, sentence, similarity, places, strict=True)
+    )
+
+
+def _pair(query: str, document: str, left: Any, right: Any, similarity: float, place: int) -> Pair:
+    here, there = (int(left[0]), int(left[1])), (int(right[0]), int(right[1]))
+    return Pair(query[slice(*here)], document[slice(*there)], similarity, here, there, place)
+
+
+def _best(limit: int, query_spans: Any, spans: Any, columns: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The most similar pairs, telling sentences first, no sentence twice."""
+    rows, _, similarity, sentence = columns
+    shortest = np.minimum(np.diff(query_spans[rows])[:, 0], np.diff(spans[sentence])[:, 0])
+    chosen: list[int] = []
+    seen: set[tuple[str, int]] = set()
+    for pair in np.lexsort((sentence, rows, -similarity, shortest < TELLING)):
+        ends = {("query", int(rows[pair])), ("document", int(sentence[pair]))}
+        if len(chosen) < limit and not ends & seen:
+            chosen.append(int(pair))
+            seen |= ends
+    return tuple(column[chosen] for column in columns)
+
+
+@contextmanager
+def _timed(seconds: dict[str, float], stage: str) -> Iterator[None]:
+    started = perf_counter()
+    yield
+    seconds[stage] = perf_counter() - started

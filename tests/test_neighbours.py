@@ -1,0 +1,141 @@
+"""The top-n kernel: exact, whatever the blocks and threads, in flat memory."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from rprs.scoring.neighbours import merge, neighbours, widen
+from rprs.scoring.vectors import GRID, to_grid
+
+
+def unit(rows: int, dimension: int = 48, seed: int = 0) -> NDArray[np.float16]:
+    return to_grid(np.random.default_rng(seed).standard_normal((rows, dimension)))
+
+
+def cut(vectors: NDArray[np.float16], sizes: list[int]) -> list[NDArray[np.float16]]:
+    return np.split(vectors, np.cumsum(sizes)[:-1])
+
+
+def test_equals_whole_numbers() -> None:
+    """Integer arithmetic has no rounding: the similarities must be those, to the bit."""
+    query, pool = unit(70, 384), unit(3000, 384, 1)
+    pool[1500] = pool[3] = query[0]  # duplicates tie
+    exact = np.rint(query.astype(np.float64) / GRID).astype(np.int64) @ np.rint(
+        pool.astype(np.float64) / GRID
+    ).T.astype(np.int64)
+    best = np.argsort(-exact, axis=1, kind="stable")[:, :7]
+    found = neighbours(query, cut(pool, [1000, 500, 1500]), 7)
+    assert np.array_equal(found.sentence, best)
+    assert np.array_equal(found.similarity.astype(np.float64) / GRID**2, np.take_along_axis(exact, best, 1))
+    assert found.sentence[0, :2].tolist() == [3, 1500]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    sizes=st.lists(st.integers(0, 90), min_size=1, max_size=8),
+    queries=st.integers(1, 300),
+    n=st.integers(1, 12),
+    block=st.integers(1, 200),
+    threads=st.integers(1, 5),
+)
+def test_blocks_and_threads_change_nothing(sizes: list[int], queries: int, n: int, block: int, threads: int) -> None:
+    rng = np.random.default_rng(sum(sizes))
+    coarse = rng.integers(-1, 2, (sum(sizes), 8))  # few distinct vectors: many ties
+    pool = cut(to_grid(coarse), sizes)
+    query = to_grid(rng.integers(-1, 2, (queries, 8)))
+    one = neighbours(query, pool, n, threads=1, block=10_000)
+    other = neighbours(query, pool, n, threads=threads, block=block)
+    assert np.array_equal(one.sentence, other.sentence)
+    assert np.array_equal(one.similarity, other.similarity)
+
+
+def test_partial_lists_merge_exactly() -> None:
+    query, pool = unit(20), unit(400, seed=2)
+    whole = neighbours(query, [pool], 10)
+    left, right = neighbours(query, [pool[:130]], 10), neighbours(query, [pool[130:]], 10)
+    similarity, sentence = merge([left.similarity, right.similarity], [left.sentence, right.sentence + 130], 10)
+    assert np.array_equal(sentence, whole.sentence)
+    assert np.array_equal(similarity, whole.similarity)
+
+
+def test_all_of_a_small_pool() -> None:
+    found = neighbours(unit(3), [unit(2, seed=1), unit(0), unit(1, seed=2)], 10)
+    assert found.sentence.shape == (3, 3)
+    assert sorted(found.sentence[0].tolist()) == [0, 1, 2]
+    assert set(found.document.ravel().tolist()) == {0, 2}
+
+
+@pytest.mark.parametrize("pool", [[], [unit(0)]])
+def test_an_empty_pool(pool: list[Any]) -> None:
+    assert neighbours(unit(3), pool, 5).sentence.shape == (3, 0)
+
+
+def test_progress_counts_every_row_once() -> None:
+    told: list[int] = []
+    neighbours(unit(3), cut(unit(1000), [400, 600]), 2, block=64, advance=told.append)
+    assert sum(told) == 1000
+
+
+def test_widening_is_exact_for_every_finite_half() -> None:
+    every = np.arange(2**16, dtype=np.uint16).view(np.float16)
+    finite = every[np.isfinite(every)].reshape(2, -1)
+    assert np.array_equal(widen(finite), finite.astype(np.float32))
+
+
+class TestGrid:
+    def test_moves_a_cosine_by_little(self) -> None:
+        rng = np.random.default_rng(5)
+        raw = rng.standard_normal((400, 384))
+        exact = raw / np.linalg.norm(raw, axis=1, keepdims=True)
+        rounded = to_grid(raw).astype(np.float64)
+        assert np.abs(rounded @ rounded.T - exact @ exact.T).max() < 2e-3
+        assert np.abs(np.linalg.norm(rounded, axis=1) - 1).max() < 1e-3
+
+    def test_zero_stays_zero(self) -> None:
+        assert not to_grid(np.zeros((2, 5))).any()
+
+    @given(st.integers(1, 1024), st.integers(0, 2**32 - 1))
+    def test_half_precision_holds_the_grid(self, dimension: int, seed: int) -> None:
+        vectors = to_grid(np.random.default_rng(seed).standard_normal((2, dimension))).astype(np.float64)
+        assert np.array_equal(vectors / GRID, np.rint(vectors / GRID))
+
+
+FLAT = """
+import resource, sys, numpy as np
+from rprs.scoring.neighbours import neighbours
+from rprs.scoring.vectors import to_grid
+documents, rows, queries = map(int, sys.argv[1:])
+base = to_grid(np.random.default_rng(0).standard_normal((rows, 64)))
+query = base[:queries].copy()
+neighbours(query[:10], [base], 5)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+neighbours(query, [base] * documents, 5)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+def grown(documents: int, rows: int, queries: int) -> int:
+    """Kilobytes by which a search raises the peak, in a process of its own."""
+    arguments = map(str, (documents, rows, queries))
+    return int(subprocess.run([sys.executable, "-c", FLAT, *arguments], check=True, capture_output=True).stdout)
+
+
+def test_memory_does_not_grow_with_the_pool() -> None:
+    """100 candidates of 8,000 sentences would take 205 MB as float32, and their similarities 1.6 GB."""
+    assert grown(100, 8000, 500) < grown(10, 8000, 500) + 8_000
+    assert grown(100, 8000, 500) < 60_000
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_a_query_of_400000_words() -> None:
+    """16,000 sentences of 25 words against 100 candidates of the same length: 1.6 million sentences."""
+    assert grown(100, 16_000, 16_000) < 60_000
