@@ -253,7 +253,7 @@ def test_time_grows_linearly_with_the_text(unit: str) -> None:
             taken.append(time.process_time() - start)
         return min(taken)
 
-    assert best(160_000) < 8 * 2.5 * best(20_000) + 0.05
+    assert best(80_000) < 8 * 2.5 * best(10_000) + 0.05
 
 
 def test_a_document_of_400_000_words_on_one_line_takes_seconds() -> None:
@@ -305,10 +305,9 @@ def test_mixed_text() -> None:
 
 # ---------------------------------------------------------------------------- properties
 
-PIECES = st.sampled_from(
-    """word No. v. Smith 。 」 汉字 ก ิ ́ . ! ? … " ) (a) 1. § * -""".split()
-    + [" ", "  ", "\n", "\n\n", "\r\n", "\f", "\u2028", "\u3000", "\xa0", "\x1c", "\ufeff", "\0", "\ud800", "x" * 1_200]
-)
+MARKS = """word No. v. Smith 。 」 汉字 ก ิ ́ . ! ? … " ) (a) 1. § * -""".split()
+SPACES = [" ", "  ", "\n", "\n\n", "\r\n", "\f", "\u2028", "\u3000", "\xa0", "\x1c"]
+PIECES = st.sampled_from([*MARKS, *SPACES, "\ufeff", "\0", "\ud800", "x" * 1_200])
 TEXTS = st.one_of(
     st.text(),
     st.lists(PIECES, max_size=60).map("".join),
@@ -338,7 +337,7 @@ def check(text: str, splitter: SentenceSplitter | TokenSplitter, end: int) -> No
     assert steps[:1] in ([], [0])
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(TEXTS, SPLITTERS)
 def test_nothing_is_lost_between_sentences_but_white_space(
     text: str, splitter: SentenceSplitter | TokenSplitter
@@ -346,7 +345,7 @@ def test_nothing_is_lost_between_sentences_but_white_space(
     check(text, splitter, len(text))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(TEXTS, st.integers(1, 30))
 def test_first_splits_only_a_prefix(text: str, first: int) -> None:
     units = TokenSplitter(length=1).split(text).spans.tolist()
@@ -355,7 +354,7 @@ def test_first_splits_only_a_prefix(text: str, first: int) -> None:
     check(text, TokenSplitter(length=7, first=first), end)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(TEXTS)
 def test_no_sentence_has_many_more_words_than_the_limit(text: str) -> None:
     for sentence in split(text, SentenceSplitter(limit=10, piece=5)):

@@ -35,7 +35,8 @@ LONGEST = 64  # characters of a term
 _REMEMBERED = 2**18  # chunks
 _ELIDING = frozenset(["catalan", "french", "italian"])  # l'homme is two words
 
-_MARKS = "".join(re.escape(chr(c)) for c in range(0x300, 0x3100) if unicodedata.category(chr(c)) in ("Mn", "Mc"))
+_COMBINING = "".join(c if unicodedata.category(c) in ("Mn", "Mc") else " " for c in map(chr, range(0x300, 0x3100)))
+_MARKS = "".join(f"{run[0]}-{run[-1]}" for run in _COMBINING.split())  # as ranges of a character class
 _W = rf"[\w{_MARKS}]"
 _TOKEN = re.compile(
     rf"[^\W\d_](?:\.[^\W\d_])+(?!{_W})"  # u.s.c.

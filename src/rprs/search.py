@@ -153,17 +153,17 @@ class Searcher:
         """The whole re-ranked list without evidence, as a run file has it."""
         return self._run(document, self._allowed(document, where, keep_self)).final
 
-    def explain(self, document: Document, id: str) -> Explanation:
-        """Every aligned pair between a document and one of the index, in the pool that a search would have."""
+    def explain(
+        self, document: Document, id: str, *, where: str | None = None, keep_self: bool = False
+    ) -> Explanation:
+        """Every aligned pair between a document and one of the index, in the pool that the same search would have.
+
+        A document that the search leaves out, such as the query itself, joins that pool at its end.
+        """
         if self.reranker is None:
             raise UsageError("There is nothing to explain without a re-ranker: choose one, for example rprs")
-        allowed = self._allowed(document, None, False)
-        number = self.index.number(id)
-        if number is None:
-            raise UsageError(f"There is no document {id!r} in {self.index.path}")
-        allowed[number] = True
-        outcome = self._run(document, allowed, also=id)
         found = self.index.document(id)
+        outcome = self._run(document, self._allowed(document, where, keep_self), also=id)
         hit = self._hit(document, outcome, outcome.final.ids.index(id), None)
         covered = {pair.query_span for pair in hit.pairs}
         spans = [(start, end) for start, end in outcome.query.spans.tolist()]

@@ -42,7 +42,8 @@ Span = tuple[int, int]
 
 _CJK = r"⺀-⿟\u3001-ヿ㄀-ㄯㇰ-ㇿ㐀-䶿一-鿿豈-﫿\uff01-\uff9f\U00020000-\U0003ffff"
 _UNSPACED = _CJK + r"\u0e00-\u109f\u1780-\u17ff"
-_MARKS = "".join(re.escape(chr(c)) for c in range(0x300, 0x3100) if unicodedata.category(chr(c)) in ("Mn", "Mc"))
+_COMBINING = "".join(c if unicodedata.category(c) in ("Mn", "Mc") else " " for c in map(chr, range(0x300, 0x3100)))
+_MARKS = "".join(f"{run[0]}-{run[-1]}" for run in _COMBINING.split())  # as ranges of a character class
 _CHARACTER = rf"[{_UNSPACED}][{_MARKS}]{{0,8}}"
 _TOKEN = re.compile(rf"[^\s{_UNSPACED}]{{1,50}}|{_CHARACTER}")
 _WORD = re.compile(rf"[^\s{_UNSPACED}]{{1,50}}|(?:{_CHARACTER}){{1,2}}")
@@ -66,10 +67,8 @@ _MARKER = re.compile(
 )
 _LONGEST_MARKER = 14
 _NARROWEST, _WIDEST = 40, 140  # text is wrapped at a width between these
-_FULL, _NEARLY_FULL = (
-    0.7,
-    0.9,
-)  # of the width: what a line must reach to have been filled, or to end by chance with a stop
+_FULL = 0.7  # of the width: a line that reaches this, with the word after it, has been filled
+_FULL_AFTER_STOP = 0.9  # stricter where a line ends like a sentence
 _LONGEST_WORD = 20  # a longer one at the start of a line explains no short line before it
 
 
@@ -112,7 +111,7 @@ def _goes_on(text: str, line: _Line, after: _Line, width: int) -> bool:
     word = text[after.start : min(after.end, after.start + _LONGEST_WORD)].split(None, 1)[0]
     last = text[line.start : line.end].rsplit(None, 1)[-1]
     closed = last[-1] in ".;:!?" and last.lower().strip("(.") not in _ABBREVIATIONS
-    if line.width + 1 + len(word) <= width * (_NEARLY_FULL if closed else _FULL) and not word[0].islower():
+    if line.width + 1 + len(word) <= width * (_FULL_AFTER_STOP if closed else _FULL) and not word[0].islower():
         return False
     return not (closed and _NUMBER.match(text, after.start))
 
@@ -201,9 +200,8 @@ def _sentences(text: str, start: int, end: int, plain: bool) -> list[Span]:
     find = _punkt().span_tokenize
     found: list[Span] = []
     for a, b in _blocks(text, start, end, plain):
-        begins = [a + begin for begin, _ in find(text[a:b].replace("\n", " "))]
-        kept = begins[:1] + [begin for begin in begins[1:] if not _is_unfinished(text, begin)]
-        found.extend(_tight(text, [*kept, b]))
+        begins = [a + begin for begin, _ in find(text[a:b].replace("\n", " "))][1:]
+        found.extend(_tight(text, [a, *(begin for begin in begins if not _is_unfinished(text, begin)), b]))
     return found
 
 

@@ -74,16 +74,19 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """A query's distinct terms, hashed once for all segments."""
+    """A query's distinct terms, hashed once for all segments; term t is `bytes[offsets[t]:offsets[t + 1]]`."""
 
-    encoded: tuple[bytes, ...]
     hashes: NDArray[np.uint64]
+    offsets: NDArray[np.int64]
+    bytes: NDArray[np.uint8]
 
     @classmethod
     def of(cls, terms: Iterable[str]) -> Terms:
         """Hash some terms."""
-        encoded = tuple(term.encode("utf-8", "surrogatepass") for term in terms)
-        return cls(encoded, np.array([hash_term(term) for term in encoded], dtype=np.uint64))
+        encoded = [term.encode("utf-8", "surrogatepass") for term in terms]
+        hashes = np.array([hash_term(term) for term in encoded], dtype=np.uint64)
+        sizes = np.array([len(term) for term in encoded], dtype=np.int64)
+        return cls(hashes, ends(sizes), np.frombuffer(b"".join(encoded), dtype=np.uint8))
 
 
 class Segment:
@@ -118,16 +121,27 @@ class Segment:
 
     def postings(self, terms: Terms) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Where the postings of each term start and stop; an absent term's stop where they start."""
-        found = np.searchsorted(self.term_hash, terms.hashes)
-        starts, stops = np.zeros(len(found), dtype=np.int64), np.zeros(len(found), dtype=np.int64)
-        size = len(self.term_hash)
-        for query_term in range(len(found)):
-            position = int(found[query_term])
-            while position < size and self.term_hash[position] == terms.hashes[query_term]:
-                if self.term(position) == terms.encoded[query_term]:
-                    starts[query_term], stops[query_term] = self.posting_offsets[position : position + 2]
-                position += 1
+        starts, stops = np.zeros(len(terms.hashes), dtype=np.int64), np.zeros(len(terms.hashes), dtype=np.int64)
+        left = np.searchsorted(self.term_hash, terms.hashes, side="left")
+        right = np.searchsorted(self.term_hash, terms.hashes, side="right")
+        for collision in range(int((right - left).max(initial=0))):  # once, unless two terms share a hash
+            rows = np.flatnonzero(left + collision < right)
+            positions = left[rows] + collision
+            same = self._same_bytes(positions, terms, rows)
+            starts[rows[same]] = self.posting_offsets[positions[same]]
+            stops[rows[same]] = self.posting_offsets[positions[same] + 1]
         return starts, stops
+
+    def _same_bytes(self, positions: NDArray[Any], terms: Terms, rows: NDArray[Any]) -> NDArray[np.bool_]:
+        """Whether the terms at some positions are, byte by byte, those of some rows of a query."""
+        first, sizes = self.term_offsets[positions], np.diff(terms.offsets)[rows]
+        same: NDArray[np.bool_] = self.term_offsets[positions + 1] - first == sizes
+        sizes = np.where(same, sizes, 0)
+        step = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        stored = self.term_bytes[np.repeat(first, sizes) + step]
+        asked = terms.bytes[np.repeat(terms.offsets[rows], sizes) + step]
+        same[np.repeat(np.arange(len(rows)), sizes)[stored != asked]] = False
+        return same
 
 
 def write_arrays(root: Path, number: int, entries: Sequence[Entry]) -> list[File]:

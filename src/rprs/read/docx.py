@@ -52,7 +52,7 @@ def _check_size(data: bytes) -> None:
     """What the archive says of its parts is what at most is taken out of it."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         if sum(part.file_size for part in archive.infolist()) > limits.LIMIT:
-            raise ReadError(f"larger than {limits.LIMIT / 2**20:.0f} MB once unpacked: split it")
+            raise ReadError(f"larger than {limits.LIMIT / 2**20:.0f} MB once unpacked: split it into several documents")
 
 
 def _children(element: Any) -> Iterable[Any]:
@@ -75,7 +75,8 @@ def _text(root: Any) -> str:
         elif tag == _CELL:
             cells += 1 if entering else -1
             first = entering
-            text.cell()
+            if not entering:
+                text.cell()
         elif tag in _LINES and entering:
             text.line()
         elif tag in _MARKS and entering:

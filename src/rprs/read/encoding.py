@@ -103,9 +103,13 @@ def _legacy(data: bytes) -> str:
     if high < len(data) / 100:
         return "cp1252"  # too little to count on: typographic quotes and the odd accent
     for cut in range(4):  # the sample may end inside a character
-        best = from_bytes(sample[: len(sample) - cut], cp_isolation=_LEGACY).best()
-        if best is not None:
-            return str(best.encoding)
+        matches = from_bytes(sample[: len(sample) - cut], cp_isolation=_LEGACY)
+        if best := matches.best():
+            # Its statistics often cannot tell these from Western European, which is by far the most common.
+            western = best.encoding in ("cp1250", "cp1254", "cp1257") and any(
+                "cp1252" in match.could_be_from_charset and match.coherence >= best.coherence for match in matches
+            )
+            return "cp1252" if western else str(best.encoding)
     raise ReadError(BINARY)
 
 

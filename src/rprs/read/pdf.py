@@ -16,6 +16,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from rprs.document import Document, Value
@@ -85,7 +86,7 @@ def paragraphs(pages: Sequence[Sequence[str]]) -> str:
     for page in _without_running_lines([[line.strip() for line in page] for page in pages]):
         lengths = sorted(len(line) for line in page if line)
         usual = lengths[len(lengths) * 9 // 10] if lengths else 0
-        for line, following in zip(page, [*page[1:], ""], strict=True):
+        for line, following in pairwise([*page, ""]):
             current = _joined(current, line) if line else current
             if _ends(line, following, usual):
                 done.append(current)

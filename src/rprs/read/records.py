@@ -94,7 +94,7 @@ def read_jsonl(source: Source) -> Iterator[Document | Skipped]:
                 continue
             number += 1
             try:
-                yield _document(_parsed(line), number, source)
+                yield _document(_parsed(line.rstrip()), number, source)
             except ReadError as error:
                 yield Skipped(f"{source.path}:{at}", str(error))
 
@@ -142,14 +142,19 @@ def _rows(source: Source, stream: TextIO, delimiters: str) -> Iterator[Document 
     header = [name.strip() for name in next(table)]
     _text_column(dict.fromkeys(header), source.fields)
     for number in count(1):
+        at = table.line_num + 1
         try:
             row = next(table, None)
             if row is None:
                 return
             if row:
                 yield _typed(_document(_record(header, row), number, source))
-        except (ReadError, csv.Error) as error:
-            yield Skipped(f"{source.path}:{table.line_num}", str(error))
+        except ReadError as error:
+            yield Skipped(f"{source.path}:{at}", str(error))
+        except csv.Error as error:
+            yield Skipped(f"{source.path}:{at}", f"not CSV: {error}; is a quote missing?")
+            if "limit" in str(error):  # in the middle of a cell: what follows is not rows
+                return
 
 
 def _typed(document: Document) -> Document:

@@ -25,8 +25,8 @@ def read_run(path: str | PurePath) -> dict[str, Ranking]:
     """
     found: dict[str, dict[str, float]] = {}
     try:
-        with opened(Path(path)) as stream:
-            for at, line in enumerate(io.TextIOWrapper(stream, encoding="utf-8-sig"), 1):
+        with opened(Path(path)) as stream, io.TextIOWrapper(stream, encoding="utf-8-sig") as lines:
+            for at, line in enumerate(lines, 1):
                 if line.strip():
                     query, document, score = _parsed(line, f"{path}:{at}")
                     if document in found.setdefault(query, {}):

@@ -15,7 +15,7 @@ from rprs.read.source import Skipped, Source
 
 __all__ = ["front_matter", "read_markdown", "read_text", "scalar"]
 
-_BLOCK = re.compile(r"\ufeff?---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_BLOCK = re.compile(r"\ufeff?---[ \t]*\n(.*?)^---[ \t]*(?:\n+|\Z)", re.DOTALL | re.MULTILINE)
 _ENTRY = re.compile(r"([A-Za-z_][\w.-]*):(?:[ \t]+(.*))?")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,17})(\.\d{1,17})?")
 _TITLES = ("title", "name", "short_name")

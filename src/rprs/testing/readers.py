@@ -1,9 +1,9 @@
 """The contract of a reader, for the built-in ones and for a plug-in's tests.
 
-    from rprs.testing.readers import check_reader
+from rprs.testing.readers import check_reader
 
-    def test_my_reader() -> None:
-        check_reader(read_eml, sample=Path("letter.eml").read_bytes())
+def test_my_reader() -> None:
+    check_reader(read_eml, sample=Path("letter.eml").read_bytes())
 """
 
 from __future__ import annotations
@@ -86,7 +86,9 @@ def _check_document(document: Document) -> None:
         strings += [value] if isinstance(value, str) else []
     for string in strings:
         _require("\0" not in string and "\r" not in string, f"{document.id}: a NUL or a carriage return is left")
-        _require(not any("\ud800" <= char <= "\udfff" for char in string), f"{document.id}: half a surrogate pair is left")
+        _require(
+            not any("\ud800" <= char <= "\udfff" for char in string), f"{document.id}: half a surrogate pair is left"
+        )
 
 
 @contextmanager

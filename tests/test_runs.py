@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rprs.document import Ranking
+from rprs.errors import ReadError, UsageError
+from rprs.read import read_run, write_run
+
+RUN = """q2 Q0 d1 1 3.5 tag
+q1 Q0 d3 1 1 tag
+q1 Q0 d2 2 1e1 tag
+
+q1\tQ0\td1\t3\t1.0\ttag
+q1 Q0 d9 4 -2 tag
+"""
+
+
+@pytest.mark.parametrize("suffix", ["", ".trec", ".gz", ".xz"])
+def test_the_score_decides_and_ties_keep_the_order_of_the_file(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"run{suffix}"
+    pack = {".gz": gzip.compress, ".xz": lzma.compress}.get(suffix, bytes)
+    path.write_bytes(pack(RUN.encode()))
+    run = read_run(path)
+    assert list(run) == ["q2", "q1"]
+    assert run["q1"].ids == ("d2", "d3", "d1", "d9")
+    assert run["q1"].scores.tolist() == [10, 1, 1, -2]
+    assert run["q1"].scores.dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("q1 Q0 d2 2 1.0", "5 columns; a run has six: query Q0 document rank score tag"),
+        ("q1 Q0 d 2 2 1.0 tag", "7 columns; a run has six"),
+        ("q1 Q0 d2 2 high tag", "the score 'high' is not a number"),
+        ("q1 Q0 d2 2 nan tag", "the score 'nan' is not a number"),
+        ("q1 Q0 d1 2 1.0 tag", "the document d1 is there twice for the query q1"),
+    ],
+)
+def test_an_error_names_the_file_and_the_line(tmp_path: Path, line: str, problem: str) -> None:
+    path = tmp_path / "run.trec"
+    path.write_text(f"q1 Q0 d1 1 2.0 tag\n{line}\n")
+    with pytest.raises(ReadError) as raised:
+        read_run(path)
+    assert str(raised.value).startswith(f"{path}:2: {problem}")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.gz", b"no"),
+        ("a.xz", b"no"),
+        ("b.gz", gzip.compress(RUN.encode())[:-9]),
+        ("c.trec", b"q \xff\xfe\0"),
+        ("d.gz", b""),
+    ],
+)
+def test_a_damaged_run_is_one_clear_error(tmp_path: Path, name: str, content: bytes) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    if content:
+        with pytest.raises(ReadError, match=f"{name}: cannot be read as a run"):
+            read_run(path)
+    else:
+        assert read_run(path) == {}
+
+
+def test_a_missing_run_and_a_folder_are_errors(tmp_path: Path) -> None:
+    with pytest.raises(ReadError, match="no such run file"):
+        read_run(tmp_path / "none.trec")
+    with pytest.raises(ReadError, match="Is a directory"):
+        read_run(tmp_path)
+
+
+scores = st.lists(st.floats(allow_nan=False) | st.sampled_from([0.0, 0.1, 1 / 3, 1e300, 5e-324]), max_size=20)
+
+
+@given(st.dictionaries(st.sampled_from(["q1", "q2", "é"]), scores, max_size=3))
+def test_what_is_written_is_read_back(
+    tmp_path_factory: pytest.TempPathFactory, queries: dict[str, list[float]]
+) -> None:
+    path = tmp_path_factory.mktemp("run") / "run.trec"
+    path.touch()
+    rankings = {
+        query: Ranking(
+            tuple(f"d{n}" for n in range(len(given))), np.array(sorted(given, reverse=True), dtype=np.float64)
+        )
+        for query, given in queries.items()
+        if given
+    }
+    for query, ranking in rankings.items():
+        write_run(path, query, ranking, "rprs(n=4,k1=2.8)")
+    back = read_run(path)
+    assert list(back) == list(rankings)
+    for query, ranking in rankings.items():
+        assert back[query].ids == ranking.ids
+        assert back[query].scores.tolist() == ranking.scores.tolist()
+
+
+def test_the_lines_of_a_run() -> None:
+    stream = io.StringIO()
+    write_run(stream, "q1", Ranking(("a", "b"), np.array([0.30000000000000004, 0.0])), "bm25")
+    write_run(stream, "q2", Ranking((), np.array([])), "bm25")
+    assert stream.getvalue() == "q1 Q0 a 1 0.30000000000000004 bm25\nq1 Q0 b 2 0.0 bm25\n"
+
+
+@pytest.mark.parametrize(
+    ("query", "id", "tag", "told"),
+    [
+        ("q 1", "a", "t", "The query 'q 1' cannot stand in a run file"),
+        ("q", "my file.pdf", "t", "The document 'my file.pdf' cannot stand in a run file"),
+        ("q", "", "t", "The document '' cannot stand in a run file"),
+        ("q", "a", "my tag\n", r"The tag 'my tag\\n' cannot stand in a run file"),
+    ],
+)
+def test_what_the_format_cannot_hold_is_an_error(query: str, id: str, tag: str, told: str) -> None:
+    stream = io.StringIO()
+    with pytest.raises(UsageError, match=told):
+        write_run(stream, query, Ranking((id,), np.array([1.0])), tag)
+    assert stream.getvalue() == ""
+
+
+@pytest.mark.parametrize("values", [[1.0, 2.0], [1.0, float("nan")], [float("nan")]])
+def test_a_ranking_that_its_scores_would_not_give_back_is_an_error(values: list[float]) -> None:
+    ids = tuple("ab"[: len(values)])
+    with pytest.raises(UsageError, match="its scores do not fall"):
+        write_run(io.StringIO(), "q", Ranking(ids, np.array(values)), "t")
