@@ -7,6 +7,7 @@ import io
 import json
 import lzma
 import re
+from collections.abc import Callable
 
 import docx
 from pypdf import PdfReader, PdfWriter
@@ -105,4 +106,4 @@ SAMPLES: dict[str, bytes] = {
     "csv": f'id,title,text,year\n1,Lease,"{PROSE[0]}\n\nSigned.",1999\n2,,{PROSE[2]},\n'.encode(),
     "tsv": f"id\ttext\n1\t{PROSE[0]}\n2\t{PROSE[1]}\n".encode(),
 }
-PACKERS = {"gz": gzip.compress, "xz": lzma.compress}
+PACKERS: dict[str, Callable[[bytes], bytes]] = {"gz": gzip.compress, "xz": lzma.compress}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from collections.abc import Iterator
 from itertools import count
 
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 from read_samples import SAMPLES
 from rprs.document import Document
 from rprs.read import Reader, Skipped, Source, find_reader
-from rprs.testing.readers import check_bytes, check_reader
+from rprs.testing.readers import check_bytes, check_reader, damaged
 
 relaxed = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
 MAGIC = {
@@ -59,7 +61,7 @@ def test_edited_files(suffix: str, edits: list[tuple[float, int, bytes]]) -> Non
 @relaxed
 @given(
     text=st.text(
-        st.sampled_from("{}[]()<>\\/\"',;:|#-=*&\n\t ab1\u00e9\ud7ff") | st.characters(exclude_categories=("Cs",)),
+        st.sampled_from("{}[]()<>\\/\"',;:|#-=*&\n\t ab1\u00e9\ud7ff") | st.characters(codec="utf-8"),
         max_size=300,
     )
 )
@@ -67,8 +69,20 @@ def test_any_text(suffix: str, text: str) -> None:
     check_bytes(reader_of(suffix), MAGIC.get(suffix, b"") + text.encode())
 
 
+@pytest.mark.parametrize("part", ["word/document.xml", "docProps/core.xml", "word/_rels/document.xml.rels"])
+def test_word_documents_with_a_damaged_part(part: str) -> None:
+    with zipfile.ZipFile(io.BytesIO(SAMPLES["docx"])) as good:
+        parts = {name: good.read(name) for name in good.namelist()}
+    for data in damaged(parts[part], 60):
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w") as bad:
+            for name, content in {**parts, part: data}.items():
+                bad.writestr(name, content)
+        check_bytes(reader_of("docx"), out.getvalue())
+
+
 def nameless(_source: Source) -> Iterator[Document | Skipped]:
-    yield Document(" ", "text")
+    yield Document("\x01", "text")
 
 
 def nested(source: Source) -> Iterator[Document | Skipped]:
@@ -105,7 +119,7 @@ def failing(_source: Source) -> Iterator[Document | Skipped]:
 @pytest.mark.parametrize(
     ("reader", "told"),
     [
-        (nameless, "an id is missing"),
+        (nameless, "the valid file has no documents"),
         (nested, r"sample: a is \[1\]"),
         (fickle, "two readings of one file differ"),
         (choosy, "something of the valid file is skipped"),

@@ -52,10 +52,12 @@ def test_every_other_column_is_metadata(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_stored_is_not_in_a_record(tmp_path: Path) -> None:
-    line = r'{"id": "a\u0000b", "text": "one\u0000\r\ntwo \ud83d\ude00 \ud83d", "n": NaN, "k\ud800": "\udc00", "i": -Infinity}'
+    line = (
+        r'{"id": "a\u0000b", "n": NaN, "i": Infinity, "k\ud800": "\udc00", "text": "one\u0000\r\n \ud83d\ude00\ud83d"}'
+    )
     (document,), _ = outcome(tmp_path / "a.jsonl", line)
     assert document.id == "ab"
-    assert document.text == "one\ntwo 😀 \ufffd"
+    assert document.text == "one\n 😀\ufffd"
     assert metadata(document) == {"n": None, "k\ufffd": "\ufffd", "i": None}
 
 
@@ -76,14 +78,14 @@ def test_a_bad_line_is_skipped_and_the_others_are_read(tmp_path: Path) -> None:
     found, skipped = outcome(tmp_path / "a.jsonl", "\r\n".join(lines))
     assert [(document.id, document.text) for document in found] == [("1", "one"), ("a.jsonl#10", "last")]
     assert skipped == [
-        "a.jsonl:3: not JSON: Expecting value at column 22",
+        "a.jsonl:3: not JSON: Expecting value at column 20",
         "a.jsonl:4: not a record with columns but [1, 2]",
         "a.jsonl:5: no text: looked for the columns text, contents, body, content; it has id, summary",
         "a.jsonl:6: its id, in the column id, is empty",
         "a.jsonl:7: its title is not a text but {}",
         "a.jsonl:8: its text, in the column text, is empty",
         "a.jsonl:9: its title is not a text but true",
-        "a.jsonl:10: not JSON that can be read: maximum recursion depth exceeded while decoding a JSON array from a unicode string",
+        "a.jsonl:10: not JSON that can be read: nested too deeply",
     ]
 
 

@@ -26,8 +26,8 @@ q1 Q0 d9 4 -2 tag
 @pytest.mark.parametrize("suffix", ["", ".trec", ".gz", ".xz"])
 def test_the_score_decides_and_ties_keep_the_order_of_the_file(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"run{suffix}"
-    pack = {".gz": gzip.compress, ".xz": lzma.compress}.get(suffix, bytes)
-    path.write_bytes(pack(RUN.encode()))
+    packed = {".gz": gzip.compress(RUN.encode()), ".xz": lzma.compress(RUN.encode())}
+    path.write_bytes(packed.get(suffix, RUN.encode()))
     run = read_run(path)
     assert list(run) == ["q2", "q1"]
     assert run["q1"].ids == ("d2", "d3", "d1", "d9")

@@ -107,6 +107,11 @@ class _Outcome:
     pool: list[Sentences]
     seconds: dict[str, float]
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What both stages have to say, each line once: without a re-ranker they are the same."""
+        return tuple(dict.fromkeys((*self.first.notes, *self.final.notes)))
+
 
 class Searcher:
     """Ranks the documents of an index by their likeness to a whole document.
@@ -146,16 +151,15 @@ class Searcher:
         outcome = self._run(document, self._allowed(document, where, keep_self))
         with _timed(outcome.seconds, "evidence"):
             hits = tuple(self._hit(document, outcome, place, pairs) for place in range(min(k, len(outcome.final))))
-        notes = (*outcome.first.notes, *outcome.final.notes, *self._pending())
+        notes = (*outcome.notes, *self._pending())
         return Results(hits, len(outcome.first), len(outcome.query), notes, outcome.seconds)
 
     def rank(self, document: Document, *, where: str | None = None, keep_self: bool = False) -> Ranking:
         """The whole re-ranked list without evidence, as a run file has it."""
-        return self._run(document, self._allowed(document, where, keep_self)).final
+        outcome = self._run(document, self._allowed(document, where, keep_self))
+        return replace(outcome.final, notes=outcome.notes)
 
-    def explain(
-        self, document: Document, id: str, *, where: str | None = None, keep_self: bool = False
-    ) -> Explanation:
+    def explain(self, document: Document, id: str, *, where: str | None = None, keep_self: bool = False) -> Explanation:
         """Every aligned pair between a document and one of the index, in the pool that the same search would have.
 
         A document that the search leaves out, such as the query itself, joins that pool at its end.
@@ -174,7 +178,7 @@ class Searcher:
             document=found,
             sentences=len(outcome.query),
             uncovered=tuple(span for span in spans if span not in covered),
-            notes=(*outcome.first.notes, *self._pending()),
+            notes=(*outcome.notes, *self._pending()),
         )
 
     # ------------------------------------------------------------------------ stages
@@ -196,7 +200,7 @@ class Searcher:
         with _timed(seconds, "first stage"):
             first = self.first.rank(document, self.index, self.depth, allowed)
         if also is not None and also not in first.ids:
-            first = replace(first, ids=(*first.ids, also), scores=np.append(first.scores, np.nan))
+            first = Ranking((*first.ids, also), np.append(first.scores, np.nan), notes=first.notes)
         if self.reranker is None:
             return _Outcome(first, first, query, [], seconds)
         with _timed(seconds, "candidates"):
@@ -272,8 +276,10 @@ def _best(limit: int, query_spans: Any, spans: Any, columns: tuple[Any, ...]) ->
     chosen: list[int] = []
     seen: set[tuple[str, int]] = set()
     for pair in np.lexsort((sentence, rows, -similarity, shortest < TELLING)):
+        if len(chosen) >= limit:
+            break
         ends = {("query", int(rows[pair])), ("document", int(sentence[pair]))}
-        if len(chosen) < limit and not ends & seen:
+        if not ends & seen:
             chosen.append(int(pair))
             seen |= ends
     return tuple(column[chosen] for column in columns)

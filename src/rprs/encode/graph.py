@@ -61,7 +61,9 @@ def _check(folder: Path, config: dict[str, Any]) -> None:
     for name, choices in wanted.items():
         value = config.get(name)
         if value not in choices:
-            raise ModelError(f"onnx cannot build {folder}: its {name} is {value!r}; export it to model.onnx, or use sbert")
+            raise ModelError(
+                f"onnx cannot build {folder}: its {name} is {value!r}; export it to model.onnx, or use sbert"
+            )
 
 
 @dataclass
@@ -85,7 +87,9 @@ class _Graph:
 
     def constant(self, name: str, value: Any, kind: type[Any] = np.float32) -> str:
         if name not in self.constants:
-            self.constants[name] = numpy_helper.from_array(np.ascontiguousarray(value, dtype=kind).reshape(np.shape(value)), name)
+            self.constants[name] = numpy_helper.from_array(
+                np.ascontiguousarray(value, dtype=kind).reshape(np.shape(value)), name
+            )
         return name
 
     def shape(self, *last: int) -> str:
@@ -106,7 +110,9 @@ class _Graph:
 
     def embeddings(self) -> str:
         """Word + position + type, where all tokens are of type 0."""
-        weights = {name: self.weights[f"embeddings.{name}_embeddings.weight"] for name in ("word", "position", "token_type")}
+        weights = {
+            name: self.weights[f"embeddings.{name}_embeddings.weight"] for name in ("word", "position", "token_type")
+        }
         # RoBERTa counts positions from the padding token's number on.
         start = 0 if self.config["model_type"] == "bert" else int(self.config["pad_token_id"]) + 1
         places = self.constant("positions", weights["position"][start:] + weights["token_type"][0])
@@ -128,7 +134,9 @@ class _Graph:
 
     def attention(self, rows: str, layer: str) -> str:
         parts = [f"{layer}.attention.self.{part}" for part in ("query", "key", "value")]
-        weight, bias = (np.concatenate([self.weights[f"{part}.{kind}"] for part in parts]) for kind in ("weight", "bias"))
+        weight, bias = (
+            np.concatenate([self.weights[f"{part}.{kind}"] for part in parts]) for kind in ("weight", "bias")
+        )
         joint = self.add("Reshape", self.product(rows, f"{layer}.attention.self", weight), self.shape(3 * self.width))
         thirds = self.constant("thirds", (self.width,) * 3, np.int64)
         split = self.add("Split", joint, thirds, outputs=3, axis=-1)

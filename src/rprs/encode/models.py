@@ -20,10 +20,9 @@ import urllib.error
 import urllib.request
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 from rprs.errors import ModelError
 from rprs.progress import Advance, Progress, silent
@@ -84,7 +83,9 @@ def find_here(model: str) -> Path | None:
     if shelf:
         root = Path(shelf).expanduser()
         if not root.is_dir():
-            raise ModelError(f"RPRS_MODELS names {shelf!r}, which is not a folder: make it with 'rprs pull --to {shelf}'")
+            raise ModelError(
+                f"RPRS_MODELS names {shelf!r}, which is not a folder: make it with 'rprs pull --to {shelf}'"
+            )
         places = [root / model, root / name, *([root] if name in SHA256 else []), *places]
     for place in places:
         if not _is_path(model) and _complete(place):
@@ -217,15 +218,6 @@ def _from_hub(model: str, folder: Path, advance: Advance) -> str | None:
     """Get a model from the Hugging Face hub, or say why not."""
     from huggingface_hub import constants, hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, LocalEntryNotFoundError
-    from huggingface_hub.utils import tqdm
-
-    class Bar(tqdm):  # type: ignore[type-arg,misc]
-        def __init__(self, *args: Any, **options: Any) -> None:
-            super().__init__(*args, **{**options, "disable": True})
-
-        def update(self, n: float | None = 1) -> bool | None:
-            advance(int(n or 0))
-            return None
 
     if constants.HF_HUB_OFFLINE:
         return "HF_HUB_OFFLINE is set"
@@ -236,21 +228,54 @@ def _from_hub(model: str, folder: Path, advance: Advance) -> str | None:
 
     def fetch(name: str) -> bool:
         try:
-            hf_hub_download(repository, name, local_dir=folder, tqdm_class=Bar)
+            hf_hub_download(repository, name, local_dir=folder)
         except EntryNotFoundError:
             return False
         return True
 
     try:
-        missing = [name for name in REQUIRED if not fetch(name)]
-        if missing or not any(fetch(name) for name in WEIGHTS):
-            return f"the hub's {repository} has no {missing[0] if missing else ' or '.join(WEIGHTS)}"
-        for name in OPTIONAL:
-            fetch(name)
+        with _watch(folder, advance):
+            missing = [name for name in REQUIRED if not fetch(name)]
+            if missing or not any(fetch(name) for name in WEIGHTS):
+                return f"the hub's {repository} has no {missing[0] if missing else ' or '.join(WEIGHTS)}"
+            for name in OPTIONAL:
+                fetch(name)
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         return f"the hub: {_line(error)}"
     shutil.rmtree(folder / ".cache", ignore_errors=True)
     return None
+
+
+@contextmanager
+def _watch(folder: Path, advance: Advance) -> Iterator[None]:
+    """Advance by the bytes that appear in a folder, in place of the hub's own bars, one for each file."""
+    from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+
+    over = threading.Event()
+
+    def look() -> None:
+        seen = 0
+        while not over.wait(0.2):
+            now = 0
+            for place, _, names in os.walk(folder):
+                for name in names:
+                    with suppress(OSError):  # moved meanwhile
+                        now += Path(place, name).stat().st_size
+            advance(max(0, now - seen))
+            seen = max(now, seen)
+
+    thread = threading.Thread(target=look, daemon=True)
+    quiet = are_progress_bars_disabled()
+    if not quiet:
+        disable_progress_bars()
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        if not quiet:
+            enable_progress_bars()
 
 
 def _silence(url: str) -> str | None:

@@ -21,7 +21,7 @@ from rprs.errors import ModelError
 from rprs.progress import Advance, Progress, silent
 from rprs.spec import Component, Kind, require
 
-__all__ = ["Onnx", "OnnxEncoder", "cores", "tokenizer"]
+__all__ = ["Onnx", "OnnxEncoder", "cores", "frame", "once", "tokenizer", "unit"]
 
 BATCH = 512  # tokens
 CHUNK = 8192  # sentences tokenised at a time
@@ -31,7 +31,7 @@ CHUNK = 8192  # sentences tokenised at a time
 class Onnx(Component):
     """A sentence model by name or folder, run in ONNX Runtime.
 
-    A folder with model.safetensors of the BERT family is turned into a graph once; one with model.onnx is used as it is.
+    A folder with model.safetensors of the BERT family is turned into a graph once; a model.onnx is used as it is.
     """
 
     name: ClassVar[str] = "onnx"
@@ -48,7 +48,9 @@ class Onnx(Component):
         """The model, got and prepared where that has not happened yet."""
         folder = models.find(self.model, progress)
         pooling, window = _settings(folder)
-        exported = next((folder / name for name in ("model.onnx", "onnx/model.onnx") if (folder / name).is_file()), None)
+        exported = next(
+            (folder / name for name in ("model.onnx", "onnx/model.onnx") if (folder / name).is_file()), None
+        )
         source = exported or folder / "model.safetensors"
         if not source.is_file():
             raise ModelError(f"{folder} has neither model.safetensors nor model.onnx: use sbert({folder})")
@@ -93,18 +95,27 @@ class OnnxEncoder:
 
     def encode(self, sentences: Sequence[str], advance: Advance = nothing) -> NDArray[np.float32]:
         """(m, dimension): a unit row a sentence, in the given order; identical sentences are encoded once."""
-        numbers = {sentence: number for number, sentence in enumerate(dict.fromkeys(sentences))}
-        where = np.array([numbers[sentence] for sentence in sentences], dtype=np.int64)
-        times = np.bincount(where, minlength=len(numbers))
-        distinct = list(numbers)
+        distinct, where = once(sentences)
+        times = np.bincount(where, minlength=len(distinct))
         found = np.zeros((len(distinct), self.dimension), dtype=np.float32)
         for start in range(0, len(distinct), CHUNK):
             chunk = slice(start, start + CHUNK)
             found[chunk] = self._distinct(distinct[chunk], times[chunk], advance)
         return found[where]
 
+    def token_vectors(self, advance: Advance = nothing) -> NDArray[np.float32]:
+        """(vocabulary, dimension): each token passed through the model alone."""
+        before, after = frame(self.words)
+        size = self.words.get_vocab_size()
+        found = np.zeros((size, self.dimension), dtype=np.float32)
+        batches = _batches([1 + len(before) + len(after)] * size, self.batch)
+        for batch, vectors in _in_threads(lambda batch: self._run([[*before, i, *after] for i in batch]), batches):
+            found[batch] = vectors
+            advance(len(batch))
+        return found
+
     def _distinct(self, sentences: list[str], times: NDArray[np.int64], advance: Advance) -> NDArray[np.float32]:
-        before, after = _frame(self.words)
+        before, after = frame(self.words)
         room = self.window - len(before) - len(after)
         pieces: list[list[int]] = []
         owner: list[int] = []
@@ -121,7 +132,7 @@ class OnnxEncoder:
                 advance(int(waiting[owner[number]]))
                 waiting[owner[number]] = 0
         advance(int(waiting.sum()))  # those without tokens
-        return _unit(total)
+        return unit(total)
 
     def _run(self, pieces: list[list[int]]) -> NDArray[np.float32]:
         ids = np.array(pieces, dtype=np.int64)
@@ -131,7 +142,7 @@ class OnnxEncoder:
         )
         if output.ndim == 3:  # token vectors of an exported model
             output = output[:, 0] if self.pooling == "cls" else output.mean(axis=1)
-        return _unit(output)
+        return unit(output)
 
 
 def cores() -> int:
@@ -165,13 +176,18 @@ def _settings(folder: Path) -> tuple[Pooling, int]:
     kinds = {module["type"].rpartition(".")[2] for module in modules} - {"Transformer", "Pooling", "Normalize"}
     if kinds:
         raise ModelError(f"onnx cannot run {folder}, which has a module {min(kinds)}: use sbert({folder})")
-    modes = {name.removeprefix("pooling_mode_") for name, on in pool.items() if name.startswith("pooling_mode_") and on}
-    if not modes <= {"mean_tokens"} and modes != {"cls_token"}:
+    modes = {
+        name.removeprefix("pooling_mode_").removesuffix("_tokens").removesuffix("_token")
+        for name, on in pool.items()
+        if name.startswith("pooling_mode_") and on
+    }
+    modes |= {pool["pooling_mode"]} if "pooling_mode" in pool else set()  # how newer versions write it
+    if not modes <= {"mean"} and modes != {"cls"}:
         raise ModelError(f"onnx cannot pool by {', '.join(sorted(modes))} as {folder} asks: use sbert({folder})")
     offset = 0 if config.get("model_type") == "bert" else 2  # RoBERTa's positions start at 2
     positions = int(config.get("max_position_embeddings", 512)) - offset
     window = min(int(sentence.get("max_seq_length") or positions), positions)
-    return "cls" if modes == {"cls_token"} else "mean", window
+    return "cls" if modes == {"cls"} else "mean", window
 
 
 def _hash(*parts: str) -> str:
@@ -214,7 +230,7 @@ def _session(file: Path, optimise: bool) -> Any:
 # ---------------------------------------------------------------------------- pieces and batches
 
 
-def _frame(words: Any) -> tuple[list[int], list[int]]:
+def frame(words: Any) -> tuple[list[int], list[int]]:
     """The special tokens that go before and after a sentence."""
     bare, framed = (words.encode("a", add_special_tokens=special).ids for special in (False, True))
     start = next(i for i in range(len(framed)) if framed[i : i + len(bare)] == bare)
@@ -256,6 +272,14 @@ def _in_threads(
         pool.shutdown(cancel_futures=True)
 
 
-def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+def unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The rows scaled to length one; a zero row stays zero."""
     norms = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))[:, None]
-    return np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0, casting="unsafe")
+    scaled: NDArray[np.float32] = np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0, casting="unsafe")
+    return scaled
+
+
+def once(sentences: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
+    """The distinct sentences, and for each given one the number of its like among them."""
+    numbers = {sentence: number for number, sentence in enumerate(dict.fromkeys(sentences))}
+    return list(numbers), np.array([numbers[sentence] for sentence in sentences], dtype=np.int64)

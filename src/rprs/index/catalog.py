@@ -6,18 +6,21 @@ A transaction on it is the only commit point. A file on disk that it does not na
 from __future__ import annotations
 
 import json
+import math
+import os
 import sqlite3
+import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rprs.document import Document
 from rprs.errors import IndexCorrupt, IndexError_, IndexMismatch
-from rprs.index.files import File, sync_folder
+from rprs.index.files import File, no_space, sync_folder
 
-__all__ = ["FORMAT", "Catalog", "SegmentRow", "to_document"]
+__all__ = ["FORMAT", "Catalog", "SegmentRow", "label", "to_document", "written"]
 
 FORMAT = 1
 
@@ -34,6 +37,7 @@ CREATE TABLE segments (
 CREATE TABLE files (path TEXT PRIMARY KEY, bytes INTEGER NOT NULL, sha256 TEXT NOT NULL) STRICT;
 CREATE TABLE documents (
     number INTEGER PRIMARY KEY, id TEXT NOT NULL, title TEXT NOT NULL, metadata TEXT NOT NULL,
+    label INTEGER NOT NULL,  -- the checksum of id, title and metadata, as content_hash is that of the text
     content_hash TEXT NOT NULL, segment INTEGER NOT NULL, ordinal INTEGER NOT NULL,
     tokens INTEGER NOT NULL, sentences INTEGER NOT NULL,
     removed INTEGER NOT NULL DEFAULT 0  -- a tombstone: the ordinal stays taken until the segment is rewritten
@@ -61,6 +65,18 @@ def to_document(row: tuple[str, str, str, str]) -> Document:
     return Document(id=row[0], title=row[1], text=row[2], metadata=json.loads(row[3]))
 
 
+def written(document: Document) -> str:
+    """The metadata of a document as the catalog keeps them; what is not a number in JSON is a missing value."""
+    values = document.metadata.items()
+    plain = {key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in values}
+    return json.dumps(plain, ensure_ascii=False)
+
+
+def label(id: str, title: str, metadata: str) -> int:
+    """The checksum of what a document is called."""
+    return zlib.crc32("\0".join((id, title, metadata)).encode())
+
+
 class Catalog:
     """A connection to the catalog of one index."""
 
@@ -68,8 +84,12 @@ class Catalog:
         self.path = root / "catalog.sqlite"
         if not self.path.is_file():
             raise IndexError_(f"There is no index at {root}: make one with `rprs index SOURCE --to {root}`")
-        self.connection = self._connect("rw" if write else "ro")
-        self._check_format(root)
+        self.connection = self._connect("mode=rw" if write else "mode=ro")
+        try:
+            self._check_format(root)
+        except BaseException:
+            self.close()
+            raise
 
     @classmethod
     def create(cls, root: Path, settings: dict[str, str]) -> None:
@@ -77,39 +97,36 @@ class Catalog:
         draft = root / "catalog.draft"
         for leftover in root.glob("catalog.draft*"):
             leftover.unlink()
-        connection = sqlite3.connect(draft, isolation_level=None)
-        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        connection.executescript(SCHEMA)
-        rows = {"format": str(FORMAT), **settings}.items()
-        connection.executemany("INSERT INTO settings VALUES (?, ?)", rows)
-        connection.close()
+        with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            connection.executescript(f"BEGIN; {SCHEMA}")
+            rows = {"format": str(FORMAT), **settings}.items()
+            connection.executemany("INSERT INTO settings VALUES (?, ?)", rows)
+            connection.execute("COMMIT")
         draft.replace(root / "catalog.sqlite")
         sync_folder(root)
 
     def _connect(self, mode: str) -> sqlite3.Connection:
-        place = self.path.absolute().as_uri()
-        connection = sqlite3.connect(f"{place}?mode={mode}", uri=True, isolation_level=None, check_same_thread=False)
-        connection.execute("PRAGMA busy_timeout = 10000")
         try:
-            if mode == "rw":
-                connection.execute("PRAGMA journal_mode = WAL")
-                connection.execute("PRAGMA synchronous = FULL")
-                connection.execute("PRAGMA secure_delete = ON")
-            else:
-                connection.execute("SELECT count(*) FROM settings").fetchone()
+            return _connection(f"{self.path.absolute().as_uri()}?{mode}")
         except sqlite3.DatabaseError as error:
-            connection.close()
-            if mode == "ro" and "unable to open" in str(error):  # a read-only disk: then nobody writes either
-                return sqlite3.connect(f"{place}?immutable=1", uri=True, isolation_level=None, check_same_thread=False)
-            if isinstance(error, sqlite3.OperationalError) and "full" in str(error):
+            if no_space(error):
                 raise
-            raise IndexCorrupt(f"{self.path} cannot be opened as an index ({error})") from error
-        return connection
+            if mode == "mode=ro" and "unable to open" in str(error) and not os.access(self.path.parent, os.W_OK):
+                return self._connect_unchanging()
+            kind = IndexCorrupt if _damaged(error) or "no such table" in str(error) else IndexError_
+            raise kind(f"{self.path} cannot be opened as an index ({error})") from error
+
+    def _connect_unchanging(self) -> sqlite3.Connection:
+        """On a read-only disk nobody writes, so nothing need be locked; but nothing can be recovered either."""
+        log = self.path.with_name("catalog.sqlite-wal")
+        if log.exists() and log.stat().st_size:
+            raise IndexError_(f"{log} holds changes not merged yet: open the index once where it can be written to")
+        return self._connect("immutable=1")
 
     def _check_format(self, root: Path) -> None:
         found = self.setting("format")
         if found != str(FORMAT):
-            self.close()
             raise IndexMismatch(f"{root} has the index format {found}, this version of rprs reads {FORMAT}: index anew")
 
     def close(self) -> None:
@@ -130,14 +147,23 @@ class Catalog:
 
     # ------------------------------------------------------------------------ reading
 
+    def stream(self, query: str, *values: Any) -> Iterator[Any]:
+        """The rows of a query, one by one."""
+        try:
+            yield from self.connection.execute(query, values)
+        except sqlite3.DatabaseError as error:
+            if not _damaged(error):
+                raise
+            raise IndexCorrupt(f"{self.path} is damaged ({error}): run `rprs verify {self.path.parent}`") from error
+
     def rows(self, query: str, *values: Any) -> list[Any]:
         """All rows of a query."""
-        return self.connection.execute(query, values).fetchall()
+        return list(self.stream(query, *values))
 
     def one(self, query: str, *values: Any) -> Any:
         """The first column of the first row, or None."""
-        row = self.connection.execute(query, values).fetchone()
-        return row[0] if row else None
+        rows = self.rows(query, *values)
+        return rows[0][0] if rows else None
 
     def setting(self, key: str) -> str | None:
         """One of the settings."""
@@ -162,8 +188,7 @@ class Catalog:
     def known(self, ids: Iterable[str]) -> dict[str, tuple[str, str, str]]:
         """Of the live documents among the ids: content hash, title and metadata."""
         query = "SELECT id, content_hash, title, metadata FROM documents WHERE removed = 0 AND id = ?"
-        found = (self.connection.execute(query, (id,)).fetchone() for id in ids)
-        return {row[0]: row[1:] for row in found if row}
+        return {row[0]: row[1:] for id in ids for row in self.rows(query, id)}
 
     def document(self, id: str) -> Document | None:
         """A live document."""
@@ -177,13 +202,9 @@ class Catalog:
             "SELECT ordinal, coalesce(text, '') FROM documents LEFT JOIN texts ON document = number "
             "WHERE segment = ? ORDER BY ordinal"
         )
-        yield from self.connection.execute(query, (segment,))
+        return self.stream(query, segment)
 
     # ------------------------------------------------------------------------ within a transaction
-
-    def set(self, key: str, value: str) -> None:
-        """Change one of the settings."""
-        self.connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (key, value))
 
     def add_files(self, files: Iterable[File]) -> None:
         """Name files that are on disk and synced."""
@@ -203,23 +224,32 @@ class Catalog:
         self, document: Document, content_hash: str, place: tuple[int, int], size: tuple[int, int]
     ) -> None:
         """Add a document: place is segment and ordinal, size is words and sentences."""
-        metadata = json.dumps(dict(document.metadata), ensure_ascii=False)
-        columns = "id, title, metadata, content_hash, segment, ordinal, tokens, sentences"
-        values = (document.id, document.title, metadata, content_hash, *place, *size)
-        row = self.connection.execute(f"INSERT INTO documents ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
+        names = (document.id, document.title, written(document))
+        columns = "id, title, metadata, label, content_hash, segment, ordinal, tokens, sentences"
+        values = (*names, label(*names), content_hash, *place, *size)
+        row = self.connection.execute(f"INSERT INTO documents ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
         self.connection.execute("INSERT INTO texts VALUES (?, ?)", (row.lastrowid, document.text))
 
     def relabel(self, document: Document) -> None:
         """Change title and metadata of a live document whose text stays."""
-        metadata = json.dumps(dict(document.metadata), ensure_ascii=False)
-        query = "UPDATE documents SET title = ?, metadata = ? WHERE id = ? AND removed = 0"
-        self.connection.execute(query, (document.title, metadata, document.id))
+        metadata = written(document)
+        query = "UPDATE documents SET title = ?, metadata = ?, label = ? WHERE id = ? AND removed = 0"
+        checksum = label(document.id, document.title, metadata)
+        self.connection.execute(query, (document.title, metadata, checksum, document.id))
+
+    def add_encoder(self, row: tuple[int, str, str, int, str], files: Iterable[File]) -> None:
+        """Put an encoder in force, instead of any other: generation, spec, fingerprint, dimension and report."""
+        self.connection.execute("DELETE FROM encoders")
+        self.forget_files("encoders/*")
+        self.connection.execute("INSERT INTO encoders VALUES (?, ?, ?, ?, ?)", row)
+        self.add_files(files)
+        self.connection.execute("INSERT OR REPLACE INTO settings VALUES ('generation', ?)", (str(row[0]),))
 
     def bury(self, ids: Iterable[str]) -> int:
         """Put tombstones on live documents and wipe what they said; the number of those found."""
         wipe = "DELETE FROM texts WHERE document = (SELECT number FROM documents WHERE id = ? AND removed = 0)"
         mark = (
-            "UPDATE documents SET removed = 1, title = '', metadata = '{}', content_hash = '' "
+            "UPDATE documents SET removed = 1, title = '', metadata = '{}', label = 0, content_hash = '' "
             "WHERE id = ? AND removed = 0"
         )
         found = 0
@@ -227,3 +257,28 @@ class Catalog:
             self.connection.execute(wipe, (id,))
             found += self.connection.execute(mark, (id,)).rowcount
         return found
+
+
+def _connection(uri: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA busy_timeout = 10000")
+        connection.create_function("casefold", 1, _casefold, deterministic=True)  # SQLite's lower() knows ASCII only
+        if uri.endswith("mode=rw"):
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA secure_delete = ON")
+        connection.execute("SELECT count(*) FROM settings").fetchone()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _casefold(value: str | float | None) -> str | None:
+    return None if value is None else str(value).casefold()
+
+
+def _damaged(error: sqlite3.DatabaseError) -> bool:
+    """Whether SQLite complains of the file rather than of a question, a lock or the disk."""
+    return type(error) is sqlite3.DatabaseError or "decode" in str(error)

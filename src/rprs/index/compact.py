@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -71,23 +72,28 @@ def _merge_postings(root: Path, place: str, segments: Sequence[Segment], live: M
     cuts = [part * 2**64 // parts for part in range(1, parts)]
 
     wide = any(segment.posting_counts.dtype == np.uint32 for segment in segments)
-    written = {
-        "hashes": RowFile(root, f"{place}/term_hash.npy", np.uint64),
-        "bytes": RowFile(root, f"{place}/term_bytes.npy", np.uint8),
-        "documents": RowFile(root, f"{place}/posting_documents.npy", np.int32),
-        "counts": RowFile(root, f"{place}/posting_counts.npy", np.uint32 if wide else np.uint16),
-    }
+    arrays = (
+        ("hashes", "term_hash", np.uint64),
+        ("bytes", "term_bytes", np.uint8),
+        ("documents", "posting_documents", np.int32),
+        ("counts", "posting_counts", np.uint32 if wide else np.uint16),
+    )
     sizes, frequencies = [], []
-    for low, high in pairwise([None, *cuts, None]):
-        merged = _merge_range(segments, renumbered, low, high)
-        for field, file in written.items():
-            file.append(getattr(merged, field))
-        sizes.append(merged.sizes)
-        frequencies.append(merged.frequencies)
+    with ExitStack() as opened:
+        written = {
+            field: opened.enter_context(RowFile(root, f"{place}/{name}.npy", kind)) for field, name, kind in arrays
+        }
+        for low, high in pairwise([None, *cuts, None]):
+            merged = _merge_range(segments, renumbered, low, high)
+            for field, file in written.items():
+                file.append(getattr(merged, field))
+            sizes.append(merged.sizes)
+            frequencies.append(merged.frequencies)
+        files = [file.close() for file in written.values()]
     return [
+        *files,
         save(root, f"{place}/term_offsets.npy", ends(np.concatenate(sizes))),
         save(root, f"{place}/posting_offsets.npy", ends(np.concatenate(frequencies))),
-        *(file.close() for file in written.values()),
     ]
 
 

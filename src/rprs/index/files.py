@@ -8,7 +8,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from rprs.errors import DiskFull, IndexCorrupt
+from rprs.errors import DiskFull, IndexCorrupt, IndexError_
 
 __all__ = ["File", "RowFile", "load", "no_space", "register", "save", "save_rows", "sync_folder", "watch_disk"]
 
@@ -44,7 +44,7 @@ class RowFile:
         """Write some more rows."""
         self.rows += len(block)
         if block.size:
-            self._stream.write(memoryview(np.ascontiguousarray(block, dtype=self.dtype)).cast("B"))
+            self._stream.write(np.ascontiguousarray(block, dtype=self.dtype).data.cast("B"))
 
     def close(self) -> File:
         """Complete the header, sync and hash."""
@@ -52,6 +52,13 @@ class RowFile:
         self._write_header()  # as long as before: NumPy leaves room for the number of rows
         self._stream.close()
         return register(self.root, self.path)
+
+    def __enter__(self) -> RowFile:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        with suppress(OSError) if kind else nullcontext():  # on a full disk closing fails too, once more
+            self._stream.close()
 
     def _write_header(self) -> None:
         shape = (self.rows, *self.row_shape)
@@ -63,10 +70,10 @@ def save_rows(
     root: Path, path: str, blocks: Iterable[NDArray[Any]], dtype: Any, row_shape: tuple[int, ...] = ()
 ) -> File:
     """Write an array from its blocks."""
-    file = RowFile(root, path, dtype, row_shape)
-    for block in blocks:
-        file.append(block)
-    return file.close()
+    with RowFile(root, path, dtype, row_shape) as file:
+        for block in blocks:
+            file.append(block)
+        return file.close()
 
 
 def save(root: Path, path: str, array: NDArray[Any]) -> File:
@@ -86,10 +93,14 @@ def load(root: Path, path: str) -> NDArray[Any]:
     """Open an array by mmap; an empty one, which cannot be mapped, is read."""
     try:
         array: NDArray[Any] = np.load(root / path, mmap_mode="r", allow_pickle=False)
+        missing = (root / path).stat().st_size - getattr(array, "offset", 0) - array.nbytes
     except FileNotFoundError:
         raise
-    except (OSError, ValueError, EOFError) as error:
-        raise IndexCorrupt(f"{root / path} is damaged ({error}): run `rprs verify {root}`") from error
+    except Exception as error:  # NumPy reads a damaged header as Python source: anything may come, even SyntaxError
+        reason = " ".join(str(error).split())
+        raise IndexCorrupt(f"{root / path} is damaged ({reason}): run `rprs verify {root}`") from error
+    if missing:
+        raise IndexCorrupt(f"{root / path} is damaged (its header is not its own): run `rprs verify {root}`")
     return np.asarray(array) if array.size == 0 else array
 
 
@@ -103,22 +114,33 @@ def sync_folder(folder: Path) -> None:
 
 
 def no_space(error: BaseException) -> bool:
-    """Whether an error says that the disk, or the quota, is used up."""
+    """Whether an error says that the disk, the quota or the largest size of a file is used up."""
     if isinstance(error, sqlite3.Error):
         return "disk is full" in str(error)
-    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
 def watch_disk(root: Path) -> Iterator[None]:
-    """Turn a full disk into one plain line."""
+    """Turn a disk that cannot be written to into one plain line."""
     try:
         yield
-    except (OSError, sqlite3.Error) as error:
-        if not no_space(error):
+    except (OSError, sqlite3.OperationalError) as error:
+        if no_space(error):
+            free = shutil.disk_usage(root).free // 2**20
+            raise DiskFull(
+                f"No space left while writing to {root} ({free} MB free): what was committed is whole; "
+                "free some space and run the command again"
+            ) from error
+        if isinstance(error, OSError) and not _within(root, error.filename):
             raise
-        free = shutil.disk_usage(root).free // 2**20
-        raise DiskFull(
-            f"No space left while writing to {root} ({free} MB free): what was committed is whole; "
-            "free some space and run the command again"
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise IndexError_(
+            f"Cannot write to {root} ({reason}): what was committed is whole; "
+            "check the disk, its quota and permissions, and run the command again"
         ) from error
+
+
+def _within(root: Path, path: Any) -> bool:
+    """Whether an error is about a file of the index, and not about one of the documents that are read."""
+    return isinstance(path, str | Path) and Path(path).absolute().is_relative_to(root.absolute())

@@ -18,9 +18,9 @@ from rprs.document import Document, Sentences
 from rprs.encode import Encoder
 from rprs.errors import IndexCorrupt, IndexError_, UsageError
 from rprs.index.catalog import Catalog
+from rprs.index.encoders import open_encoder
 from rprs.index.segment import Segment, Terms
 from rprs.index.where import to_sql
-from rprs.index.writer import open_encoder
 from rprs.scoring.vectors import to_grid
 
 __all__ = ["Index"]
@@ -37,7 +37,7 @@ class Index:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._lock = RLock()
-        for last_try in (False, False, True):
+        for last_try in (*[False] * 9, True):
             self.catalog = Catalog(self.path, write=False)
             try:
                 self._load()
@@ -46,6 +46,9 @@ class Index:
                 self.catalog.close()
                 if last_try:
                     raise IndexCorrupt(f"{error.filename} is missing: run `rprs verify {self.path}`") from error
+            except BaseException:
+                self.catalog.close()
+                raise
 
     def _load(self) -> None:
         self.catalog.connection.execute("BEGIN")  # every read from here on sees this state
@@ -56,7 +59,7 @@ class Index:
         if generation is None:
             raise IndexError_(f"{self.path} is not finished: run `rprs index` with the same source again to resume")
         self.generation = generation
-        self.segments = [Segment(self.path, row.number, generation) for row in ready]
+        self.segments: list[Segment] = [Segment(self.path, row.number, generation) for row in ready]
         listed = ", ".join(str(row.number) for row in ready) or "NULL"
         live = self.catalog.rows(
             f"SELECT id, segment, ordinal FROM documents WHERE removed = 0 AND segment IN ({listed}) ORDER BY id"
@@ -65,6 +68,9 @@ class Index:
         position = {segment.number: place for place, segment in enumerate(self.segments)}
         self._segment = np.array([position[row[1]] for row in live], dtype=np.int64)
         self._ordinal = np.array([row[2] for row in live], dtype=np.int64)
+        sizes = np.array([len(segment.lengths) for segment in self.segments], dtype=np.int64)
+        if np.any(self._ordinal >= sizes[self._segment]):
+            raise IndexCorrupt(f"{self.catalog.path} does not fit its segments: run `rprs verify {self.path}`")
         self.numbers = [np.full(len(segment.lengths), -1, dtype=np.int64) for segment in self.segments]
         for place in range(len(self.segments)):
             mine = np.flatnonzero(self._segment == place)
@@ -160,7 +166,7 @@ class Index:
         number = self.number(id)
         if number is None:
             raise UsageError(f"There is no document {id!r} in {self.path}")
-        return self.segments[self._segment[number]].sentences(int(self._ordinal[number]))
+        return self.segments[int(self._segment[number])].sentences(int(self._ordinal[number]))
 
     def encode(self, document: Document) -> Sentences:
         """Split and encode a document as this index does its own."""

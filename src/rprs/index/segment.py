@@ -17,9 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rprs.document import NOT_ENCODED, Sentences
+from rprs.errors import IndexCorrupt
 from rprs.index.files import File, load, save
 
 __all__ = [
+    "KINDS",
     "NAMES",
     "Entry",
     "Inverted",
@@ -33,18 +35,19 @@ __all__ = [
     "write_arrays",
 ]
 
-NAMES = (
-    "term_hash",
-    "term_offsets",
-    "term_bytes",
-    "posting_offsets",
-    "posting_documents",
-    "posting_counts",
-    "lengths",
-    "sentence_offsets",
-    "spans",
-    "paragraphs",
-)
+KINDS = {  # the arrays and their types
+    "term_hash": ("<u8",),
+    "term_offsets": ("<i8",),
+    "term_bytes": ("|u1",),
+    "posting_offsets": ("<i8",),
+    "posting_documents": ("<i4",),
+    "posting_counts": ("<u2", "<u4"),
+    "lengths": ("<i8",),
+    "sentence_offsets": ("<i8",),
+    "spans": ("<u4",),
+    "paragraphs": ("<i4",),
+}
+NAMES = tuple(KINDS)
 
 
 def folder(number: int) -> str:
@@ -94,6 +97,7 @@ class Segment:
 
     def __init__(self, root: Path, number: int, generation: int | None) -> None:
         self.number = number
+        self.place = root / folder(number)
         arrays = {name: load(root, f"{folder(number)}/{name}.npy") for name in NAMES}
         self.term_hash: NDArray[np.uint64] = arrays["term_hash"]
         self.term_offsets: NDArray[np.int64] = arrays["term_offsets"]
@@ -108,6 +112,31 @@ class Segment:
         self.vectors: NDArray[np.float16] | None = (
             None if generation is None else load(root, vectors_path(number, generation))
         )
+
+        kinds = {name: array.dtype.str in KINDS[name] for name, array in arrays.items()}
+        for name, fits in [*kinds.items(), *self._fits().items()]:
+            if not fits:
+                raise self._corrupt(name)
+
+    def _fits(self) -> dict[str, bool]:
+        """What must hold between the arrays, as far as a glance can tell; `rprs verify` reads them all."""
+
+        def ended(offsets: NDArray[Any], rows: int, size: int) -> bool:
+            return offsets.shape == (rows + 1,) and int(offsets[0]) == 0 and int(offsets[-1]) == size
+
+        sentences, vectors = len(self.spans), self.vectors
+        return {
+            "term_offsets": ended(self.term_offsets, len(self.term_hash), len(self.term_bytes)),
+            "posting_offsets": ended(self.posting_offsets, len(self.term_hash), len(self.posting_documents)),
+            "posting_counts": self.posting_counts.shape == self.posting_documents.shape,
+            "sentence_offsets": ended(self.sentence_offsets, len(self.lengths), sentences),
+            "spans": self.spans.shape == (sentences, 2),
+            "paragraphs": self.paragraphs.shape == (sentences,),
+            "vectors": vectors is None or (vectors.dtype.str == "<f2" and vectors.shape[:1] == (sentences,)),
+        }
+
+    def _corrupt(self, name: str) -> IndexCorrupt:
+        return IndexCorrupt(f"{name} of {self.place} is damaged: run `rprs verify {self.place.parents[1]}`")
 
     def sentences(self, ordinal: int) -> Sentences:
         """The sentences of one document, with their vectors where there are any."""
@@ -130,6 +159,8 @@ class Segment:
             same = self._same_bytes(positions, terms, rows)
             starts[rows[same]] = self.posting_offsets[positions[same]]
             stops[rows[same]] = self.posting_offsets[positions[same] + 1]
+        if np.any((starts < 0) | (starts > stops) | (stops > len(self.posting_documents))):
+            raise self._corrupt("posting_offsets")
         return starts, stops
 
     def _same_bytes(self, positions: NDArray[Any], terms: Terms, rows: NDArray[Any]) -> NDArray[np.bool_]:
@@ -137,6 +168,8 @@ class Segment:
         first, sizes = self.term_offsets[positions], np.diff(terms.offsets)[rows]
         same: NDArray[np.bool_] = self.term_offsets[positions + 1] - first == sizes
         sizes = np.where(same, sizes, 0)
+        if np.any((first < 0) | (first + sizes > len(self.term_bytes))):
+            raise self._corrupt("term_offsets")
         step = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         stored = self.term_bytes[np.repeat(first, sizes) + step]
         asked = terms.bytes[np.repeat(terms.offsets[rows], sizes) + step]

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from rprs import spec
 from rprs.document import Document
-from rprs.errors import IndexCorrupt
-from rprs.index.catalog import Catalog, SegmentRow
+from rprs.errors import IndexCorrupt, UsageError
+from rprs.index.catalog import Catalog, SegmentRow, label
 from rprs.index.segment import Segment
 from rprs.progress import Progress, silent
 
@@ -25,15 +26,35 @@ def verify(path: str | Path, progress: Progress = silent) -> list[str]:
     except IndexCorrupt as error:
         return [str(error)]
     try:
-        return [*_database(catalog), *_files(catalog, root, progress), *_contents(catalog, root, progress)]
+        catalog.connection.execute("BEGIN")  # one state, whoever writes meanwhile
+        files, contents = _files(catalog, root, progress), _contents(catalog, root, progress)
+        parts = (_database(catalog), _settings(catalog), files, contents)
+        return [line for part in parts for line in _told(part)]
     finally:
         catalog.close()
+
+
+def _told(problems: Iterator[str]) -> Iterator[str]:
+    """The problems, up to one that keeps from looking further."""
+    try:
+        yield from problems
+    except IndexCorrupt as error:
+        yield str(error)
 
 
 def _database(catalog: Catalog) -> Iterator[str]:
     for (line,) in catalog.rows("PRAGMA integrity_check"):
         if line != "ok":
             yield f"catalog.sqlite: {line}"
+
+
+def _settings(catalog: Catalog) -> Iterator[str]:
+    kinds: tuple[spec.Kind, ...] = ("splitter", "analyzer", "encoder")
+    for kind in kinds:
+        try:
+            spec.parse(kind, str(catalog.setting(kind)))
+        except UsageError as error:
+            yield f"catalog.sqlite: the {kind} cannot be read: {error}"
 
 
 def _files(catalog: Catalog, root: Path, progress: Progress) -> Iterator[str]:
@@ -63,27 +84,29 @@ def _contents(catalog: Catalog, root: Path, progress: Progress) -> Iterator[str]
                 continue
             yield from (f"segment {row.number}: {problem}" for problem in _segment(segment, row))
             query = (
-                "SELECT id, ordinal, content_hash, text, sentences FROM documents LEFT JOIN texts ON document = number "
-                "WHERE segment = ? AND removed = 0"
+                "SELECT id, title, metadata, label, ordinal, content_hash, text, tokens, sentences FROM documents "
+                "LEFT JOIN texts ON document = number WHERE segment = ? AND removed = 0"
             )
-            for id, ordinal, content_hash, text, sentences in catalog.connection.execute(query, (row.number,)):
+            for id, title, metadata, checksum, ordinal, content_hash, text, *sizes in catalog.stream(query, row.number):
+                if label(id, title, metadata) != checksum:
+                    yield f"catalog.sqlite: the title or the metadata of {id!r} have changed"
                 if text is None or Document(id, text).content_hash != content_hash:
-                    yield f"the text of {id!r} has changed"
-                elif ordinal >= len(segment.lengths) or sentences != len(segment.sentences(ordinal)):
-                    yield f"the sentences of {id!r} are not those of its segment"
+                    yield f"catalog.sqlite: the text of {id!r} has changed"
+                if ordinal >= len(segment.lengths) or sizes != _sizes(segment, ordinal):
+                    yield f"catalog.sqlite: the size of {id!r} is not that in its segment"
                 advance(1)
 
 
+def _sizes(segment: Segment, ordinal: int) -> list[int]:
+    return [int(segment.lengths[ordinal]), len(segment.sentences(ordinal))]
+
+
 def _segment(segment: Segment, row: SegmentRow) -> Iterator[str]:
-    """What must hold between the arrays of a segment."""
-    sentences = int(segment.sentence_offsets[-1])
-    postings = int(segment.posting_offsets[-1])
+    """What must hold between the arrays of a segment and its line in the catalog, beyond what opening it checks."""
     checks = {
-        "the number of documents": len(segment.lengths) == row.documents == len(segment.sentence_offsets) - 1,
-        "the number of sentences": sentences == row.sentences == len(segment.spans) == len(segment.paragraphs),
-        "the number of terms": len(segment.term_hash) == len(segment.posting_offsets) - 1,
-        "the number of postings": postings == len(segment.posting_documents) == len(segment.posting_counts),
+        "the number of documents": len(segment.lengths) == row.documents,
+        "the number of sentences": len(segment.spans) == row.sentences,
+        "the number of words": int(segment.lengths.sum()) == row.tokens,
         "the order of its terms": bool(np.all(segment.term_hash[1:] >= segment.term_hash[:-1])),
-        "the number of vectors": segment.vectors is None or len(segment.vectors) == sentences,
     }
     yield from (f"{what} does not fit" for what, holds in checks.items() if not holds)

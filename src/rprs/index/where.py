@@ -7,7 +7,7 @@
 
 A field is `id`, `title` or any metadata field; names and values with spaces are quoted. A value that is a number is
 compared as a number (with what a text begins with, so `date >= 2016` works on dates); anything else as text, which is
-right for ISO dates. A document that lacks the field matches no comparison.
+right for ISO dates. `true` and `false` are texts too. A document that lacks the field matches no comparison.
 """
 
 from __future__ import annotations
@@ -24,6 +24,12 @@ _TOKEN = re.compile(
 )
 _SQL = {"==": "=", "<>": "!="}
 _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
+_FIELD = (
+    "CASE json_type(metadata, ?) WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE json_extract(metadata, ?) END"
+)
+_TEXT = "CAST({0} AS TEXT)"
+_REAL = "CASE WHEN CAST({0} AS TEXT) GLOB '[-+.0-9]*' THEN CAST({0} AS REAL) END"
+_DEEPEST = 50  # brackets within brackets
 
 
 def to_sql(source: str) -> tuple[str, list[Any]]:
@@ -45,7 +51,11 @@ class _Filter:
                 raise self.error(f"cannot read {source[position:].strip()!r}")
             self.tokens.append((str(match.lastgroup), match[str(match.lastgroup)]))
             position = match.end()
-        self.at = 0
+        self.at = self.depth = 0
+        try:
+            source.encode()
+        except UnicodeEncodeError as error:
+            raise self.error(f"it is not valid Unicode: {error.reason}") from error
 
     def error(self, problem: str) -> UsageError:
         return UsageError(
@@ -80,16 +90,20 @@ class _Filter:
         return sql, values
 
     def single(self) -> Sql:
-        if self.peek() == "not":
-            self.take()
-            sql, values = self.single()
-            return f"NOT coalesce({sql}, 0)", values
-        if self.peek() == "(":
-            self.take()
-            found = self.joined("or")
+        if self.peek() not in ("not", "("):
+            return self.condition()
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise self.error(f"more than {_DEEPEST} brackets or nots within each other")
+        _, word = self.take()
+        if word == "(":
+            sql, values = self.joined("or")
             self.take(")")
-            return found
-        return self.condition()
+        else:
+            sql, values = self.single()
+            sql = f"NOT coalesce({sql}, 0)"
+        self.depth -= 1
+        return sql, values
 
     def condition(self) -> Sql:
         column, path = self.field()
@@ -97,17 +111,23 @@ class _Filter:
         if operator.lower() in ("missing", "present"):
             return f"{column} IS {'NOT ' if operator.lower() == 'present' else ''}NULL", path
         if operator.lower() == "in":
-            self.take("(")
-            found = self.compare(column, path, "=", self.value())
-            while self.peek() == ",":
-                self.take()
-                other = self.compare(column, path, "=", self.value())
-                found = f"({found[0]} OR {other[0]})", found[1] + other[1]
-            self.take(")")
-            return found
+            return self.among(column, path)
         if group != "operator":
             raise self.error(f"expected a comparison after the field, found {operator!r}")
         return self.compare(column, path, _SQL.get(operator, operator), self.value())
+
+    def among(self, column: str, path: list[Any]) -> Sql:
+        self.take("(")
+        values = [self.value()]
+        while self.peek() == ",":
+            self.take()
+            values.append(self.value())
+        self.take(")")
+        numbers = [float(word) for group, word in values if _is_number(group, word)]
+        texts = [word for group, word in values if not _is_number(group, word)]
+        marks = ", ".join("?" * len(texts)), ", ".join("?" * len(numbers))
+        sql = f"({_TEXT.format(column)} IN ({marks[0]}) OR {_REAL.format(column)} IN ({marks[1]}))"
+        return sql, [*path, *texts, *path, *path, *numbers]
 
     def field(self) -> tuple[str, list[Any]]:
         group, name = self.take()
@@ -116,7 +136,9 @@ class _Filter:
         if name in ("id", "title"):
             return name, []
         name = name[1:-1] if group == "quoted" else name
-        return "json_extract(metadata, ?)", ['$."' + name.replace('"', "") + '"']
+        if '"' in name:
+            raise self.error(f"the name of a field cannot hold a double quote, as {name} does")
+        return _FIELD, [f'$."{name}"'] * 2
 
     def value(self) -> tuple[str, str]:
         group, value = self.take()
@@ -127,8 +149,11 @@ class _Filter:
     def compare(self, column: str, path: list[Any], operator: str, value: tuple[str, str]) -> Sql:
         group, word = value
         if operator == "~":
-            return f"instr(lower({column}), lower(?)) > 0", [*path, word]
-        if group == "quoted" or not _NUMBER.fullmatch(word):
-            return f"CAST({column} AS TEXT) {operator} ?", [*path, word]
-        number = f"CASE WHEN CAST({column} AS TEXT) GLOB '[-+.0-9]*' THEN CAST({column} AS REAL) END"
-        return f"{number} {operator} ?", [*path, *path, float(word)]
+            return f"instr(casefold({column}), ?) > 0", [*path, word.casefold()]
+        if not _is_number(group, word):
+            return f"{_TEXT.format(column)} {operator} ?", [*path, word]
+        return f"{_REAL.format(column)} {operator} ?", [*path, *path, float(word)]
+
+
+def _is_number(group: str, word: str) -> bool:
+    return group == "word" and _NUMBER.fullmatch(word) is not None

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -24,15 +26,16 @@ from rprs.analyze import ngrams
 from rprs.document import Document
 from rprs.encode import Encoder, Fittable
 from rprs.errors import IndexError_, IndexLocked, IndexMismatch, ReadError, UsageError
-from rprs.index.catalog import Catalog, SegmentRow
+from rprs.index.catalog import Catalog, SegmentRow, written
 from rprs.index.compact import merge_segments
-from rprs.index.files import File, load, register, save_rows, sync_folder, watch_disk
+from rprs.index.encoders import Stored, open_encoder, store
+from rprs.index.files import File, load, save_rows, sync_folder, watch_disk
 from rprs.index.sample import sample_sentences
 from rprs.index.segment import Entry, Segment, folder, vectors_path, write_arrays
 from rprs.progress import Advance, Progress, silent
 from rprs.scoring.vectors import to_grid
 
-__all__ = ["Added", "Writer", "open_encoder"]
+__all__ = ["Added", "Writer"]
 
 DEFAULTS: dict[spec.Kind, str] = {"splitter": "sentences", "analyzer": "words", "encoder": "fitted"}
 FAST_BATCH = 24_000_000  # characters a segment while encoding is cheap
@@ -54,8 +57,9 @@ class Added:
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    documents: list[Document]
+    documents: list[Document]  # of which so many have another text in the index
     changed: int
+    relabelled: list[Document]  # only title or metadata differ
 
 
 class Writer:
@@ -85,16 +89,18 @@ class Writer:
         elif not (self.path / "catalog.sqlite").is_file():
             raise IndexError_(f"There is no index at {self.path}: make one with `rprs index SOURCE --to {self.path}`")
         self._lock = FileLock(self.path / "lock")
-        try:
-            self._lock.acquire(timeout=0)
-        except Timeout as error:
-            raise IndexLocked(f"{self.path} is being written to by another process: wait until it is done") from error
-        try:
-            with watch_disk(self.path):
+        with watch_disk(self.path):
+            try:
+                self._lock.acquire(timeout=0)
+            except Timeout as error:
+                raise IndexLocked(
+                    f"{self.path} is being written to by another process: wait until it is done"
+                ) from error
+            try:
                 self._open(create, components)
-        except BaseException:
-            self._lock.release()
-            raise
+            except BaseException:
+                self._lock.release()
+                raise
         slow = not isinstance(self.encoder, Fittable)
         self.batch = batch or (SLOW_BATCH if slow else FAST_BATCH)
 
@@ -103,19 +109,25 @@ class Writer:
             chosen = {kind: components.get(kind) or spec.parse(kind, text) for kind, text in DEFAULTS.items()}
             Catalog.create(self.path, {kind: spec.text(part, full=True) for kind, part in chosen.items()})
         self.catalog = Catalog(self.path, write=True)
+        try:
+            self._check_settings(components)
+            self.splitter = spec.parse("splitter", str(self.catalog.setting("splitter")))
+            self.analyzer = spec.parse("analyzer", str(self.catalog.setting("analyzer")))
+            self.encoder = spec.parse("encoder", str(self.catalog.setting("encoder")))
+            self._loaded: Encoder | None = None
+            self._sweep()
+        except BaseException:
+            self.catalog.close()
+            raise
+
+    def _check_settings(self, components: dict[spec.Kind, Any]) -> None:
         for kind, component in components.items():
-            stored = str(self.catalog.setting(kind))
-            if spec.text(component, full=True) != stored:
-                self.catalog.close()
+            stored, given = str(self.catalog.setting(kind)), spec.text(component, full=True)
+            if given != stored:
                 raise IndexMismatch(
-                    f"{self.path} was made with the {kind} {stored}, not {spec.text(component, full=True)}: "
+                    f"{self.path} was made with the {kind} {stored}, not {given}: "
                     "leave the option out, or make a new index"
                 )
-        self.splitter = spec.parse("splitter", str(self.catalog.setting("splitter")))
-        self.analyzer = spec.parse("analyzer", str(self.catalog.setting("analyzer")))
-        self.encoder = spec.parse("encoder", str(self.catalog.setting("encoder")))
-        self._loaded: Encoder | None = None
-        self._sweep()
 
     def close(self) -> None:
         """Release the lock."""
@@ -142,6 +154,17 @@ class Writer:
                     if file.relative_to(self.path).as_posix() not in named:
                         file.unlink(missing_ok=True)
 
+    @contextmanager
+    def _change(self) -> Iterator[None]:
+        """A change of the index: if it fails, what it wrote and nothing names is deleted again."""
+        with watch_disk(self.path):
+            try:
+                yield
+            except BaseException:
+                with suppress(OSError, sqlite3.Error):
+                    self._sweep()
+                raise
+
     # ------------------------------------------------------------------------ adding
 
     def add(self, documents: Iterable[Document]) -> Added:
@@ -149,44 +172,46 @@ class Writer:
 
         A document whose id and text are known is skipped, so that an interrupted call is resumed by calling again.
         """
-        total, skipped = Added(), Counter[str]()
-        with watch_disk(self.path):
+        total, unchanged = Added(), Counter[str]()
+        with self._change():
             if self.catalog.generation is None and not isinstance(self.encoder, Fittable):
-                self._install(self.encoder.load(self.progress), self.encoder, {})
+                self._install(self._store(self.encoder.load(self.progress), self.encoder, {}))
             with self.progress("reading", unit="documents") as advance:
-                for batch in self._batches(documents, skipped):
+                for batch in self._batches(documents, unchanged):
                     entries = [self._prepare(document, advance) for document in batch.documents]
                     self._commit(batch, entries)
                     total = Added(
                         total.added + len(batch.documents) - batch.changed,
-                        total.changed + batch.changed,
+                        total.changed + batch.changed + len(batch.relabelled),
                         0,
                         total.sentences + sum(len(entry.sentences) for entry in entries),
                         total.words + sum(entry.length for entry in entries),
                     )
             self.finish()
-        return Added(
-            total.added, total.changed + skipped["relabelled"], skipped["unchanged"], total.sentences, total.words
-        )
+        return replace(total, unchanged=unchanged["documents"])
 
-    def _batches(self, documents: Iterable[Document], skipped: Counter[str]) -> Iterator[_Batch]:
-        """New and changed documents, cut where their texts exceed the batch's size: the same cuts after a resume."""
+    def _batches(self, documents: Iterable[Document], unchanged: Counter[str]) -> Iterator[_Batch]:
+        """New and changed documents, cut where their texts exceed the batch's size; of one id the last."""
         batch: dict[str, Document] = {}
+        labels: dict[str, Document] = {}
         changed, size = 0, 0
         for document in documents:
             _check(document)
             known = self.catalog.known([document.id]).get(document.id)
             if known and known[0] == document.content_hash and document.id not in batch:
-                skipped[self._relabel(document, known)] += 1
-                continue
-            changed += bool(known) and document.id not in batch
+                if document.id not in labels and _same_label(document, known):
+                    unchanged["documents"] += 1
+                    continue
+                labels[document.id] = document
+            else:
+                changed += bool(known) and document.id not in batch
+                batch[document.id] = document
             size += len(document.text)
-            batch[document.id] = document
             if size >= self.batch:
-                yield _Batch(list(batch.values()), changed)
-                batch, changed, size = {}, 0, 0
-        if batch:
-            yield _Batch(list(batch.values()), changed)
+                yield _Batch(list(batch.values()), changed, list(labels.values()))
+                batch, labels, changed, size = {}, {}, 0, 0
+        if batch or labels:
+            yield _Batch(list(batch.values()), changed, list(labels.values()))
 
     def _prepare(self, document: Document, advance: Advance) -> Entry:
         """Split a document into sentences and count its terms."""
@@ -197,28 +222,26 @@ class Writer:
         advance(1)
         return Entry(self.splitter.split(document.text), tuple(counted), tuple(counted.values()), len(words))
 
-    def _relabel(self, document: Document, known: tuple[str, str, str]) -> str:
-        if (document.title, dict(document.metadata)) == (known[1], json.loads(known[2])):
-            return "unchanged"
-        with self.catalog.transaction():
-            self.catalog.relabel(document)
-        return "relabelled"
-
     def _commit(self, batch: _Batch, entries: list[Entry]) -> None:
         """Write a batch as a segment and make it visible, together with the end of the versions it replaces."""
         number = (self.catalog.one("SELECT max(number) FROM segments") or 0) + 1
         generation = self.catalog.generation
-        files = write_arrays(self.path, number, entries)
-        if generation is not None:
-            texts = ((place, document.text) for place, document in enumerate(batch.documents))
-            files.append(self._write_vectors(number, generation, texts))
-        self._sync(folder(number))
+        files: list[File] = []
+        if entries:
+            files += write_arrays(self.path, number, entries)
+            if generation is not None:
+                texts = ((place, document.text) for place, document in enumerate(batch.documents))
+                files.append(self._write_vectors(number, generation, self._in_force(), texts))
+            self._sync(folder(number))
         with self.catalog.transaction():
+            for document in batch.relabelled:
+                self.catalog.relabel(document)
             self.catalog.bury(document.id for document in batch.documents)
-            sentences = sum(len(entry.sentences) for entry in entries)
-            words = sum(entry.length for entry in entries)
-            self.catalog.add_segment(SegmentRow(number, len(entries), sentences, words, generation))
-            self.catalog.add_files(files)
+            if entries:
+                sentences = sum(len(entry.sentences) for entry in entries)
+                words = sum(entry.length for entry in entries)
+                self.catalog.add_segment(SegmentRow(number, len(entries), sentences, words, generation))
+                self.catalog.add_files(files)
             for ordinal, (document, entry) in enumerate(zip(batch.documents, entries, strict=True)):
                 size = (entry.length, len(entry.sentences))
                 self.catalog.add_document(document, document.content_hash, (number, ordinal), size)
@@ -238,7 +261,7 @@ class Writer:
     def _encode_waiting(self) -> None:
         """Fit the encoder if there is none yet, and give vectors to the segments that lack them."""
         if self.catalog.generation is None and self.catalog.segments():
-            self._fit()
+            self._install(self._fit())
         generation = self.catalog.generation
         waiting = [row for row in self.catalog.segments() if row.generation != generation]
         if generation is None or not waiting:
@@ -249,45 +272,43 @@ class Writer:
 
     def _encode(self, number: int, generation: int, advance: Advance) -> None:
         """Give a segment its vectors."""
-        file = self._write_vectors(number, generation, self.catalog.texts(number), advance)
+        file = self._write_vectors(number, generation, self._in_force(), self.catalog.texts(number), advance)
         self._sync(folder(number))
         with self.catalog.transaction() as connection:
             self.catalog.add_files([file])
             connection.execute("UPDATE segments SET generation = ? WHERE number = ?", (generation, number))
 
-    def _fit(self) -> int:
-        """Make the encoder of this collection, and install it as a new generation."""
+    def _fit(self) -> Stored:
+        """Make the encoder of this collection as it is now."""
         sentences = self.catalog.one("SELECT sum(sentences) FROM documents WHERE removed = 0") or 0
         if sentences <= self.encoder.sample:  # the teacher can read it all in the time a fit would take
-            return self._install(self.encoder.teacher.load(self.progress), self.encoder.teacher, {})
+            return self._store(self.encoder.teacher.load(self.progress), self.encoder.teacher, {})
         sample = sample_sentences(self.catalog, self.path, self.encoder.sample)
         table = self.encoder.fit(sample, self.progress)
-        return self._install(table, self.encoder, dict(table.report))
+        return self._store(table, self.encoder, dict(table.report))
 
-    def _install(self, encoder: Encoder, component: Any, report: dict[str, Any]) -> int:
-        """Record an encoder, with its own files where it has any; in force from the next transaction on."""
-        generation = (self.catalog.one("SELECT max(generation) FROM encoders") or 0) + 1
-        files: list[File] = []
-        if isinstance(component, Fittable):
-            place = f"encoders/{generation:06d}"
-            (self.path / place).mkdir()
-            encoder.save(self.path / place)  # type: ignore[attr-defined]
-            files = [register(self.path, f"{place}/{file.name}") for file in sorted((self.path / place).iterdir())]
-            self._sync(place)
-        row = (generation, spec.text(component, full=True), encoder.fingerprint, encoder.dimension, json.dumps(report))
-        with self.catalog.transaction() as connection:
-            connection.execute("INSERT INTO encoders VALUES (?, ?, ?, ?, ?)", row)
-            self.catalog.add_files(files)
-            if self.catalog.generation is None:
-                self.catalog.set("generation", str(generation))
-        self._loaded = encoder
-        return generation
+    def _store(self, encoder: Encoder, component: Any, report: dict[str, Any]) -> Stored:
+        return store(self.catalog, self.path, encoder, component, report)
+
+    def _install(self, stored: Stored) -> None:
+        """Put the first encoder in force, before anything is encoded."""
+        with self.catalog.transaction():
+            self.catalog.add_encoder(stored.row, stored.files)
+        self._loaded = stored.encoder
+
+    def _in_force(self) -> Encoder:
+        self._loaded = self._loaded or open_encoder(self.catalog, self.path)
+        return self._loaded
 
     def _write_vectors(
-        self, number: int, generation: int, texts: Iterable[tuple[int, str]], advance: Advance = lambda _: None
+        self,
+        number: int,
+        generation: int,
+        encoder: Encoder,
+        texts: Iterable[tuple[int, str]],
+        advance: Advance = lambda _: None,
     ) -> File:
         """Encode a segment's sentences in their order and write them as one array."""
-        encoder = self._loaded = self._loaded or open_encoder(self.catalog, self.path)
         offsets = load(self.path, f"{folder(number)}/sentence_offsets.npy")
         spans = load(self.path, f"{folder(number)}/spans.npy")
 
@@ -307,42 +328,35 @@ class Writer:
         """Fit the encoder to the collection as it is now, and encode everything anew; searches see old or new."""
         if not isinstance(self.encoder, Fittable):
             raise UsageError(f"{self.path} uses {spec.text(self.encoder)}, which is not fitted to a collection")
-        with watch_disk(self.path):
+        with self._change():
             self._encode_waiting()
             if self.catalog.generation is None:
                 raise UsageError(f"{self.path} has no documents yet: add some first")
-            generation = self._fit()
-            rows = self.catalog.segments()
-            files = []
+            stored = self._fit()
+            rows, files, encoder = self.catalog.segments(), list[File](), stored.encoder
             with self.progress("encoding", sum(row.sentences for row in rows), "sentences") as advance:
                 for row in rows:
-                    files.append(self._write_vectors(row.number, generation, self.catalog.texts(row.number), advance))
+                    texts = self.catalog.texts(row.number)
+                    files.append(self._write_vectors(row.number, stored.generation, encoder, texts, advance))
                     self._sync(folder(row.number))
             with self.catalog.transaction() as connection:
-                connection.execute("UPDATE segments SET generation = ?", (generation,))
-                connection.execute("DELETE FROM encoders WHERE generation <> ?", (generation,))
                 self.catalog.forget_files("segments/*/vectors.*")
-                self.catalog.forget_files("encoders/*")
                 self.catalog.add_files(files)
-                self._name_encoder_files(generation)
-                self.catalog.set("generation", str(generation))
+                self.catalog.add_encoder(stored.row, stored.files)
+                connection.execute("UPDATE segments SET generation = ?", (stored.generation,))
+            self._loaded = encoder
             self._sweep()
-
-    def _name_encoder_files(self, generation: int) -> None:
-        place = self.path / f"encoders/{generation:06d}"
-        if place.is_dir():
-            self.catalog.add_files(register(self.path, f"encoders/{generation:06d}/{f.name}") for f in place.iterdir())
 
     # ------------------------------------------------------------------------ removing and compacting
 
     def remove(self, ids: Iterable[str]) -> int:
         """Remove documents by id; the number of those that were there."""
-        with watch_disk(self.path), self.catalog.transaction():
+        with self._change(), self.catalog.transaction():
             return self.catalog.bury(ids)
 
     def compact(self) -> None:
         """Rewrite all segments as one, without what was removed."""
-        with watch_disk(self.path):
+        with self._change():
             self._encode_waiting()
             old = self.catalog.segments()
             if len(old) <= 1 and not self.catalog.one("SELECT count(*) FROM documents WHERE removed = 1"):
@@ -361,12 +375,11 @@ class Writer:
                 self.catalog.add_segment(row)
                 self.catalog.add_files(files)
                 connection.execute(
-                    "UPDATE documents SET segment = ?, ordinal = place FROM "
-                    "(SELECT number AS moved, row_number() OVER (ORDER BY segment, ordinal) - 1 AS place FROM documents) "
-                    "WHERE moved = number",
+                    "UPDATE documents SET segment = ?, ordinal = place FROM (SELECT number AS moved, "
+                    "row_number() OVER (ORDER BY segment, ordinal) - 1 AS place FROM documents) WHERE moved = number",
                     (number,),
                 )
-            self.catalog.connection.execute("PRAGMA incremental_vacuum")
+            self.catalog.connection.executescript("PRAGMA incremental_vacuum")  # `execute` would free a single page
             self._sweep()
 
     def _live(self, row: SegmentRow) -> NDArray[np.bool_]:
@@ -374,22 +387,6 @@ class Writer:
         query = "SELECT ordinal FROM documents WHERE segment = ? AND removed = 0"
         mask[[ordinal for (ordinal,) in self.catalog.rows(query, row.number)]] = True
         return mask
-
-
-def open_encoder(catalog: Catalog, root: Path) -> Encoder:
-    """The encoder in force, checked against the fingerprint that its vectors were made with."""
-    generation = catalog.generation
-    query = "SELECT spec, fingerprint FROM encoders WHERE generation = ?"
-    written, fingerprint = catalog.rows(query, generation)[0]
-    component = spec.parse("encoder", written)
-    place = root / f"encoders/{generation:06d}"
-    encoder: Encoder = component.open(place) if isinstance(component, Fittable) else component.load()
-    if encoder.fingerprint != fingerprint:
-        raise IndexMismatch(
-            f"{root} was encoded with {written} of the weights {fingerprint}, but those at hand are {encoder.fingerprint}: "
-            "use the same weights, or index anew"
-        )
-    return encoder
 
 
 def _prepare_folder(path: Path) -> None:
@@ -412,10 +409,15 @@ def _check(document: Document) -> None:
     if not document.id:
         raise ReadError(f"A document without an id cannot be indexed (it begins {document.text[:40]!r})")
     try:
-        for text in (document.id, document.title, document.text):
+        for text in (document.id, document.title, document.text, written(document)):
             text.encode()
     except UnicodeEncodeError as error:
         raise ReadError(f"The document {document.id!r} is not valid Unicode: {error.reason}") from error
+
+
+def _same_label(document: Document, known: tuple[str, str, str]) -> bool:
+    """Whether title and metadata are those of the index, in whatever order the metadata come."""
+    return document.title == known[1] and json.loads(written(document)) == json.loads(known[2])
 
 
 def _chunks(items: Iterator[str], size: int) -> Iterator[list[str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -57,9 +58,9 @@ def read_queries(
 
 def read_one(path: str | PurePath, *, fields: Fields = USUAL) -> Document:
     """The one document that a file holds; none or several are a `ReadError`."""
-    if Path(path).is_dir():
-        raise ReadError(f"{path}: a folder; give the one file that is the query")
     with closing(_read(path, "queries", True, ignore, fields)) as found:
+        if Path(path).is_dir():
+            raise ReadError(f"{path}: a folder; give the one file that is the query")
         first, second = next(found, None), next(found, None)
     if first is None:
         raise ReadError(f"{path}: no document in it")
@@ -74,8 +75,11 @@ def _read(
     given = [sources] if isinstance(sources, (str, PurePath)) else sources
     paths = [Path(source) for source in given]
     for path in paths:
-        if not path.exists():
-            raise ReadError(f"{path}: no such file or folder")
+        try:
+            path.stat()
+        except OSError as error:
+            missing = isinstance(error, FileNotFoundError)
+            raise ReadError(f"{path}: {'no such file or folder' if missing else _reason(error)}") from error
     return _sifted(paths, beir, strict, skipped, fields)
 
 
@@ -173,13 +177,14 @@ def _reason(error: Exception) -> str:
         return str(error)
     if isinstance(error, OSError) and error.strerror:
         return f"cannot be read: {error.strerror}"
-    return f"damaged? {type(error).__name__}: {str(error)[:200]}"
+    said = re.sub(r"\b(?:0x[0-9a-fA-F]{6,}|\d{12,})\b", "…", str(error))  # addresses of objects tell nothing
+    return f"damaged? {type(error).__name__}: {said[:200]}"
 
 
 def _finished(document: Document, source: Source, date: str) -> Document | Skipped:
-    text = clean(document.text)
-    if not text.strip():
-        return Skipped(source.path, "no text in it")
+    id, text = " ".join(clean(document.id).split()), clean(document.text)
+    if not id or not text.strip():
+        return Skipped(source.path, "no text in it" if id else f"the id {document.id!r} cannot be seen")
     whole = document.id == source.id
     metadata: dict[str, Value] = {"path": source.path}
     if whole:  # a record is not as old as the file that it is in
@@ -188,7 +193,7 @@ def _finished(document: Document, source: Source, date: str) -> Document | Skipp
     title = " ".join(clean(document.title).split())
     if whole and not title:
         title = stem_of(PurePath(source.id))
-    return Document(" ".join(clean(document.id).split()), text, title, metadata)
+    return Document(id, text, title, metadata)
 
 
 def _storable(value: Value) -> Value:

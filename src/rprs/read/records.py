@@ -116,7 +116,9 @@ def _parsed(text: str) -> Any:
         place = f"line {error.lineno}, column {error.colno}" if error.lineno > 1 else f"column {error.colno}"
         hint = "; one record a line is .jsonl" if error.msg == "Extra data" and error.lineno > 1 else ""
         raise ReadError(f"not JSON: {error.msg} at {place}{hint}") from error
-    except (RecursionError, ValueError) as error:
+    except RecursionError as error:
+        raise ReadError("not JSON that can be read: nested too deeply") from error
+    except ValueError as error:
         raise ReadError(f"not JSON that can be read: {error}") from error
 
 

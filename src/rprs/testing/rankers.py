@@ -1,12 +1,12 @@
 """The contracts of rankers and re-rankers, for the built-in ones and for a plug-in's tests.
 
-    from rprs.testing.rankers import check_ranker, check_reranker
+from rprs.testing.rankers import check_ranker, check_reranker
 
-    def test_my_ranker() -> None:
-        check_ranker(MyRanker())
+def test_my_ranker() -> None:
+    check_ranker(MyRanker())
 
-    def test_my_reranker() -> None:
-        check_reranker(MyReranker())
+def test_my_reranker() -> None:
+    check_reranker(MyReranker())
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ SAMPLE: tuple[Document, ...] = (
     Document("copy", _LAMP, "The same text under another id"),
     Document("Zulu", "Ships anchor beyond the reef.\n\nThe reef is charted; the anchor holds in sand."),
     Document("lease", "The tenant pays rent each month. The landlord repairs the roof. Rent is due in advance."),
-    Document("sublet", "The tenant may sublet the rooms if the landlord agrees in writing. Rent passes to the landlord."),
+    Document(
+        "sublet", "The tenant may sublet the rooms if the landlord agrees in writing. Rent passes to the landlord."
+    ),
     Document("valve", "A valve closes the pipe. The spring presses the valve against its seat until steam lifts it."),
     Document("one", "Rent"),
     Document("dots", "* * *"),
@@ -180,7 +182,9 @@ def _check_reranking(reranker: Reranker, query: Sentences, candidates: Candidate
     _require(keys == sorted(keys), f"equal scores are not in first-stage order: {ranking.ids}, {ranking.scores}")
     for better, worse in combinations(range(len(first)), 2):
         if candidates.sentences[better] is candidates.sentences[worse]:
-            _require(places.index(better) < places.index(worse), f"{first[better]} is equal to {first[worse]} but below")
+            _require(
+                places.index(better) < places.index(worse), f"{first[better]} is equal to {first[worse]} but below"
+            )
     again = reranker.rerank(query, candidates)
     _require(_same(ranking, again), "two calls differ")
     after = [each.vectors for each in (query, *candidates.sentences)]

@@ -1,0 +1,1 @@
+"""How fast rprs is beside its peers: `python -m benchmarks` prints one table of ratios."""

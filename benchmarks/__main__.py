@@ -1,0 +1,63 @@
+"""`python -m benchmarks [PART ...] [--quick] [--json FILE] [--corpus PATH]`"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+from rich.console import Console
+
+from benchmarks.table import Row, as_json, as_table
+from benchmarks.timing import Options
+
+PARTS = ("kernel", "bm25", "encoders", "indexing", "search")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the chosen parts and print the table; the exit code is 1 if a goal is missed."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="rprs beside its peers, as ratios")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"some of {', '.join(PARTS)} (default: all)")
+    parser.add_argument("--quick", action="store_true", help="smaller collections and fewer rounds")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows to a file, too")
+    parser.add_argument("--corpus", metavar="PATH", help="the collection to index and search (RPRS_BENCH_CORPUS)")
+    parser.add_argument("--encoder", default="fitted", help="the encoder of indexing and search (default: fitted)")
+    given = parser.parse_args(arguments)
+    unknown = [part for part in given.parts if part not in PARTS]
+    if unknown:
+        parser.error(f"there is no part {unknown[0]!r}: known are {', '.join(PARTS)}")
+    options = Options(given.quick, given.corpus or os.environ.get("RPRS_BENCH_CORPUS"), given.encoder)
+    rows = [row for part in given.parts or PARTS for row in _run(part, options)]
+    Console(width=None if sys.stdout.isatty() else 160).print(as_table(rows))
+    if given.json:
+        report = {"machine": _machine(), "quick": given.quick, "rows": as_json(rows)}
+        given.json.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return int(any(row.met is False for row in rows))
+
+
+def _run(part: str, options: Options) -> Iterator[Row]:
+    started = perf_counter()
+    run: Callable[[Options], Iterator[Row]] = import_module(f"benchmarks.{part}").run
+    for row in run(options):
+        print(f"{perf_counter() - started:6.1f} s  {part}: {row.what}", file=sys.stderr)
+        yield row
+
+
+def _machine() -> dict[str, str | int]:
+    return {
+        "processor": platform.processor() or platform.machine(),
+        "cores": len(os.sched_getaffinity(0)),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

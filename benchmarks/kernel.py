@@ -1,0 +1,103 @@
+"""The exact top-n kernel beside a bare matrix product of the same shape, NumPy with argpartition, and faiss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from time import process_time
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from benchmarks.table import Goal, Row, seconds
+from benchmarks.timing import Options, compared, interleaved, peer_module
+from rprs.scoring.neighbours import neighbours, widen
+from rprs.scoring.vectors import to_grid
+
+__all__ = ["run"]
+
+N = 5
+DIMENSION = 384
+GOAL = Goal(1.15)
+SGEMM, PARTITION, FAISS = "NumPy matmul alone", "NumPy matmul + argpartition", "faiss.knn"
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """So many query sentences against so many candidates of so many sentences."""
+
+    queries: int
+    documents: int
+    sentences: int
+    rounds: int
+
+    def __str__(self) -> str:
+        return f"{self.queries:,} × {self.documents * self.sentences:,}"
+
+
+SHAPES = (Shape(200, 1, 10_000, 40), Shape(200, 100, 300, 24), Shape(2_000, 100, 300, 6), Shape(200, 200, 1_000, 6))
+
+
+def run(options: Options) -> Iterator[Row]:
+    """Ours takes float16 and widens it within the time; the peers are given float32."""
+    for shape in SHAPES[:2] if options.quick else SHAPES:
+        yield from _rows(shape, options.rounds(shape.rounds))
+    yield _one_core(SHAPES[0], options.rounds(SHAPES[0].rounds))
+
+
+def _rows(shape: Shape, rounds: int) -> Iterator[Row]:
+    tasks = _tasks(shape)
+    times = interleaved(tasks, rounds)
+    what = f"top {N}, {shape} sentences, time"
+    yield compared("kernel", what, times, SGEMM, goal=GOAL)
+    yield compared("kernel", what, times, PARTITION)
+    if FAISS in tasks:
+        yield compared("kernel", what, times, FAISS)
+    else:
+        yield Row("kernel", what, seconds(float(times["ours"].min())), FAISS, missing="pip install faiss-cpu")
+
+
+def _one_core(shape: Shape, rounds: int) -> Row:
+    """Processor time of one thread, which other processes on the machine hardly change."""
+    tasks = _tasks(shape, threads=1)
+    with threadpool_limits(1):
+        times = interleaved({name: tasks[name] for name in ("ours", SGEMM)}, rounds, process_time)
+    return compared("kernel", f"top {N}, {shape} sentences, processor time of one thread", times, SGEMM, goal=GOAL)
+
+
+def _tasks(shape: Shape, threads: int | None = None) -> dict[str, Callable[[], object]]:
+    rng = np.random.default_rng(0)
+    query, rows = (
+        to_grid(rng.standard_normal((count, DIMENSION), dtype=np.float32))
+        for count in (shape.queries, shape.documents * shape.sentences)
+    )
+    pool = np.split(rows, shape.documents)
+    wide_query, wide_rows = widen(query), widen(rows)
+    products = np.empty((len(query), len(rows)), dtype=np.float32)
+
+    def partition() -> Floats:
+        np.matmul(wide_query, wide_rows.T, out=products)
+        best = np.argpartition(products, len(rows) - N, axis=1)[:, -N:]
+        similarity = np.take_along_axis(products, best, 1)
+        return np.take_along_axis(similarity, np.argsort(-similarity, axis=1), 1)
+
+    tasks: dict[str, Callable[[], object]] = {
+        "ours": lambda: neighbours(query, pool, N, threads=threads),
+        SGEMM: lambda: np.matmul(wide_query, wide_rows.T, out=products),
+        PARTITION: partition,
+    }
+    expected = neighbours(query, pool, N).similarity
+    _check(PARTITION, expected, partition())
+    faiss = peer_module("faiss")
+    if faiss is not None:
+        tasks[FAISS] = lambda: faiss.knn(wide_query, wide_rows, N, metric=faiss.METRIC_INNER_PRODUCT)
+        _check(FAISS, expected, tasks[FAISS]()[0])  # type: ignore[index]
+    return tasks
+
+
+def _check(peer: str, expected: Floats, found: Floats) -> None:
+    if not np.allclose(expected, found, atol=1e-5):
+        raise RuntimeError(f"{peer} finds other neighbours than ours: the comparison would mean nothing")

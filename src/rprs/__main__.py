@@ -1,0 +1,5 @@
+"""`python -m rprs` is `rprs`."""
+
+from rprs.cli import main
+
+main()

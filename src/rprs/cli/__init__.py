@@ -1,0 +1,135 @@
+"""The command line: each verb is a few lines over the library.
+
+Data goes to standard output, remarks and progress to standard error. A user's error is one line and the exit code 2; an
+index that is not whole, found by `rprs verify`, is 1; an interruption is 130.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from typing import Annotated, Any, cast
+
+import typer
+from typer.core import TyperGroup
+
+from rprs import __version__
+from rprs.cli import indexing, running, searching
+from rprs.errors import RprsError
+
+__all__ = ["app", "main"]
+
+ANYWHERE = ("--debug", "--quiet")  # general options that may stand behind the verb, too
+
+# Of Typer's own errors only this one is public; the others are its relatives.
+WrongUsage = cast("type[Exception]", typer.BadParameter.__base__)
+
+
+class Verbs(TyperGroup):
+    """All verbs, with one way to fail."""
+
+    def main(self, args: Any = None, *rest: Any, **options: Any) -> Any:
+        """Run a command line and leave with its exit code."""
+        given = list(sys.argv[1:] if args is None else args) or ["--help"]
+        end = given.index("--") if "--" in given else len(given)
+        front = [word for word in given[:end] if word in ANYWHERE]
+        ordered = front + [word for word in given[:end] if word not in ANYWHERE] + given[end:]
+        try:
+            code = super().main(ordered, *rest, **{**options, "prog_name": "rprs", "standalone_mode": False})
+        except WrongUsage as error:
+            context = getattr(error, "ctx", None)
+            where = context.command_path if context else "rprs"
+            code = _fail(f"{error.format_message().rstrip('.')}: see {where} --help")  # type: ignore[attr-defined]
+        sys.exit(code if isinstance(code, int) else 0)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the verb, and turn what a user can act on into a line and an exit code."""
+        try:
+            value = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:  # `rprs search ... | head` has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(1) from None
+        except (RprsError, OSError) as error:
+            if ctx.params["debug"]:
+                raise
+            raise typer.Exit(_fail(_one_line(error))) from None
+        except KeyboardInterrupt:
+            if ctx.params["debug"]:
+                raise
+            _fail("stopped; what was committed is kept")
+            raise typer.Exit(130) from None
+        return value
+
+
+def _one_line(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return " ".join(str(error).split())
+
+
+def _fail(line: str) -> int:
+    print(f"rprs: {line}", file=sys.stderr)
+    return 2
+
+
+app = typer.Typer(
+    cls=Verbs,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"rprs {__version__}")
+        raise typer.Exit
+
+
+@app.callback(help="Which documents are like this whole document, and why?")
+def general(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error. May stand anywhere.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="No remarks and no progress, only data. May stand anywhere.")
+    ] = False,
+) -> None:
+    """What holds for all verbs."""
+    from rprs.cli.talk import Talk
+
+    context.obj = Talk(quiet)
+
+
+def _unwrapped(docstring: str) -> str:
+    """Each paragraph on one line: a terminal wraps it as it sees fit."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in inspect.cleandoc(docstring).split("\n\n"))
+
+
+for verb in (
+    indexing.index,
+    indexing.add,
+    indexing.remove,
+    indexing.compact,
+    indexing.verify,
+    indexing.refit,
+    indexing.info,
+    searching.search,
+    searching.explain,
+    running.run,
+    running.rerank,
+    indexing.pull,
+):
+    app.command(verb.__name__, help=_unwrapped(verb.__doc__ or ""))(verb)
+
+
+def main() -> None:
+    """The program `rprs`."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]  # a character is no reason to fail
+    app()

@@ -1,0 +1,104 @@
+"""The arguments and options that several verbs share."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+FIRST = "bm25"
+RERANK = "rprs"
+DEPTH = 100
+
+
+class Format(StrEnum):
+    """How hits are printed."""
+
+    table = "table"
+    jsonl = "jsonl"
+    trec = "trec"
+
+
+class Shape(StrEnum):
+    """How what is not a ranking is printed."""
+
+    table = "table"
+    jsonl = "jsonl"
+
+
+IndexPath = Annotated[Path, typer.Argument(metavar="INDEX", help="The folder of the index.", show_default=False)]
+Sources = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="SOURCE",
+        help="Folders and files: txt, md, html, pdf, docx, rtf, jsonl, json, csv, BEIR folders; also .gz and .xz.",
+        show_default=False,
+    ),
+]
+Encoder = Annotated[
+    str | None,
+    typer.Option(
+        "--encoder",
+        help="How sentences become vectors: fitted, onnx, sbert or hashed. Chosen when the index is made.",
+        metavar="SPEC",
+        show_default="fitted",
+    ),
+]
+Splitter = Annotated[
+    str | None,
+    typer.Option(
+        "--splitter",
+        help="What is compared: sentences, or tokens of a fixed number. Chosen when the index is made.",
+        metavar="SPEC",
+        show_default="sentences",
+    ),
+]
+Analyzer = Annotated[
+    str | None,
+    typer.Option(
+        "--analyzer",
+        help='The terms of the first stage: "words(language=german)". Chosen when the index is made.',
+        metavar="SPEC",
+        show_default="words",
+    ),
+]
+Queries = Annotated[
+    Path,
+    typer.Argument(
+        metavar="QUERIES",
+        help="The queries: a file of records (jsonl, csv), a folder with a file each, or a BEIR folder.",
+        show_default=False,
+    ),
+]
+QueryId = Annotated[
+    str | None, typer.Option("--id", help="Take the document of the index with this id as the query.", metavar="ID")
+]
+Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first file that cannot be read.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Name every file that is skipped, not the first 20 alone.")]
+First = Annotated[
+    str,
+    typer.Option("--first", help='The first stage: "bm25(k1=2.8, b=1, kli=0.1)" or "runfile(path)".', metavar="SPEC"),
+]
+Rerank = Annotated[
+    str, typer.Option("--rerank", help='The re-ranker: "rprs(n=4, k1=2.8, b=1)", or none.', metavar="SPEC")
+]
+Depth = Annotated[int, typer.Option("--depth", help="How many candidates the first stage hands on.")]
+Where = Annotated[
+    str | None,
+    typer.Option(
+        "--where", help='Only documents with this metadata: "date < 2016-01-01 and court = ca9".', metavar="FILTER"
+    ),
+]
+KeepSelf = Annotated[
+    bool, typer.Option("--keep-self", help="Do not leave the query itself (same id or same text) out of the hits.")
+]
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="The run file; also .gz and .xz. Without it, standard output.", metavar="FILE"),
+]
+Best = Annotated[int | None, typer.Option("-k", help="Write the best k alone, not all candidates.", min=1)]
+Tag = Annotated[str | None, typer.Option("--tag", help="The last column of the run. Without it, the settings.")]
+StrictQueries = Annotated[bool, typer.Option("--strict", help="Stop at the first query that cannot be answered.")]
+VerboseQueries = Annotated[bool, typer.Option("--verbose", help="Name every query that fails, not the first 20 alone.")]

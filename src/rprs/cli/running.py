@@ -1,0 +1,189 @@
+"""The verbs that answer a whole set of queries and write TREC runs."""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, TextIO
+
+import typer
+
+from rprs.cli.options import (
+    DEPTH,
+    FIRST,
+    RERANK,
+    Best,
+    Depth,
+    First,
+    IndexPath,
+    KeepSelf,
+    Output,
+    Queries,
+    Rerank,
+    StrictQueries,
+    Tag,
+    VerboseQueries,
+    Where,
+)
+from rprs.cli.searching import open_searcher
+from rprs.cli.talk import Remarks, Talk, counted
+from rprs.errors import EmptyQuery, UsageError
+
+if TYPE_CHECKING:
+    from rprs.document import Document
+    from rprs.search import Searcher
+
+
+def run(
+    context: typer.Context,
+    path: IndexPath,
+    queries: Queries,
+    output: Output = None,
+    k: Best = None,
+    first: First = FIRST,
+    rerank: Rerank = RERANK,
+    depth: Depth = DEPTH,
+    where: Where = None,
+    keep_self: KeepSelf = False,
+    tag: Tag = None,
+    strict: StrictQueries = False,
+    verbose: VerboseQueries = False,
+) -> None:
+    """Answer a whole set of queries and write the rankings as a TREC run.
+
+    A query that cannot be answered is named, and the others go on. The run file is there when it is whole, not before.
+
+    Example: rprs run cases.rprs queries.jsonl -o run.trec --depth 50
+    """
+    from rprs.index import Index
+
+    talk: Talk = context.obj
+    with Index(path) as index:
+        searcher = open_searcher(talk, index, first, rerank, depth)
+        _answer_all(talk, searcher, _Job(queries, output, k, where, keep_self, tag or searcher.tag, strict, verbose))
+
+
+def rerank(
+    context: typer.Context,
+    path: IndexPath,
+    queries: Queries,
+    given: Annotated[
+        Path, typer.Option("--run", help="The run to re-rank; also .gz and .xz.", metavar="FILE", show_default=False)
+    ],
+    output: Output = None,
+    k: Best = None,
+    rerank: Rerank = RERANK,
+    depth: Depth = DEPTH,
+    where: Where = None,
+    keep_self: KeepSelf = False,
+    tag: Tag = None,
+    strict: StrictQueries = False,
+    verbose: VerboseQueries = False,
+) -> None:
+    """Re-rank a run that some other system wrote.
+
+    The same as "run" with that run as the first stage.
+
+    Example: rprs rerank cases.rprs queries.jsonl --run first.trec.xz -o out.trec --depth 50
+    """
+    from rprs.index import Index
+    from rprs.rank import RunFile
+    from rprs.read import read_run
+
+    talk: Talk = context.obj
+    read_run(given)  # what is wrong with it is one error, not one a query
+    with Index(path) as index:
+        searcher = open_searcher(talk, index, RunFile(str(given)), rerank, depth)
+        _answer_all(talk, searcher, _Job(queries, output, k, where, keep_self, tag or searcher.tag, strict, verbose))
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    queries: Path
+    output: Path | None
+    k: int | None
+    where: str | None
+    keep_self: bool
+    tag: str
+    strict: bool
+    verbose: bool
+
+
+def _answer_all(talk: Talk, searcher: Searcher, job: _Job) -> None:
+    """Rank for every query, write, and say how many failed."""
+    from rprs.progress import silent
+    from rprs.read import read_queries
+
+    searcher.index.select(job.where)  # a wrong filter is one error, not one a query
+    started, answered, failed = perf_counter(), 0, Remarks(talk, job.verbose)
+    # Where the run itself scrolls over the terminal, it is progress enough.
+    progress = silent if job.output is None and sys.stdout.isatty() else talk.progress
+    searcher.progress = silent
+    found = read_queries(job.queries, strict=job.strict, skipped=lambda what: failed(f"skipped {what}"))
+    with _written(job.output) as stream, progress("answering", unit="queries") as advance:
+        for query in found:
+            try:
+                _answer(searcher, query, job, stream)
+                answered += 1
+            except (EmptyQuery, UsageError) as error:
+                if job.strict:
+                    raise
+                failed(f"failed {query.id}: {error}")
+            advance(1)
+        failed.close()
+        if not answered:
+            raise UsageError(f"None of the {failed.count:,} queries of {job.queries} could be answered")
+    seconds = perf_counter() - started
+    talk.say(
+        f"{counted(answered, 'query', 'queries')} answered, {failed.count:,} failed, in {seconds:.1f} s: {job.tag}"
+    )
+
+
+def _answer(searcher: Searcher, query: Document, job: _Job, stream: TextIO) -> None:
+    from rprs.read import write_run
+
+    ranking = searcher.rank(query, where=job.where, keep_self=job.keep_self)
+    write_run(stream, query.id, replace(ranking, ids=ranking.ids[: job.k], scores=ranking.scores[: job.k]), job.tag)
+
+
+@contextmanager
+def _written(path: Path | None) -> Iterator[TextIO]:
+    """A stream to a file that is there when it is whole, and not before; to standard output without a path."""
+    if path is None:
+        yield sys.stdout
+        return
+    if not path.parent.is_dir():
+        raise UsageError(f"There is no folder {path.parent} to write {path.name} to")
+    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", delete=False) as draft:
+        pass
+    unfinished = Path(draft.name)
+    try:
+        with _opened(unfinished, path.suffix.lower()) as stream:
+            yield stream
+        unfinished.chmod(0o666 & ~_umask())
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _opened(path: Path, suffix: str) -> TextIO:
+    if suffix == ".gz":
+        return gzip.open(path, "wt", encoding="utf-8")
+    if suffix == ".xz":
+        return lzma.open(path, "wt", encoding="utf-8")
+    return path.open("w", encoding="utf-8")
+
+
+def _umask() -> int:
+    """What a new file may not be: temporary ones are made for their owner alone."""
+    current = os.umask(0)
+    os.umask(current)
+    return current

@@ -1,0 +1,187 @@
+"""The verbs that search an index and say why."""
+
+from __future__ import annotations
+
+import sys
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rprs.cli.options import (
+    DEPTH,
+    FIRST,
+    RERANK,
+    Depth,
+    First,
+    Format,
+    IndexPath,
+    KeepSelf,
+    QueryId,
+    Rerank,
+    Shape,
+    Where,
+)
+from rprs.cli.talk import Talk, counted
+from rprs.errors import UsageError
+
+if TYPE_CHECKING:
+    from rprs.document import Document
+    from rprs.index import Index
+    from rprs.rank import Ranker
+    from rprs.search import Results, Searcher
+
+
+def search(
+    context: typer.Context,
+    path: IndexPath,
+    query: Annotated[
+        str | None,
+        typer.Argument(metavar="QUERYFILE", help="The query: a file, or - for standard input.", show_default=False),
+    ] = None,
+    id: QueryId = None,
+    k: Annotated[int, typer.Option("-k", help="How many hits.", min=1)] = 10,
+    first: First = FIRST,
+    rerank: Rerank = RERANK,
+    depth: Depth = DEPTH,
+    where: Where = None,
+    keep_self: KeepSelf = False,
+    format: Annotated[Format, typer.Option("--format", help="How to print the hits.")] = Format.table,
+) -> None:
+    """Find the documents that are most like a whole document.
+
+    A hit shows its score, how much of the query it answers (QP), how much of it is about the query (DP), its rank in
+    the first stage, and the two sentences that prove it. The query itself is left out.
+
+    Example: rprs search cases.rprs brief.pdf
+
+    Example: rprs search cases.rprs --id 2016/brown.txt -k 20 --where "date < 2016-01-01" --format jsonl
+    """
+    from rprs.cli.show import hit_object, print_hits, print_json
+    from rprs.index import Index
+
+    talk: Talk = context.obj
+    with Index(path) as index:
+        asked = _query(index, query, id)
+        if not keep_self:
+            _tell_left_out(talk, index, asked)
+        searcher = open_searcher(talk, index, first, rerank, depth)
+        results = searcher.search(asked, k, where=where, keep_self=keep_self)
+    if format is Format.jsonl:
+        for hit in results:
+            print_json(hit_object(hit, asked.id))
+    elif format is Format.trec:
+        _print_run(asked, results, searcher.tag)
+    elif results:
+        print_hits(results)
+    _tell_results(talk, searcher, results)
+
+
+def explain(
+    context: typer.Context,
+    path: IndexPath,
+    query: Annotated[
+        str,
+        typer.Argument(
+            metavar="QUERYFILE",
+            help="The query: a file, or - for standard input. Leave it out with --id.",
+            show_default=False,
+        ),
+    ],
+    document: Annotated[
+        str | None, typer.Argument(metavar="DOC_ID", help="The document of the index to explain.", show_default=False)
+    ] = None,
+    id: QueryId = None,
+    first: First = FIRST,
+    rerank: Rerank = RERANK,
+    depth: Depth = DEPTH,
+    min_similarity: Annotated[float, typer.Option(help="Leave out weaker pairs.", min=-1.0, max=1.0)] = -1.0,
+    everything: Annotated[
+        bool, typer.Option("--all", help="All pairs in the order of the query, not the 20 most similar.")
+    ] = False,
+    format: Annotated[Shape, typer.Option("--format", help="How to print it.")] = Shape.table,
+) -> None:
+    """Show why a document of the index is like the query: pairs of sentences side by side.
+
+    A pair is a sentence of the query with one of its nearest sentences among those of all candidates. What of the query
+    nothing in the document matches comes last.
+
+    Example: rprs explain cases.rprs brief.pdf 2016/brown.txt
+
+    Example: rprs explain cases.rprs --id 2016/smith.txt 2016/brown.txt --min-similarity 0.6
+    """
+    from rprs.cli.show import at_least, explanation_object, print_explanation, print_json
+    from rprs.index import Index
+
+    file, target = (query, document) if id is None else (None, query)
+    if target is None or (id is not None and document is not None):
+        raise UsageError("Give the query, as a file or by --id, and the id of one document: rprs explain --help")
+    talk: Talk = context.obj
+    started = perf_counter()
+    with Index(path) as index:
+        searcher = open_searcher(talk, index, first, rerank, depth)
+        found = at_least(searcher.explain(_query(index, file, id), target), min_similarity)
+        sentences = len(index.sentences(target))
+    if format is Shape.jsonl:
+        print_json(explanation_object(found, sentences))
+    else:
+        print_explanation(found, sentences, everything)
+    for note in found.notes:
+        talk.say(note)
+    talk.say(f"{searcher.first} → {searcher.reranker} in {perf_counter() - started:.2f} s")
+
+
+# ---------------------------------------------------------------------------- what both need
+
+
+def open_searcher(talk: Talk, index: Index, first: str | Ranker, rerank: str, depth: int) -> Searcher:
+    """A searcher from the texts of its components; "none" is no re-ranker."""
+    from rprs.search import Searcher
+
+    return Searcher(index, first, None if rerank.strip().lower() == "none" else rerank, depth, talk.progress)
+
+
+def _query(index: Index, file: str | None, id: str | None) -> Document:
+    """The query: a file, standard input, or a document of the index."""
+    from rprs.document import Document
+    from rprs.read import read_one
+    from rprs.read.encoding import clean, decode
+
+    if (file is None) == (id is None):
+        raise UsageError("Give one query: a file, - for standard input, or --id with the id of a document in the index")
+    if id is not None:
+        return index.document(id)
+    if file == "-":
+        return Document("stdin", clean(decode(sys.stdin.buffer.read())), "standard input")
+    return read_one(str(file))
+
+
+def _tell_left_out(talk: Talk, index: Index, query: Document) -> None:
+    """Say so when a document that only shares the query's id is left out: it may be another text of that name."""
+    number = index.number(query.id)
+    if number is not None and number not in index.same_content(query):
+        talk.say(f"{query.id!r} of the index is left out, having the id of the query: --keep-self keeps it")
+
+
+def _print_run(query: Document, results: Results, tag: str) -> None:
+    import numpy as np
+
+    from rprs.document import Ranking
+    from rprs.read import write_run
+
+    scores = np.array([hit.score for hit in results], dtype=np.float64)
+    write_run(sys.stdout, query.id, Ranking(tuple(hit.id for hit in results), scores), tag)
+
+
+def _tell_results(talk: Talk, searcher: Searcher, results: Results) -> None:
+    """The settings, the size of the problem, and the seconds of each stage."""
+    for note in results.notes:
+        talk.say(note)
+    if not results:
+        talk.say("No document was found")
+    stages = f"{searcher.first} → {searcher.reranker}" if searcher.reranker else str(searcher.first)
+    times = ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in results.seconds.items())
+    talk.say(
+        f"{stages}: {counted(results.query_sentences, 'sentence')} against {counted(results.candidates, 'candidate')} "
+        f"of {counted(len(searcher.index), 'document')}; {times}"
+    )

@@ -1,0 +1,298 @@
+"""A table of token vectors fitted to the collection: nearly the transformer's vectors at the speed of reading.
+
+A sample of the collection's sentences goes through a transformer, the teacher. Then one ridge regression finds the
+token vectors W whose weighted mean over a sentence comes closest to the teacher's vector of it,
+
+    min ‖X W − Y‖² + λ ‖W − W0‖²
+
+with X (sentences × tokens) the sparse shares of tokens in sentences, rare tokens weighing more, and Y the teacher's
+vectors. The prior W0 is each token passed through the teacher alone, mapped linearly onto Y; a token that the sample
+does not have keeps it. Conjugate gradients on the normal equations solve it for all dimensions at once. λ is the one
+that agrees best with the teacher on sentences held out, and that agreement is reported.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, Self
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from rprs.encode import Encoder, models, nothing
+from rprs.encode.onnx import Onnx, cores, unit
+from rprs.encode.sbert import SBert
+from rprs.errors import IndexCorrupt, UsageError
+from rprs.progress import Advance, Progress, silent
+from rprs.spec import Component, Kind, require, text
+
+__all__ = ["Fitted", "Table", "Teacher"]
+
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
+
+LAMBDAS = (0.3, 0.1, 0.03, 0.01)
+STEPS = 20  # of conjugate gradients for each λ, each starting where the last one ended
+HELD_OUT = 20  # every so many sentences, one is held out
+CHUNK = 8192  # sentences tokenised at a time
+
+
+class Teacher(Encoder, Protocol):
+    """What a table learns from: an encoder that shows its tokenizer and the vectors of single tokens."""
+
+    @property
+    def words(self) -> Any:
+        """The tokenizer, of the package `tokenizers`."""
+
+    def token_vectors(self, advance: Advance = nothing) -> Floats:
+        """(vocabulary, dimension): each token passed through the model alone."""
+
+
+@dataclass(frozen=True)
+class Fitted(Component):
+    """A token table fitted to a sample of the collection's sentences, which the teacher encodes."""
+
+    name: ClassVar[str] = "fitted"
+    kind: ClassVar[Kind] = "encoder"
+
+    teacher: Onnx | SBert = field(default_factory=Onnx)
+    sample: int = 10_000
+
+    def __post_init__(self) -> None:
+        require(self, "sample", self.sample >= 100, "an integer in [100, inf)")
+
+    def fit(self, sentences: Sequence[str], progress: Progress = silent) -> Table:
+        """The table for these sentences; the same sentences give the same table."""
+        start = time.perf_counter()
+        teacher: Teacher = self.teacher.load(progress)
+        ids, offsets = _tokens(teacher.words, sentences)
+        kept = np.flatnonzero(np.diff(offsets))  # a sentence without tokens teaches nothing
+        if len(kept) < 2 * HELD_OUT:
+            raise UsageError(f"fitted needs at least {2 * HELD_OUT} sentences to learn from. Got {len(kept)}; use onnx")
+        chosen = [sentences[number] for number in kept.tolist()]
+        ids, offsets = _tokens(teacher.words, chosen)
+        with progress("passing tokens through the teacher", teacher.words.get_vocab_size(), "tokens") as advance:
+            alone = _alone(teacher, advance)
+        with progress("encoding a sample with the teacher", len(chosen), "sentences") as advance:
+            targets = teacher.encode(chosen, advance)
+        with progress("fitting the table", len(LAMBDAS) * STEPS, "steps") as advance:
+            rows, found = _fit(ids, offsets, targets, alone, advance)
+        report = {"teacher": text(self.teacher), "sample": len(chosen), **found}
+        report["seconds"] = round(time.perf_counter() - start, 1)
+        return Table(rows.astype(np.float16), teacher.words.to_str(), report)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A fitted encoder: the vector of a sentence is the sum of its tokens' rows, scaled to unit length.
+
+    It depends on the sentence's text alone, to the last bit.
+    """
+
+    rows: NDArray[np.float16] = field(repr=False)  # (vocabulary, dimension), each with its token's weight in it
+    tokenizer: str = field(repr=False)  # as JSON
+    report: Mapping[str, float | int | str]
+
+    @property
+    def dimension(self) -> int:
+        """How long a vector is."""
+        return int(self.rows.shape[1])
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Of the rows and the tokenizer."""
+        digest = hashlib.sha256(self.tokenizer.encode())
+        digest.update(np.ascontiguousarray(self.rows).view(np.uint8).data)
+        return digest.hexdigest()[:16]
+
+    @cached_property
+    def words(self) -> Any:
+        """The tokenizer."""
+        from tokenizers import Tokenizer
+
+        return Tokenizer.from_str(self.tokenizer)
+
+    @cached_property
+    def _table(self) -> Floats:
+        return self.rows.astype(np.float32)
+
+    def encode(self, sentences: Sequence[str], advance: Advance = nothing) -> Floats:
+        """(m, dimension): a unit row a sentence, in the given order; a text without tokens gives a zero row."""
+        found = np.zeros((len(sentences), self.dimension), dtype=np.float32)
+        for start in range(0, len(sentences), CHUNK):
+            ids, offsets = _tokens(self.words, sentences[start : start + CHUNK])
+            found[start : start + CHUNK] = _mix(offsets, ids, np.ones(len(ids), dtype=np.float32), self._table)
+            advance(len(offsets) - 1)
+        return unit(found)
+
+    def save(self, folder: Path) -> None:
+        """Write rows.npy, tokenizer.json and report.json into an existing folder."""
+        np.save(folder / "rows.npy", self.rows)
+        (folder / "tokenizer.json").write_text(self.tokenizer, encoding="utf-8")
+        (folder / "report.json").write_text(json.dumps(dict(self.report), indent=2) + "\n", encoding="utf-8")
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """The table that `save` wrote; its rows are mapped, not read."""
+        try:
+            rows = np.load(folder / "rows.npy", mmap_mode="r")
+            tokenizer = (folder / "tokenizer.json").read_text(encoding="utf-8")
+            report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise IndexCorrupt(f"The fitted encoder in {folder} cannot be read: {error}; fit it anew") from error
+        return cls(rows, tokenizer, report)
+
+
+# ---------------------------------------------------------------------------- tokens
+
+
+def _tokens(words: Any, sentences: Sequence[str]) -> tuple[Ints, Ints]:
+    """The token ids of all sentences end to end, and where each sentence starts."""
+    lists = [encoding.ids for encoding in words.encode_batch_fast(list(sentences), add_special_tokens=False)]
+    offsets = np.zeros(len(lists) + 1, dtype=np.int64)
+    np.cumsum([len(ids) for ids in lists], out=offsets[1:])
+    return np.fromiter(chain.from_iterable(lists), dtype=np.int64, count=int(offsets[-1])), offsets
+
+
+def _alone(teacher: Teacher, advance: Advance) -> Floats:
+    """Each token's own vector: made once a teacher, and cached."""
+
+    def make(file: Path) -> None:
+        np.save(file, teacher.token_vectors(advance))
+
+    vectors: Floats = np.load(models.derive(f"{teacher.fingerprint}-tokens.npy", make))
+    return vectors
+
+
+# ---------------------------------------------------------------------------- the regression
+
+
+@dataclass(frozen=True)
+class _Shares:
+    """X, sentences × tokens, sparse, and its transpose."""
+
+    offsets: Ints
+    ids: Ints
+    shares: Floats
+    turned: tuple[Ints, Ints, Floats]
+
+    @classmethod
+    def of(cls, ids: Ints, offsets: Ints, weights: Floats) -> Self:
+        sentence = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        shares = (weights[ids] / np.bincount(sentence, weights[ids])[sentence]).astype(np.float32)
+        order = np.argsort(ids, kind="stable")
+        starts = np.searchsorted(ids[order], np.arange(len(weights) + 1))
+        return cls(offsets, ids, shares, (starts, sentence[order], shares[order]))
+
+    def times(self, table: Floats) -> Floats:
+        """X · table"""
+        return _mix(self.offsets, self.ids, self.shares, table)
+
+    def turned_times(self, rows: Floats) -> Floats:
+        """Xᵀ · rows"""
+        starts, sentences, shares = self.turned
+        return _mix(starts, sentences, shares, rows)
+
+
+def _fit(
+    ids: Ints, offsets: Ints, targets: Floats, alone: Floats, advance: Advance
+) -> tuple[Floats, dict[str, float | int]]:
+    """The rows of the table and what to report of them."""
+    held = np.arange(len(targets)) % HELD_OUT == HELD_OUT - 1
+    weights = _weights(ids, offsets, len(alone))
+    seen, ids = np.unique(ids, return_inverse=True)  # no other token's vector can change
+    learnt, unseen = (_Shares.of(*_select(ids, offsets, part), weights[seen]) for part in (~held, held))
+    goal, unseen_goal = targets[~held], targets[held]
+    prior = _map(learnt.times(alone[seen]), goal, alone)
+    start = prior[seen]
+    gap = goal - learnt.times(start)
+    change = np.zeros_like(start)
+    tried: list[tuple[float, float, Floats]] = []
+    for strength in LAMBDAS:
+        change = _solve(learnt, gap, strength, change, advance)
+        agreement = _agreement(unseen.times(start + change), unseen_goal)
+        if tried and agreement < tried[-1][0]:
+            break
+        tried.append((agreement, strength, change))
+    agreement, strength, change = tried[-1]
+    prior[seen] += change
+    found = {"held_out": int(held.sum()), "tokens": len(seen), "lambda": strength, "agreement": round(agreement, 4)}
+    return weights[:, None] * prior, found
+
+
+def _weights(ids: Ints, offsets: Ints, vocabulary: int) -> Floats:
+    """How much a token counts: the logarithm of its rarity, a little more than nothing for the commonest."""
+    sentence = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    pairs = np.unique(sentence * vocabulary + ids)
+    frequency = np.bincount(pairs % vocabulary, minlength=vocabulary)
+    return (np.log(len(offsets) / (frequency + 1)) + 0.3).astype(np.float32)
+
+
+def _select(ids: Ints, offsets: Ints, chosen: NDArray[np.bool_]) -> tuple[Ints, Ints]:
+    lengths = np.diff(offsets)
+    return ids[np.repeat(chosen, lengths)], np.concatenate([[0], np.cumsum(lengths[chosen])])
+
+
+def _map(seen: Floats, goal: Floats, vectors: Floats) -> Floats:
+    """The vectors under the linear map that takes what is seen of them closest to the goal."""
+    square = seen.T.astype(np.float64) @ seen
+    square += np.eye(len(square)) * 1e-3 * np.trace(square) / len(square)
+    return (vectors @ np.linalg.solve(square, seen.T.astype(np.float64) @ goal)).astype(np.float32)
+
+
+def _solve(shares: _Shares, goal: Floats, strength: float, start: Floats, advance: Advance) -> Floats:
+    """Preconditioned conjugate gradients for (XᵀX + λ) W = Xᵀ goal, one independent run a column."""
+    starts, _, values = shares.turned
+    squares = np.concatenate([[0], np.cumsum(values.astype(np.float64) ** 2)])
+    scale = (1 / (np.diff(squares[starts]) + strength)).astype(np.float32)[:, None]
+    solution = start.copy()
+    residual = shares.turned_times(goal - shares.times(solution)) - strength * solution
+    step = scale * residual
+    size = np.einsum("ij,ij->j", residual, step)
+    for _ in range(STEPS):
+        image = shares.turned_times(shares.times(step)) + strength * step
+        length = size / np.maximum(np.einsum("ij,ij->j", step, image), 1e-30)
+        solution += length * step
+        residual -= length * image
+        better = scale * residual
+        new = np.einsum("ij,ij->j", residual, better)
+        step = better + new / np.maximum(size, 1e-30) * step
+        size = new
+        advance(1)
+    return solution
+
+
+def _agreement(found: Floats, goal: Floats) -> float:
+    return float(np.einsum("ij,ij->i", unit(found), unit(goal), dtype=np.float64).mean())
+
+
+# ---------------------------------------------------------------------------- the kernel
+
+
+def _mix(offsets: Ints, ids: Ints, shares: Floats, table: Floats) -> Floats:
+    """Row i is the sum of shares[j] · table[ids[j]] over offsets[i] ≤ j < offsets[i + 1], in that order."""
+    out = np.zeros((len(offsets) - 1, table.shape[1]), dtype=np.float32)
+    parts = min(4 * cores(), max(1, len(ids) // 4096))
+    edges = np.searchsorted(offsets, np.linspace(0, len(ids), parts + 1)[1:-1])
+    bounds = [0, *edges.tolist(), len(out)]
+    with ThreadPoolExecutor(cores()) as pool:
+        list(pool.map(lambda start, stop: _sum(offsets, ids, shares, table, out, start, stop), bounds, bounds[1:]))
+    return out
+
+
+@numba.njit(nogil=True, cache=True)
+def _sum(offsets: Ints, ids: Ints, shares: Floats, table: Floats, out: Floats, start: int, stop: int) -> None:
+    for i in range(start, stop):
+        for j in range(offsets[i], offsets[i + 1]):
+            share, row = shares[j], ids[j]
+            for k in range(table.shape[1]):
+                out[i, k] += share * table[row, k]

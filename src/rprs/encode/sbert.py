@@ -1,0 +1,137 @@
+"""Any model of sentence-transformers, by name or folder; needs the extra `torch`."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rprs.encode import models, nothing
+from rprs.encode.onnx import frame, once, unit
+from rprs.errors import MissingExtra, ModelError
+from rprs.progress import Advance, Progress, silent
+from rprs.spec import Component, Kind, require
+
+__all__ = ["SBert", "SBertEncoder"]
+
+BATCH = 32  # sentences, sentence-transformers' own default
+CHUNK = 1024  # sentences between two reports of progress
+
+
+@dataclass(frozen=True)
+class SBert(Component):
+    """A model of sentence-transformers, by name or folder."""
+
+    name: ClassVar[str] = "sbert"
+    kind: ClassVar[Kind] = "encoder"
+
+    model: str
+
+    def __post_init__(self) -> None:
+        require(self, "model", bool(self.model), "a name or a folder")
+
+    def load(self, progress: Progress = silent) -> SBertEncoder:
+        """The model; sentence-transformers itself gets one that is not on this machine."""
+        try:
+            from sentence_transformers import SentenceTransformer
+        except ImportError as error:
+            raise MissingExtra(f"The encoder {self}", "sentence-transformers", "torch") from error
+        here = models.find_here(self.model)
+        with progress(f"loading {self.model}"):
+            try:
+                model = SentenceTransformer(str(here or self.model))
+            except (OSError, ValueError) as error:
+                reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+                raise ModelError(f"sentence-transformers cannot load {self.model!r}: {reason}") from error
+        return SBertEncoder(model.eval(), _words(self.model, model), _fingerprint(model))
+
+
+@dataclass(frozen=True)
+class SBertEncoder:
+    """A loaded model. Sentences beyond its window are halved until they fit, and the vectors averaged by their tokens.
+
+    sentence-transformers pads its batches, so a vector can depend on its neighbours in the seventh digit.
+    """
+
+    model: Any = field(repr=False)
+    words: Any = field(repr=False)  # the tokenizer
+    fingerprint: str
+
+    @cached_property
+    def dimension(self) -> int:
+        """How long a vector is."""
+        before, after = frame(self.words)
+        return int(self._run([[*before, *after]]).shape[1])
+
+    def encode(self, sentences: Sequence[str], advance: Advance = nothing) -> NDArray[np.float32]:
+        """(m, dimension): a unit row a sentence, in the given order; identical sentences are encoded once."""
+        distinct, where = once(sentences)
+        found = np.zeros((len(distinct), self.dimension), dtype=np.float32)
+        times = np.bincount(where, minlength=len(distinct))
+        for start in range(0, len(distinct), CHUNK):
+            chunk = distinct[start : start + CHUNK]
+            pieces = [
+                (number, *piece) for number, sentence in enumerate(chunk, start) for piece in self._pieces(sentence)
+            ]
+            texts = [piece for _, piece, _ in pieces]
+            vectors = self.model.encode(texts, batch_size=BATCH, show_progress_bar=False, normalize_embeddings=True)
+            for (number, _, tokens), vector in zip(pieces, vectors, strict=True):
+                found[number] += vector * tokens
+            advance(int(times[start : start + CHUNK].sum()))
+        return unit(found)[where]
+
+    def token_vectors(self, advance: Advance = nothing) -> NDArray[np.float32]:
+        """(vocabulary, dimension): each token passed through the model alone."""
+        before, after = frame(self.words)
+        found = []
+        for start in range(0, self.words.get_vocab_size(), CHUNK):
+            tokens = range(start, min(start + CHUNK, self.words.get_vocab_size()))
+            found.append(self._run([[*before, token, *after] for token in tokens]))
+            advance(len(tokens))
+        return np.concatenate(found)
+
+    def _pieces(self, sentence: str) -> Iterator[tuple[str, int]]:
+        """Parts of a sentence that fit into the window, with their numbers of tokens; none for one without tokens."""
+        tokens = self.words.encode(sentence, add_special_tokens=False)
+        room = (self.model.max_seq_length or len(tokens.ids) + 2) - sum(map(len, frame(self.words)))
+        if 0 < len(tokens.ids) <= room:
+            yield sentence, len(tokens.ids)
+        elif tokens.ids:
+            middle = tokens.offsets[len(tokens.ids) // 2][0] or len(sentence) // 2
+            yield from self._pieces(sentence[:middle])
+            yield from self._pieces(sentence[middle:])
+
+    def _run(self, pieces: list[list[int]]) -> NDArray[np.float32]:
+        """Unit vectors of sequences of tokens, all of one length."""
+        import torch
+
+        ids = torch.tensor(pieces, device=self.model.device)
+        with torch.no_grad():
+            output = self.model({"input_ids": ids, "attention_mask": torch.ones_like(ids)})
+        return unit(output["sentence_embedding"].float().cpu().numpy())
+
+
+def _words(name: str, model: Any) -> Any:
+    """A copy of the model's tokenizer that neither pads nor truncates."""
+    from tokenizers import Tokenizer
+
+    fast = getattr(model.tokenizer, "backend_tokenizer", None)
+    if fast is None:
+        raise ModelError(f"The tokenizer of {name!r} has no fast form, which rprs needs: save it with tokenizer.json")
+    words = Tokenizer.from_str(fast.to_str())
+    words.no_truncation()
+    words.no_padding()
+    return words
+
+
+def _fingerprint(model: Any) -> str:
+    digest = hashlib.sha256(f"{model.max_seq_length} {model}".encode())
+    for name, tensor in sorted(model.state_dict().items()):
+        digest.update(name.encode())
+        digest.update(tensor.float().cpu().contiguous().numpy().data)
+    return digest.hexdigest()[:16]

@@ -1,0 +1,390 @@
+"""Searching with a whole document: what is left out, what comes back, and that its evidence is true."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from indexes import built, documents
+from rprs.document import Document
+from rprs.errors import EmptyQuery, UsageError
+from rprs.index import Index
+from rprs.rank import BM25
+from rprs.rerank import RPRS
+from rprs.scoring.vectors import to_grid
+from rprs.search import Hit, Pair, Searcher
+
+VOCABULARY = """anchor beacon buoy channel chart cliff compass current deck dusk ebb ferry flag fog gale harbour hull
+keel kelp lamp ledge mast moor oar pier pilot quay reef rope rudder sail sand shoal shore signal swell tide wake
+wharf wreck""".split()
+
+
+def tale(chance: random.Random, sentences: int) -> str:
+    """Sentences of a few words each, some of them repeated, in paragraphs of about four."""
+    said = [" ".join(chance.choices(VOCABULARY, k=chance.randint(3, 9))).capitalize() + "." for _ in range(sentences)]
+    said += chance.choices(said, k=sentences // 5)
+    return "".join(sentence + chance.choice(["\n\n", " ", " ", " "]) for sentence in said)
+
+
+def tales(count: int, seed: int = 0) -> list[Document]:
+    chance = random.Random(seed)
+    years = [1980 + number for number in range(count)]
+    return [
+        Document(f"t{number:02d}", tale(chance, chance.randint(1, 14)), f"Tale {number}", {"year": years[number]})
+        for number in range(count)
+    ]
+
+
+TALES = tales(30)
+QUERY = Document("query", tale(random.Random(99), 9))
+
+
+@pytest.fixture(scope="module")
+def index() -> Iterator[Index]:
+    with built(TALES[:11], TALES[11:]) as made:
+        yield made
+
+
+class Neighbour(NamedTuple):
+    id: str
+    query_span: tuple[int, int]
+    span: tuple[int, int]
+    similarity: float
+    place: int
+
+
+def nearest(index: Index, query: Document, pool: tuple[str, ...], n: int) -> list[Neighbour]:
+    """R_n by brute force: all similarities, sorted, from sentences that were split and encoded anew."""
+    sides = []
+    for document in [query, *map(index.document, pool)]:
+        spans = [(int(start), int(end)) for start, end in index.splitter.split(document.text).spans]
+        vectors = to_grid(index.encoder.encode([document.text[start:end] for start, end in spans]))
+        sides.append([(document.id, span, vector.astype(float)) for span, vector in zip(spans, vectors, strict=True)])
+    asked, sentences = sides[0], list(chain(*sides[1:]))
+    found = []
+    for _, query_span, left in asked:
+        row = [(-float(left @ right), number) for number, (_, _, right) in enumerate(sentences)]
+        for place, (similarity, number) in enumerate(sorted(row)[:n], 1):
+            found.append(Neighbour(sentences[number][0], query_span, sentences[number][1], -similarity, place))
+    return found
+
+
+def as_neighbours(hit: Hit) -> list[Neighbour]:
+    return [Neighbour(hit.id, p.query_span, p.document_span, p.similarity, p.place) for p in hit.pairs]
+
+
+# ---------------------------------------------------------------------------- what is left out
+
+
+class TestTheQueryItself:
+    def test_is_left_out_by_its_id(self, index: Index) -> None:
+        newer = Document("t03", TALES[3].text + " Fog.")
+        assert "t03" not in Searcher(index).rank(newer).ids
+
+    def test_is_left_out_by_its_text(self, index: Index) -> None:
+        assert "t03" not in Searcher(index).rank(Document("renamed.txt", TALES[3].text)).ids
+
+    def test_all_copies_are_left_out(self) -> None:
+        with built(documents(a="Fog hides the pier.", b="Fog hides the pier.", c="Fog hides the quay.")) as index:
+            assert Searcher(index).rank(Document("c", "Fog hides the pier.")).ids == ()
+            assert Searcher(index).rank(Document("x", "Fog hides the pier.")).ids == ("c",)
+
+    def test_can_be_kept(self, index: Index) -> None:
+        results = Searcher(index).search(Document("renamed.txt", TALES[3].text), keep_self=True)
+        assert results[0].id == "t03"
+        assert {pair.query for pair in results[0].pairs} == {pair.document for pair in results[0].pairs}
+        assert all(pair.similarity == pytest.approx(1, abs=0.001) for pair in results[0].pairs)
+
+    def test_is_kept_and_all_others_with_it(self, index: Index) -> None:
+        searcher = Searcher(index, rerank=None)
+        kept, left_out = searcher.rank(TALES[3], keep_self=True).ids, searcher.rank(TALES[3]).ids
+        assert [id for id in kept if id != "t03"] == list(left_out)
+
+
+class TestFilter:
+    def test_only_documents_that_pass(self, index: Index) -> None:
+        results = Searcher(index).search(QUERY, k=100, where="year < 1990")
+        assert {hit.metadata["year"] for hit in results} == set(range(1980, 1990))
+
+    def test_the_depth_is_filled_after_filtering(self, index: Index) -> None:
+        results = Searcher(index, depth=5).search(QUERY, where="year >= 2000")
+        assert results.candidates == len(results) == 5
+
+    def test_nothing_passes(self, index: Index) -> None:
+        assert list(Searcher(index).search(QUERY, where="year > 3000")) == []
+
+    def test_filter_and_self(self, index: Index) -> None:
+        assert "t03" not in Searcher(index).rank(TALES[3], where="year < 1985").ids
+
+
+# ---------------------------------------------------------------------------- what comes back
+
+
+class TestHits:
+    def test_come_from_the_first_stage(self, index: Index) -> None:
+        first = BM25(k1=2, b=0.3).rank(QUERY, index, 12, index.select(None))
+        results = Searcher(index, first="bm25(k1=2,b=0.3)", depth=12).search(QUERY, k=12)
+        places = {id: (place, score) for place, (id, score) in enumerate(zip(first.ids, first.scores, strict=True), 1)}
+        assert {hit.id: (hit.first_rank, hit.first_score) for hit in results} == places
+        assert [hit.rank for hit in results] == list(range(1, 13))
+        assert [hit.id for hit in results] != list(first.ids)  # the re-ranker has done something
+
+    def test_scores_are_those_of_the_counts(self, index: Index) -> None:
+        """QP and DP from the neighbours found by brute force, with the average length of the collection."""
+        n, k1, b, depth = 4, 1.5, 0.5, 12
+        pool = BM25().rank(QUERY, index, depth, index.select(None)).ids
+        everything = nearest(index, QUERY, pool, n)
+        asked = len(index.splitter.split(QUERY.text))
+        sizes = {document.id: len(index.splitter.split(document.text)) for document in TALES}
+        results = Searcher(index, rerank=RPRS(n=n, k1=k1, b=b), depth=depth).search(QUERY, k=depth)
+        for hit in results:
+            saturation = k1 * (1 - b + b * sizes[hit.id] / (sum(sizes.values()) / len(sizes)))
+            mine = [found for found in everything if found.id == hit.id]
+            c = [sum(found.query_span == span for found in mine) for span in {found.query_span for found in mine}]
+            f = [sum(found.span == span for found in mine) for span in {found.span for found in mine}]
+            assert hit.qp == pytest.approx(sum(x / (x + saturation) for x in c) / asked, rel=1e-12)
+            assert hit.dp == pytest.approx(sum(x / (x + saturation) for x in f) / sizes[hit.id], rel=1e-12)
+            assert hit.score == pytest.approx(hit.qp * hit.dp, rel=1e-12)
+        assert [hit.score for hit in results] == sorted((hit.score for hit in results), reverse=True)
+
+    def test_are_what_the_index_holds(self, index: Index) -> None:
+        for hit in Searcher(index).search(QUERY):
+            assert (hit.title, dict(hit.metadata)) == (TALES[int(hit.id[1:])].title, TALES[int(hit.id[1:])].metadata)
+
+    def test_are_the_same_each_time(self, index: Index) -> None:
+        assert Searcher(index).search(QUERY).hits == Searcher(index).search(QUERY).hits
+
+    def test_do_not_depend_on_how_the_index_was_built(self, index: Index) -> None:
+        shuffled = random.Random(5).sample(TALES, len(TALES))
+        gone = Document("gone", QUERY.text + " Keel.")
+        with built(shuffled) as one, built(*([tale] for tale in [*shuffled, gone]), removed=["gone"]) as many:
+            expected = Searcher(index).search(QUERY, k=100)
+            for other in (one, many):
+                assert Searcher(other).search(QUERY, k=100).hits == expected.hits
+                assert Searcher(other).explain(QUERY, "t07") == Searcher(index).explain(QUERY, "t07")
+
+    def test_of_an_indexed_document_are_those_of_its_text(self, index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+        fresh = Searcher(index).search(Document("renamed.txt", TALES[3].text), k=100)
+
+        def fail(*_: object) -> None:
+            raise AssertionError("encoded again")
+
+        monkeypatch.setattr(Index, "encode", fail)
+        assert Searcher(index).search(TALES[3], k=100).hits == fresh.hits
+
+    def test_k_and_depth(self, index: Index) -> None:
+        searcher = Searcher(index, depth=7)
+        results = searcher.search(QUERY, k=100)
+        assert len(results) == results.candidates == len(searcher.rank(QUERY)) == 7
+        assert searcher.search(QUERY, k=2).hits == results.hits[:2]
+        assert searcher.search(QUERY, k=0).hits == ()
+        assert searcher.rank(QUERY).ids == tuple(hit.id for hit in results)
+
+    def test_without_a_reranker(self, index: Index) -> None:
+        first = BM25().rank(QUERY, index, 10, index.select(None))
+        results = Searcher(index, rerank=None, depth=10).search(QUERY)
+        assert [(hit.id, hit.score, hit.rank) for hit in results] == [
+            (id, score, place) for place, (id, score) in enumerate(zip(first.ids, first.scores, strict=True), 1)
+        ]
+        assert all(hit.pairs == () and math.isnan(hit.qp) and hit.first_rank == hit.rank for hit in results)
+
+    def test_results_are_a_sequence(self, index: Index) -> None:
+        results = Searcher(index).search(QUERY, k=3)
+        assert list(results) == [results[0], results[1], results[-1]] == list(results[:3])
+        assert results.query_sentences == len(index.splitter.split(QUERY.text))
+        assert set(results.seconds) == {"sentences", "first stage", "candidates", "re-ranking", "evidence"}
+
+
+class TestPairs:
+    def test_are_real(self, index: Index) -> None:
+        for hit in Searcher(index).search(QUERY, k=100, pairs=5):
+            text = TALES[int(hit.id[1:])].text
+            for pair in hit.pairs:
+                assert pair.query == QUERY.text[slice(*pair.query_span)]
+                assert pair.document == text[slice(*pair.document_span)]
+                left, right = to_grid(index.encoder.encode([pair.query, pair.document])).astype(np.float64)
+                assert pair.similarity == left @ right
+
+    def test_are_the_best_without_a_sentence_twice(self, index: Index) -> None:
+        searcher = Searcher(index)
+        for hit in searcher.search(QUERY, k=100, pairs=2):
+            everything = searcher.explain(QUERY, hit.id).hit.pairs
+            assert set(hit.pairs) <= set(everything)
+            assert (
+                len({pair.query_span for pair in hit.pairs})
+                == len({p.document_span for p in hit.pairs})
+                == len(hit.pairs)
+            )
+            telling = [pair for pair in everything if min(len(pair.query), len(pair.document)) >= 30]
+            if telling:
+                assert hit.pairs[0].similarity == max(pair.similarity for pair in telling)
+
+    def test_headings_come_last(self) -> None:
+        sentence = "The pilot brings the ferry through the channel at dusk."
+        text = f"THE HARBOUR RULES\n\n{sentence}"
+        with built(documents(a=text.replace("dusk", "dawn"))) as index:
+            pairs = Searcher(index).search(Document("q", text))[0].pairs
+        assert [pair.query for pair in pairs] == [sentence, "THE HARBOUR RULES"]
+        assert pairs[0].similarity < pairs[1].similarity
+
+    def test_can_be_left_out(self, index: Index) -> None:
+        assert all(hit.pairs == () for hit in Searcher(index).search(QUERY, pairs=0))
+
+
+# ---------------------------------------------------------------------------- unusual queries
+
+
+class TestUnusualQueries:
+    @pytest.mark.parametrize("text", ["", " \n\t ", "\f"])
+    @pytest.mark.parametrize("rerank", ["rprs", None])
+    def test_no_sentences(self, index: Index, text: str, rerank: str | None) -> None:
+        with pytest.raises(EmptyQuery, match="The query 'nothing' has no sentences"):
+            Searcher(index, rerank=rerank).search(Document("nothing", text))
+
+    @pytest.mark.parametrize("text", ["Xylophone zither.", "灯台守は夕暮れに灯をともす。", "?!", "…"])
+    def test_no_shared_term(self, index: Index, text: str) -> None:
+        results = Searcher(index).search(Document("stranger", text))
+        assert list(results) == []
+        assert results.candidates == 0
+
+    def test_an_index_without_documents(self) -> None:
+        with built() as index:
+            assert list(Searcher(index).search(QUERY)) == []
+
+    def test_one_word(self, index: Index) -> None:
+        results = Searcher(index).search(Document("word", "wreck"), k=100)
+        assert {hit.id for hit in results} == {each.id for each in TALES if "wreck" in each.text.lower()}
+
+    def test_another_language(self) -> None:
+        texts = {
+            "fr": "Le phare éclaire le récif. La brume cache le phare.",
+            "ja": "船は岩礁の沖を進む。",
+            "en": "Fog.",
+        }
+        with built(documents(**texts), analyzer="words") as index:
+            assert Searcher(index).rank(Document("q", "Où est le PHARE ?")).ids == ("fr",)
+            assert Searcher(index).rank(Document("q", "岩礁に灯台がある。")).ids == ("ja",)
+
+    def test_a_hundred_thousand_words(self, index: Index) -> None:
+        text = tale(random.Random(1), 14_000)
+        assert len(text.split()) > 100_000 * 0.99
+        results = Searcher(index).search(Document("long", text))
+        assert len(results) == 10
+        assert results.query_sentences > 10_000
+        assert results[0].pairs[0].query_span[1] <= len(text)
+
+    def test_a_document_without_sentences_comes_last(self) -> None:
+        run = documents(a="", b="Fog hides the pier.", c="")
+        with built(run) as index:
+            outcome = Searcher(index).explain(Document("q", "Fog hides the quay."), "a")
+        assert (outcome.hit.score, outcome.hit.rank, outcome.hit.pairs, outcome.in_pool) == (0, 2, (), False)
+
+    def test_a_wrong_depth(self, index: Index) -> None:
+        with pytest.raises(
+            UsageError, match=r"The depth of re-ranking must be an integer in \[1, inf\)\. Got 0 instead"
+        ):
+            Searcher(index, depth=0)
+
+
+# ---------------------------------------------------------------------------- explain
+
+
+class TestExplain:
+    @pytest.mark.parametrize("n", [1, 5, 1000])
+    def test_every_pair_of_the_document_and_nothing_else(self, index: Index, n: int) -> None:
+        depth = 12
+        pool = BM25().rank(QUERY, index, depth, index.select(None)).ids
+        everything = nearest(index, QUERY, pool, n)
+        asked = [(int(start), int(end)) for start, end in index.splitter.split(QUERY.text).spans]
+        for id in pool:
+            explanation = Searcher(index, rerank=f"rprs(n={n})", depth=depth).explain(QUERY, id)
+            expected = [found for found in everything if found.id == id]
+            assert as_neighbours(explanation.hit) == expected
+            covered = {found.query_span for found in expected}
+            assert list(explanation.uncovered) == [span for span in asked if span not in covered]
+            assert explanation.sentences == len(asked)
+            assert explanation.in_pool
+            assert explanation.document == index.document(id)
+        assert len(everything) == len(asked) * min(
+            n, sum(len(index.splitter.split(index.document(id).text)) for id in pool)
+        )
+
+    def test_agrees_with_the_search(self, index: Index) -> None:
+        searcher = Searcher(index, depth=9)
+        for where in (None, "year < 2000"):
+            for hit in searcher.search(QUERY, where=where):
+                explained = searcher.explain(QUERY, hit.id, where=where).hit
+                facts = [(h.rank, h.score, h.parts, h.first_rank, h.first_score) for h in (hit, explained)]
+                assert facts[0] == facts[1]
+                assert set(hit.pairs) <= set(explained.pairs)
+
+    def test_a_document_outside_the_pool_joins_at_its_end(self, index: Index) -> None:
+        depth = 5
+        first = BM25().rank(QUERY, index, 100, index.select(None)).ids
+        outside = first[depth + 3]
+        explanation = Searcher(index, depth=depth).explain(QUERY, outside)
+        assert not explanation.in_pool
+        assert explanation.hit.first_rank == depth + 1
+        assert math.isnan(explanation.hit.first_score)
+        expected = nearest(index, QUERY, (*first[:depth], outside), 5)
+        assert as_neighbours(explanation.hit) == [found for found in expected if found.id == outside]
+
+    def test_a_document_that_the_filter_leaves_out(self, index: Index) -> None:
+        explanation = Searcher(index).explain(QUERY, "t20", where="year < 1990")
+        assert (explanation.in_pool, explanation.hit.first_rank) == (False, 11)
+
+    def test_a_document_without_any_word_of_the_query(self, index: Index) -> None:
+        explanation = Searcher(index).explain(Document("stranger", "Xylophone zither."), "t03")
+        assert not explanation.in_pool
+        assert explanation.hit.rank == 1
+
+    def test_itself(self, index: Index) -> None:
+        """The pool is that of the search, which leaves the query out; it joins at the end."""
+        pool = Searcher(index, rerank=None, depth=10).rank(TALES[3]).ids
+        explanation = Searcher(index, depth=10).explain(TALES[3], "t03")
+        assert not explanation.in_pool
+        assert explanation.hit.rank == 1
+        assert explanation.uncovered == ()
+        expected = nearest(index, TALES[3], (*pool, "t03"), 5)
+        assert as_neighbours(explanation.hit) == [found for found in expected if found.id == "t03"]
+        assert Searcher(index, depth=10).explain(TALES[3], "t03", keep_self=True).in_pool
+
+    def test_an_unknown_id(self, index: Index) -> None:
+        with pytest.raises(UsageError, match=r"There is no document 'nowhere' in .*made\.rprs"):
+            Searcher(index).explain(QUERY, "nowhere")
+
+    def test_without_a_reranker(self, index: Index) -> None:
+        with pytest.raises(UsageError, match="nothing to explain without a re-ranker"):
+            Searcher(index, rerank=None).explain(QUERY, "t03")
+
+    def test_no_sentences(self, index: Index) -> None:
+        with pytest.raises(EmptyQuery):
+            Searcher(index).explain(Document("nothing", ""), "t03")
+
+
+def test_worked_by_hand() -> None:
+    """Two query sentences, n = 1, k1 = 0: a holds both (QP 2/2, DP 2/2), b one of them (but a, ranked higher, has it).
+
+    Each query sentence has one nearest neighbour and finds itself in a; b has neither, so QP(b) = DP(b) = 0.
+    """
+    texts = {
+        "a": "Fog hides the northern pier. The pilot waits for daylight.",
+        "b": "The pilot waits for daylight. Sand.",
+    }
+    query = Document("q", "The pilot waits for daylight. Fog hides the northern pier.")
+    with built(documents(**texts)) as index:
+        best, other = Searcher(index, rerank="rprs(n=1,k1=0)").search(query)
+    assert (best.id, best.qp, best.dp, best.score) == ("a", 1, 1, 1)
+    assert (other.id, other.qp, other.dp, other.score) == ("b", 0, 0, 0)
+    assert {(pair.query, pair.document) for pair in best.pairs} == {
+        ("The pilot waits for daylight.", "The pilot waits for daylight."),
+        ("Fog hides the northern pier.", "Fog hides the northern pier."),
+    }
+    assert isinstance(best.pairs[0], Pair)
+    assert other.pairs == ()

@@ -1,0 +1,87 @@
+"""A small BERT made on the spot: random weights, a WordPiece vocabulary of a few words, in a folder as models come."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+from safetensors.numpy import save_file
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+
+__all__ = ["WORDS", "make_bert"]
+
+WORDS = "the a court tenant pays rent of steel laser welds and dismissed appeal month first cat dog mat".split()
+
+
+def make_bert(folder: Path, *, width: int = 32, layers: int = 2, positions: int = 24, pooling: str = "mean") -> Path:
+    """Write config, weights, tokenizer and pooling of a model with a window of `positions` tokens."""
+    (folder / "1_Pooling").mkdir(parents=True)
+    vocabulary = [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        *WORDS,
+        *"abcdefghijklmnopqrstuvwxyz",
+        *(f"##{c}" for c in "abcdefgxyz"),
+    ]
+    vocabulary = list(dict.fromkeys(vocabulary))
+    config = {
+        "model_type": "bert",
+        "architectures": ["BertModel"],
+        "hidden_act": "gelu",
+        "hidden_size": width,
+        "intermediate_size": 2 * width,
+        "layer_norm_eps": 1e-12,
+        "max_position_embeddings": positions,
+        "num_attention_heads": 4,
+        "num_hidden_layers": layers,
+        "pad_token_id": 0,
+        "position_embedding_type": "absolute",
+        "type_vocab_size": 2,
+        "vocab_size": len(vocabulary),
+    }
+    (folder / "config.json").write_text(json.dumps(config))
+    modes = {f"pooling_mode_{mode}": mode.startswith(pooling) for mode in ("cls_token", "mean_tokens", "max_tokens")}
+    (folder / "1_Pooling/config.json").write_text(json.dumps({"word_embedding_dimension": width, **modes}))
+    save_file(_weights(width, layers, positions, len(vocabulary)), folder / "model.safetensors")
+    _tokenizer(vocabulary).save(str(folder / "tokenizer.json"))
+    (folder / "tokenizer_config.json").write_text(
+        json.dumps({"tokenizer_class": "BertTokenizer", "pad_token": "[PAD]"})
+    )
+    return folder
+
+
+def _weights(width: int, layers: int, positions: int, vocabulary: int) -> dict[str, np.ndarray]:
+    random = np.random.default_rng(7)
+    shapes = {
+        "embeddings.word_embeddings": (vocabulary, width),
+        "embeddings.position_embeddings": (positions, width),
+        "embeddings.token_type_embeddings": (2, width),
+        "embeddings.LayerNorm": (width,),
+    }
+    for number in range(layers):
+        layer = f"encoder.layer.{number}"
+        shapes |= {f"{layer}.attention.self.{part}": (width, width) for part in ("query", "key", "value")}
+        shapes |= {f"{layer}.attention.output.dense": (width, width), f"{layer}.attention.output.LayerNorm": (width,)}
+        shapes |= {f"{layer}.intermediate.dense": (2 * width, width), f"{layer}.output.dense": (width, 2 * width)}
+        shapes |= {f"{layer}.output.LayerNorm": (width,)}
+    weights: dict[str, np.ndarray] = {}
+    for name, shape in shapes.items():
+        norm = name.endswith("LayerNorm")
+        weights[f"{name}.weight"] = (norm + random.normal(0, 0.3, shape)).astype(np.float32)
+        if not name.endswith("_embeddings"):
+            weights[f"{name}.bias"] = random.normal(0, 0.1, shape[:1]).astype(np.float32)
+    return weights
+
+
+def _tokenizer(vocabulary: list[str]) -> Tokenizer:
+    numbers = {word: number for number, word in enumerate(vocabulary)}
+    words = Tokenizer(models.WordPiece(numbers, unk_token="[UNK]"))
+    words.normalizer = normalizers.BertNormalizer()
+    words.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    words.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", numbers["[CLS]"]), ("[SEP]", numbers["[SEP]"])]
+    )
+    return words
