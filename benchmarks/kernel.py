@@ -45,7 +45,7 @@ def run(options: Options) -> Iterator[Row]:
     """Ours takes float16 and widens it within the time; the peers are given float32."""
     for shape in SHAPES[:2] if options.quick else SHAPES:
         yield from _rows(shape, options.rounds(shape.rounds))
-    yield _one_core(SHAPES[0], options.rounds(SHAPES[0].rounds))
+        yield _one_core(shape, options.rounds(shape.rounds))
 
 
 def _rows(shape: Shape, rounds: int) -> Iterator[Row]:

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rprs import spec
-from rprs.document import Document
+from rprs.document import Document, Value
 from rprs.encode.hashed import Hashed
 from rprs.index import Index, Writer
 from rprs.progress import Advance, Progress, silent
@@ -47,7 +47,8 @@ def invented(id: str, version: int = 0, sentences: int | None = None) -> Documen
     random = Random(f"{id}/{version}")
     count = random.choice([0, 1, 3, 5, 8]) if sentences is None else sentences
     said = [" ".join(random.choices(WORDS, k=random.randint(3, 9))).capitalize() + "." for _ in range(count)]
-    return Document(id, " ".join(said), f"Title {id} {version}", {"version": version, "date": f"20{10 + version}-01-02"})
+    metadata: dict[str, Value] = {"version": version, "date": f"20{10 + version}-01-02"}
+    return Document(id, " ".join(said), f"Title {id} {version}", metadata)
 
 
 COLLECTION = [invented(f"d{number:02d}", sentences=2 + number % 5) for number in range(9)]
@@ -62,7 +63,8 @@ def rankings(path: Path) -> bytes:
     from rprs.search import Searcher
 
     with Index(path) as index:
-        seen = [repr((index.ids, index.lengths.tolist(), index.sentence_counts.tolist(), index.mean_sentences)).encode()]
+        sizes = [index.lengths.tolist(), index.sentence_counts.tolist(), index.mean_sentences]
+        seen = [repr((index.ids, sizes)).encode()]
         seen += [repr(index.document(id)).encode() for id in index.ids]
         for query in QUERIES:
             seen += [BM25().scores(query, index).tobytes(), BM25(kli=0.4).scores(query, index).tobytes()]
@@ -87,7 +89,7 @@ class Learned(Component):
     """Hashed words, the rarer in the sample the heavier: the smallest encoder that learns from a collection."""
 
     sample: int = 12
-    teacher: Hashed = Hashed(16)
+    teacher: Hashed = field(default_factory=lambda: Hashed(16))
     name: ClassVar[str] = "learned"
     kind: ClassVar[Kind] = "encoder"
 
@@ -119,12 +121,12 @@ class LearnedTable:
 
     def encode(self, sentences: Sequence[str], advance: Advance = lambda _: None) -> NDArray[np.float32]:
         """The weighted mean of the words."""
-        rows = np.zeros((len(sentences), 16), dtype=np.float32)
+        rows: NDArray[np.float32] = np.zeros((len(sentences), 16), dtype=np.float32)
         for row, sentence in zip(rows, sentences, strict=True):
             for word in sentence.casefold().strip(".").split():
                 row += Hashed(16).encode([word])[0] / (1 + self.counts.get(word, 0))
-        norms = np.linalg.norm(rows, axis=1, keepdims=True)
-        return np.divide(rows, norms, out=rows, where=norms > 0)
+            row /= max(float(np.linalg.norm(row)), 1e-9)
+        return rows
 
     def save(self, folder: Path) -> None:
         """Write counts.json."""
@@ -217,12 +219,12 @@ class _Steps:
         self.path, self.last, self.taken = str(path), last, 0
         sync, connect = os.fsync, sqlite3.connect
 
-        def fsync(handle: int) -> None:
+        def fsync(fd: Any) -> None:
             self.step()
-            sync(handle)
+            sync(fd)
 
         def traced(*args: Any, **options: Any) -> sqlite3.Connection:
-            connection = connect(*args, **options)
+            connection: sqlite3.Connection = connect(*args, **options)
             connection.set_trace_callback(self.step)
             return connection
 

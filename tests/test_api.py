@@ -21,6 +21,7 @@ def test_the_five_lines_of_the_readme(tmp_path: Path, capsys: pytest.CaptureFixt
     searcher = rprs.Searcher(rprs.Index(tmp_path / "cases.rprs"))
     for hit in searcher.search(rprs.read_one(brief)):
         print(f"{hit.score:.3f}", hit.id, "because", hit.pairs[0].document)
+    searcher.index.close()
     first = capsys.readouterr().out.splitlines()[0]
     assert first.split(" because ")[0].endswith(" lease.txt")
     assert first.split(" because ")[1] in TEXTS["lease.txt"]
@@ -34,7 +35,8 @@ def test_build_takes_paths_and_documents_and_resumes(tmp_path: Path) -> None:
     assert (again.added, again.unchanged) == (2, 2)
     assert rprs.build(path, (rprs.Document(f"d{n}", f"Text number {n}.") for n in range(3))).added == 3
     assert rprs.build(path, []) == rprs.Added()
-    assert len(rprs.Index(path)) == 7
+    with rprs.Index(path) as index:
+        assert len(index) == 7
 
 
 def test_build_tells_what_it_skips_or_stops_at_it(tmp_path: Path) -> None:

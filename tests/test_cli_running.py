@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cli_runs import QUERY, done, made_index, queries, refused
-from rprs import Index, Searcher, read_run
+from rprs import Document, Index, Searcher, read_run
 
 RECORDS = [
     {"id": "q1", "text": QUERY},
@@ -30,14 +30,13 @@ def test_a_run_has_the_rankings_of_the_library(made: Path, tmp_path: Path) -> No
     assert outcome.out == ""
     assert outcome.err.startswith("3 queries answered, 0 failed, in ")
     run = read_run(tmp_path / "run.trec")
-    searcher = Searcher(Index(made), depth=5)
-    from rprs import Document
-
     assert list(run) == ["q1", "q2", "q3"]
-    for record in RECORDS:
-        expected = searcher.rank(Document(record["id"], record["text"]))
-        assert run[record["id"]].ids == expected.ids
-        assert run[record["id"]].scores.tolist() == expected.scores.tolist()
+    with Index(made) as index:
+        searcher = Searcher(index, depth=5)
+        for record in RECORDS:
+            expected = searcher.rank(Document(record["id"], record["text"]))
+            assert run[record["id"]].ids == expected.ids
+            assert run[record["id"]].scores.tolist() == expected.scores.tolist()
 
 
 def test_a_run_goes_to_standard_output_without_a_file(made: Path, tmp_path: Path) -> None:
@@ -94,7 +93,8 @@ def test_where_and_keep_self_hold_for_runs(made: Path, tmp_path: Path) -> None:
 
 def test_queries_may_be_a_folder_of_files_or_of_beir(made: Path, tmp_path: Path) -> None:
     plain, beir = tmp_path / "plain", tmp_path / "beir"
-    plain.mkdir(), beir.mkdir()
+    plain.mkdir()
+    beir.mkdir()
     (plain / "a.txt").write_text(RECORDS[0]["text"])
     (plain / "b.txt").write_text(RECORDS[1]["text"])
     (beir / "queries.jsonl").write_text(json.dumps({"_id": "q1", "text": QUERY}) + "\n")
@@ -135,7 +135,7 @@ def test_what_is_wrong_with_a_run_is_one_line(made: Path, tmp_path: Path) -> Non
 
 def test_a_reader_that_has_seen_enough_is_no_error(made: Path, tmp_path: Path) -> None:
     path = queries(tmp_path, [{"id": f"q{number}", "text": QUERY} for number in range(200)])
-    command = [sys.executable, "-m", "rprs", "--quiet", "run", made, path, "--first", "bm25"]
+    command = [sys.executable, "-m", "rprs", "--quiet", "run", str(made), str(path)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stderr is not None

@@ -28,7 +28,9 @@ pytestmark = [
     pytest.mark.skipif("RPRS_DATA" not in os.environ, reason="RPRS_DATA names no folder of collections"),
 ]
 
-GRID = list(product([0.4, 0.8, 1.2, 1.6, 2.0, 2.4, 2.8], [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]))  # k1, b
+GRID = list(
+    product([0.4, 0.8, 1.2, 1.6, 2.0, 2.4, 2.8, 3.0], [0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
+)  # k1, b: the paper's range
 Relevance = dict[str, dict[str, int]]
 
 

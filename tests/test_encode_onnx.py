@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tiny import WORDS, make_bert
 
 from rprs.encode import Encoder, models
 from rprs.encode.graph import build
@@ -17,6 +16,7 @@ from rprs.encode.onnx import Onnx, OnnxEncoder
 from rprs.errors import ModelError, UsageError
 from rprs.spec import parse
 from rprs.testing.encoders import SENTENCES, check_encoder
+from tiny import WORDS, make_bert
 
 
 @pytest.fixture(autouse=True)
@@ -149,7 +149,7 @@ def change(folder: Path, file: str, **values: object) -> Path:
 
 def test_a_model_that_is_no_bert_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
     folder = change(make_bert(tmp_path / "tiny"), "config.json", model_type="mpnet")
-    with pytest.raises(ModelError, match="model_type is 'mpnet'.*use sbert"):
+    with pytest.raises(ModelError, match=r"model_type is 'mpnet'.*use sbert"):
         Onnx(str(folder)).load()
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny import WORDS, make_bert
 
 from rprs.encode.fitted import Fitted
 from rprs.encode.onnx import Onnx
@@ -15,6 +14,7 @@ from rprs.encode.sbert import SBert
 from rprs.errors import MissingExtra, ModelError, UsageError
 from rprs.spec import parse
 from rprs.testing.encoders import check_encoder
+from tiny import WORDS, make_bert
 
 INSTALLED = importlib.util.find_spec("sentence_transformers") is not None
 torch_only = pytest.mark.skipif(not INSTALLED, reason="sentence-transformers is not installed")

@@ -18,8 +18,8 @@ from random import Random
 
 import numpy as np
 import pytest
-from crash import COLLECTION, HASHED, JOBS, Crasher, invented, memory_folder, plug_in, rankings
 
+from crash import COLLECTION, HASHED, JOBS, Crasher, invented, memory_folder, plug_in, rankings
 from rprs.errors import IndexError_, IndexLocked
 from rprs.index import Index, Writer, verify
 from rprs.index.catalog import Catalog
@@ -103,8 +103,9 @@ def _check_killed(scene: Scene, path: Path) -> None:
     try:
         Index(path).close()
     except IndexError_ as error:
-        assert "not finished" in str(error) or "There is no index" in str(error)
-        assert scene.job in ("index", "index-learned")
+        unfinished = "not finished" in str(error) or "There is no index" in str(error)
+        if not unfinished or BEFORE[scene.job]:
+            raise
     if (path / "catalog.sqlite").exists():
         assert verify(path) == []
     if scene.job in REWRITES:
@@ -178,9 +179,7 @@ def test_the_first_batches_survive_and_only_the_rest_is_read(crasher: Crasher, s
         assert (added.added, added.unchanged) == (len(COLLECTION) - len(kept), len(kept))
 
 
-def test_every_file_is_synced_before_the_commit_that_names_it(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_every_file_is_synced_before_the_commit_that_names_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What a power cut needs and a kill cannot show."""
     plug_in()
     synced: set[int] = set()
@@ -277,7 +276,8 @@ def test_a_reader_can_open_at_any_time_while_another_process_adds_and_compacts()
         with _process(CHURN, path) as churn:
             assert churn.stdout
             assert churn.stdout.readline() == "ready\n"
-            opened, seen, end = 0, set(), time.monotonic() + 4
+            opened, end = 0, time.monotonic() + 4
+            seen: set[object] = set()
             while time.monotonic() < end:
                 with Index(path) as index:
                     versions = {index.document(id).metadata["version"] for id in index.ids}

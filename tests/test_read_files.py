@@ -92,6 +92,13 @@ def test_links_are_followed_but_not_in_circles(tmp_path: Path) -> None:
     ]
 
 
+def test_an_index_among_the_documents_is_passed_over(tmp_path: Path) -> None:
+    written(tmp_path, {"a.txt": "text", "mine.rprs/catalog.sqlite": "", "mine.rprs/segments/000001/spans.npy": ""})
+    found, skipped = outcome(tmp_path)
+    assert [document.id for document in found] == ["a.txt"]
+    assert skipped == ["mine.rprs: an index, not documents"]
+
+
 def test_a_pipe_in_a_folder_does_not_block(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.txt")
     assert outcome(tmp_path) == ([], ["pipe.txt: not a regular file"])

@@ -36,6 +36,7 @@ from rprs.cli.options import (
 from rprs.cli.searching import open_searcher
 from rprs.cli.talk import Remarks, Talk, counted
 from rprs.errors import EmptyQuery, UsageError
+from rprs.progress import Progress, silent
 
 if TYPE_CHECKING:
     from rprs.document import Document
@@ -67,7 +68,7 @@ def run(
 
     talk: Talk = context.obj
     with Index(path) as index:
-        searcher = open_searcher(talk, index, first, rerank, depth)
+        searcher = open_searcher(index, first, rerank, depth, _progress(talk, output))
         _answer_all(talk, searcher, _Job(queries, output, k, where, keep_self, tag or searcher.tag, strict, verbose))
 
 
@@ -96,12 +97,10 @@ def rerank(
     """
     from rprs.index import Index
     from rprs.rank import RunFile
-    from rprs.read import read_run
 
     talk: Talk = context.obj
-    read_run(given)  # what is wrong with it is one error, not one a query
     with Index(path) as index:
-        searcher = open_searcher(talk, index, RunFile(str(given)), rerank, depth)
+        searcher = open_searcher(index, RunFile(str(given)), rerank, depth, _progress(talk, output))
         _answer_all(talk, searcher, _Job(queries, output, k, where, keep_self, tag or searcher.tag, strict, verbose))
 
 
@@ -117,18 +116,19 @@ class _Job:
     verbose: bool
 
 
+def _progress(talk: Talk, output: Path | None) -> Progress:
+    """None where the run itself scrolls over the terminal: that is progress enough."""
+    return silent if output is None and sys.stdout.isatty() else talk.progress
+
+
 def _answer_all(talk: Talk, searcher: Searcher, job: _Job) -> None:
     """Rank for every query, write, and say how many failed."""
-    from rprs.progress import silent
     from rprs.read import read_queries
 
     searcher.index.select(job.where)  # a wrong filter is one error, not one a query
     started, answered, failed = perf_counter(), 0, Remarks(talk, job.verbose)
-    # Where the run itself scrolls over the terminal, it is progress enough.
-    progress = silent if job.output is None and sys.stdout.isatty() else talk.progress
-    searcher.progress = silent
     found = read_queries(job.queries, strict=job.strict, skipped=lambda what: failed(f"skipped {what}"))
-    with _written(job.output) as stream, progress("answering", unit="queries") as advance:
+    with _written(job.output) as stream, searcher.progress("answering", unit="queries") as advance:
         for query in found:
             try:
                 _answer(searcher, query, job, stream)

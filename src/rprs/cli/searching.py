@@ -28,6 +28,7 @@ from rprs.errors import UsageError
 if TYPE_CHECKING:
     from rprs.document import Document
     from rprs.index import Index
+    from rprs.progress import Progress
     from rprs.rank import Ranker
     from rprs.search import Results, Searcher
 
@@ -65,7 +66,7 @@ def search(
         asked = _query(index, query, id)
         if not keep_self:
             _tell_left_out(talk, index, asked)
-        searcher = open_searcher(talk, index, first, rerank, depth)
+        searcher = open_searcher(index, first, rerank, depth, talk.progress)
         results = searcher.search(asked, k, where=where, keep_self=keep_self)
     if format is Format.jsonl:
         for hit in results:
@@ -119,7 +120,7 @@ def explain(
     talk: Talk = context.obj
     started = perf_counter()
     with Index(path) as index:
-        searcher = open_searcher(talk, index, first, rerank, depth)
+        searcher = open_searcher(index, first, rerank, depth, talk.progress)
         found = at_least(searcher.explain(_query(index, file, id), target), min_similarity)
         sentences = len(index.sentences(target))
     if format is Shape.jsonl:
@@ -134,11 +135,11 @@ def explain(
 # ---------------------------------------------------------------------------- what both need
 
 
-def open_searcher(talk: Talk, index: Index, first: str | Ranker, rerank: str, depth: int) -> Searcher:
+def open_searcher(index: Index, first: str | Ranker, rerank: str, depth: int, progress: Progress) -> Searcher:
     """A searcher from the texts of its components; "none" is no re-ranker."""
     from rprs.search import Searcher
 
-    return Searcher(index, first, None if rerank.strip().lower() == "none" else rerank, depth, talk.progress)
+    return Searcher(index, first, None if rerank.strip().lower() == "none" else rerank, depth, progress)
 
 
 def _query(index: Index, file: str | None, id: str | None) -> Document:

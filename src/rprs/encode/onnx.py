@@ -205,9 +205,13 @@ def _quantiser(exported: Path) -> Callable[[Path], None]:
     """Dynamic int8 of somebody else's graph; its scales are per batch, hence batches of one sentence."""
 
     def make(file: Path) -> None:
+        import onnx
         from onnxruntime.quantization import QuantType, quantize_dynamic
 
-        quantize_dynamic(exported, file, per_channel=True, reduce_range=True, weight_type=QuantType.QInt8)
+        # Fused operators hide the types of what they give from the shape inference; it is float throughout.
+        options = {"DefaultTensorType": onnx.TensorProto.FLOAT}
+        kind = QuantType.QInt8
+        quantize_dynamic(exported, file, per_channel=True, reduce_range=True, weight_type=kind, extra_options=options)
 
     return make
 

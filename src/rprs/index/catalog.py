@@ -14,13 +14,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 from rprs.document import Document
 from rprs.errors import IndexCorrupt, IndexError_, IndexMismatch
 from rprs.index.files import File, no_space, sync_folder
 
-__all__ = ["FORMAT", "Catalog", "SegmentRow", "label", "to_document", "written"]
+__all__ = ["FORMAT", "Catalog", "SegmentRow", "label", "written"]
 
 FORMAT = 1
 
@@ -48,6 +49,11 @@ CREATE INDEX live_hash ON documents (content_hash) WHERE removed = 0;
 CREATE UNIQUE INDEX place ON documents (segment, ordinal);
 """
 
+SEALED = """
+SELECT key, value, '', '', '' FROM settings WHERE key <> 'seal'
+UNION ALL SELECT * FROM encoders UNION ALL SELECT name, sql, '', '', '' FROM sqlite_master ORDER BY 1
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class SegmentRow:
@@ -60,11 +66,6 @@ class SegmentRow:
     generation: int | None
 
 
-def to_document(row: tuple[str, str, str, str]) -> Document:
-    """A document from its columns id, title, text, metadata."""
-    return Document(id=row[0], title=row[1], text=row[2], metadata=json.loads(row[3]))
-
-
 def written(document: Document) -> str:
     """The metadata of a document as the catalog keeps them; what is not a number in JSON is a missing value."""
     values = document.metadata.items()
@@ -74,7 +75,7 @@ def written(document: Document) -> str:
 
 def label(id: str, title: str, metadata: str) -> int:
     """The checksum of what a document is called."""
-    return zlib.crc32("\0".join((id, title, metadata)).encode())
+    return zlib.crc32(repr((id, title, metadata)).encode())
 
 
 class Catalog:
@@ -102,6 +103,7 @@ class Catalog:
             connection.executescript(f"BEGIN; {SCHEMA}")
             rows = {"format": str(FORMAT), **settings}.items()
             connection.executemany("INSERT INTO settings VALUES (?, ?)", rows)
+            _seal(connection)
             connection.execute("COMMIT")
         draft.replace(root / "catalog.sqlite")
         sync_folder(root)
@@ -109,13 +111,13 @@ class Catalog:
     def _connect(self, mode: str) -> sqlite3.Connection:
         try:
             return _connection(f"{self.path.absolute().as_uri()}?{mode}")
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             if no_space(error):
                 raise
             if mode == "mode=ro" and "unable to open" in str(error) and not os.access(self.path.parent, os.W_OK):
                 return self._connect_unchanging()
-            kind = IndexCorrupt if _damaged(error) or "no such table" in str(error) else IndexError_
-            raise kind(f"{self.path} cannot be opened as an index ({error})") from error
+            kind = IndexCorrupt if _damaged(error) else IndexError_
+            raise kind(f"{self.path} cannot be opened as an index ({_brief(error)})") from error
 
     def _connect_unchanging(self) -> sqlite3.Connection:
         """On a read-only disk nobody writes, so nothing need be locked; but nothing can be recovered either."""
@@ -128,6 +130,8 @@ class Catalog:
         found = self.setting("format")
         if found != str(FORMAT):
             raise IndexMismatch(f"{root} has the index format {found}, this version of rprs reads {FORMAT}: index anew")
+        if self.setting("seal") != _checksum(self.rows(SEALED)):
+            raise self._corrupt("its settings have changed")
 
     def close(self) -> None:
         """Let go of the file."""
@@ -150,11 +154,17 @@ class Catalog:
     def stream(self, query: str, *values: Any) -> Iterator[Any]:
         """The rows of a query, one by one."""
         try:
-            yield from self.connection.execute(query, values)
-        except sqlite3.DatabaseError as error:
+            for row in self.connection.execute(query, values):
+                if bytes in map(type, row):  # a damaged text
+                    raise self._corrupt("a text is not one")
+                yield row
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             if not _damaged(error):
                 raise
-            raise IndexCorrupt(f"{self.path} is damaged ({error}): run `rprs verify {self.path.parent}`") from error
+            raise self._corrupt(error) from error
+
+    def _corrupt(self, reason: object) -> IndexCorrupt:
+        return IndexCorrupt(f"{self.path} is damaged ({_brief(reason)}): run `rprs verify {self.path.parent}`")
 
     def rows(self, query: str, *values: Any) -> list[Any]:
         """All rows of a query."""
@@ -192,9 +202,12 @@ class Catalog:
 
     def document(self, id: str) -> Document | None:
         """A live document."""
-        query = "SELECT id, title, text, metadata FROM documents JOIN texts ON document = number"
-        rows = self.rows(f"{query} WHERE removed = 0 AND id = ?", id)
-        return to_document(rows[0]) if rows else None
+        query = "SELECT id, title, metadata, label, text FROM documents JOIN texts ON document = number"
+        for found, title, metadata, checksum, text in self.rows(f"{query} WHERE removed = 0 AND id = ?", id):
+            if label(found, title, metadata) != checksum:
+                raise self._corrupt(f"the title or the metadata of {id!r} have changed")
+            return Document(id, text, title, json.loads(metadata))
+        return None
 
     def texts(self, segment: int) -> Iterator[tuple[int, str]]:
         """Ordinal and text of a segment's documents; a tombstone's text is empty."""
@@ -244,6 +257,7 @@ class Catalog:
         self.connection.execute("INSERT INTO encoders VALUES (?, ?, ?, ?, ?)", row)
         self.add_files(files)
         self.connection.execute("INSERT OR REPLACE INTO settings VALUES ('generation', ?)", (str(row[0]),))
+        _seal(self.connection)
 
     def bury(self, ids: Iterable[str]) -> int:
         """Put tombstones on live documents and wipe what they said; the number of those found."""
@@ -275,10 +289,26 @@ def _connection(uri: str) -> sqlite3.Connection:
     return connection
 
 
+def _brief(reason: object) -> str:
+    """One line: SQLite may quote the whole of a damaged schema."""
+    return shorten(str(reason), 120, placeholder="…")
+
+
+def _seal(connection: sqlite3.Connection) -> None:
+    """Keep a checksum of settings, encoder and schema, for what a damaged one would do is hard to foresee."""
+    checksum = _checksum(connection.execute(SEALED).fetchall())
+    connection.execute("INSERT OR REPLACE INTO settings VALUES ('seal', ?)", (checksum,))
+
+
+def _checksum(rows: list[Any]) -> str:
+    return str(zlib.crc32(repr(rows).encode()))
+
+
 def _casefold(value: str | float | None) -> str | None:
     return None if value is None else str(value).casefold()
 
 
-def _damaged(error: sqlite3.DatabaseError) -> bool:
+def _damaged(error: Exception) -> bool:
     """Whether SQLite complains of the file rather than of a question, a lock or the disk."""
-    return type(error) is sqlite3.DatabaseError or "decode" in str(error)
+    unreadable = type(error) is sqlite3.DatabaseError or isinstance(error, UnicodeDecodeError)
+    return unreadable or any(sign in str(error) for sign in ("decode", "malformed", "no such"))

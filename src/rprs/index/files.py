@@ -134,6 +134,8 @@ def watch_disk(root: Path) -> Iterator[None]:
             ) from error
         if isinstance(error, OSError) and not _within(root, error.filename):
             raise
+        if isinstance(error, FileNotFoundError):
+            raise IndexCorrupt(f"{error.filename} is missing: run `rprs verify {root}`") from error
         reason = error.strerror if isinstance(error, OSError) else error
         raise IndexError_(
             f"Cannot write to {root} ({reason}): what was committed is whole; "

@@ -46,6 +46,9 @@ class Index:
                 self.catalog.close()
                 if last_try:
                     raise IndexCorrupt(f"{error.filename} is missing: run `rprs verify {self.path}`") from error
+            except (TypeError, ValueError, KeyError) as error:  # values that a sound catalog cannot hold
+                self.catalog.close()
+                raise IndexCorrupt(f"{self.catalog.path} is damaged: run `rprs verify {self.path}`") from error
             except BaseException:
                 self.catalog.close()
                 raise

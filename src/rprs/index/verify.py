@@ -8,11 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from rprs import spec
 from rprs.document import Document
-from rprs.errors import IndexCorrupt, UsageError
+from rprs.errors import IndexCorrupt
 from rprs.index.catalog import Catalog, SegmentRow, label
-from rprs.index.segment import Segment
+from rprs.index.segment import NAMES, Segment, folder, vectors_path
 from rprs.progress import Progress, silent
 
 __all__ = ["verify"]
@@ -27,8 +26,10 @@ def verify(path: str | Path, progress: Progress = silent) -> list[str]:
         return [str(error)]
     try:
         catalog.connection.execute("BEGIN")  # one state, whoever writes meanwhile
-        files, contents = _files(catalog, root, progress), _contents(catalog, root, progress)
-        parts = (_database(catalog), _settings(catalog), files, contents)
+        broken = list(_told(_database(catalog)))
+        if broken:  # what it says of the files is worth nothing then
+            return broken
+        parts = (_segments(catalog), _files(catalog, root, progress), _contents(catalog, root, progress))
         return [line for part in parts for line in _told(part)]
     finally:
         catalog.close()
@@ -48,15 +49,6 @@ def _database(catalog: Catalog) -> Iterator[str]:
             yield f"catalog.sqlite: {line}"
 
 
-def _settings(catalog: Catalog) -> Iterator[str]:
-    kinds: tuple[spec.Kind, ...] = ("splitter", "analyzer", "encoder")
-    for kind in kinds:
-        try:
-            spec.parse(kind, str(catalog.setting(kind)))
-        except UsageError as error:
-            yield f"catalog.sqlite: the {kind} cannot be read: {error}"
-
-
 def _files(catalog: Catalog, root: Path, progress: Progress) -> Iterator[str]:
     files = catalog.files()
     with progress("checking files", sum(file.bytes for file in files), "bytes") as advance:
@@ -73,6 +65,17 @@ def _files(catalog: Catalog, root: Path, progress: Progress) -> Iterator[str]:
             advance(file.bytes)
 
 
+def _segments(catalog: Catalog) -> Iterator[str]:
+    """Every segment has its files, every file its segment, and every document is in one."""
+    rows = catalog.segments()
+    arrays = {f"{folder(row.number)}/{name}.npy" for row in rows for name in NAMES}
+    vectors = {vectors_path(row.number, row.generation) for row in rows if row.generation is not None}
+    named = {file.path for file in catalog.files() if file.path.startswith("segments/")}
+    yield from (f"catalog.sqlite: {path} and its segment do not fit" for path in sorted((arrays | vectors) ^ named))
+    for (id,) in catalog.rows("SELECT id FROM documents WHERE segment NOT IN (SELECT number FROM segments)"):
+        yield f"catalog.sqlite: {id!r} is in no segment"
+
+
 def _contents(catalog: Catalog, root: Path, progress: Progress) -> Iterator[str]:
     rows = catalog.segments()
     with progress("checking documents", sum(row.documents for row in rows), "documents") as advance:
@@ -82,7 +85,7 @@ def _contents(catalog: Catalog, root: Path, progress: Progress) -> Iterator[str]
             except (IndexCorrupt, FileNotFoundError) as error:
                 yield f"segment {row.number} cannot be opened: {error}"
                 continue
-            yield from (f"segment {row.number}: {problem}" for problem in _segment(segment, row))
+            yield from (f"segment {row.number}: {problem}" for problem in _segment(catalog, segment, row))
             query = (
                 "SELECT id, title, metadata, label, ordinal, content_hash, text, tokens, sentences FROM documents "
                 "LEFT JOIN texts ON document = number WHERE segment = ? AND removed = 0"
@@ -101,12 +104,14 @@ def _sizes(segment: Segment, ordinal: int) -> list[int]:
     return [int(segment.lengths[ordinal]), len(segment.sentences(ordinal))]
 
 
-def _segment(segment: Segment, row: SegmentRow) -> Iterator[str]:
+def _segment(catalog: Catalog, segment: Segment, row: SegmentRow) -> Iterator[str]:
     """What must hold between the arrays of a segment and its line in the catalog, beyond what opening it checks."""
+    listed = catalog.one("SELECT count(*) FROM documents WHERE segment = ?", row.number)
     checks = {
-        "the number of documents": len(segment.lengths) == row.documents,
+        "the number of documents": len(segment.lengths) == row.documents == listed,
         "the number of sentences": len(segment.spans) == row.sentences,
         "the number of words": int(segment.lengths.sum()) == row.tokens,
+        "the encoder of its vectors": row.generation in (None, catalog.generation),
         "the order of its terms": bool(np.all(segment.term_hash[1:] >= segment.term_hash[:-1])),
     }
     yield from (f"{what} does not fit" for what, holds in checks.items() if not holds)

@@ -128,6 +128,8 @@ def _files(source: Path, beir: str) -> Iterator[_File | Skipped]:
         place = (status.st_dev, status.st_ino)
         if S_ISDIR(status.st_mode) and place in seen:
             yield Skipped(_shown(path), "a link to a folder that is read already")
+        elif "catalog.sqlite" in names:
+            yield Skipped(_shown(path), "an index, not documents")
         elif S_ISDIR(status.st_mode):
             seen.add(place)
             stack.extend((path / name, f"{id}/{name}" if id else name) for name in reversed(names))

@@ -1,0 +1,36 @@
+"""Index a collection in a process of its own: `python -m benchmarks.build SOURCE INDEX ENCODER` prints what it took."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from collections.abc import Iterator
+from time import perf_counter
+
+import rprs
+from rprs.document import Document
+from rprs.read import read
+
+__all__ = ["build"]
+
+
+def build(source: str, path: str, encoder: str) -> dict[str, float]:
+    """The numbers of documents, words and sentences, the seconds and the peak of memory in bytes."""
+    counted = {"documents": 0, "words": 0}
+
+    def documents() -> Iterator[Document]:
+        for document in read(source):
+            counted["documents"] += 1
+            counted["words"] += len(document.text.split())
+            yield document
+
+    started = perf_counter()
+    added = rprs.build(path, documents(), encoder=encoder)
+    taken = perf_counter() - started
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return {**counted, "sentences": added.sentences, "seconds": taken, "peak": peak}
+
+
+if __name__ == "__main__":
+    print(json.dumps(build(*sys.argv[1:4])))

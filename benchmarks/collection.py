@@ -1,0 +1,86 @@
+"""Real prose to measure on: a collection that is given, the licence texts, or else Python's own documentation."""
+
+from __future__ import annotations
+
+import ast
+import sysconfig
+from collections.abc import Iterator
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks.timing import Options
+from rprs.document import Document
+from rprs.split import SentenceSplitter
+
+__all__ = ["collection", "name_of", "sentences", "work_folder"]
+
+SHORTEST, LONGEST = 15, 35  # words of the sentences chosen: about 25 on average
+
+
+@cache
+def _temporary() -> TemporaryDirectory[str]:
+    return TemporaryDirectory(prefix="rprs-bench-")
+
+
+def work_folder() -> Path:
+    """A folder that lasts as long as the process."""
+    return Path(_temporary().name)
+
+
+def collection(options: Options) -> Path:
+    """The collection to index: the one asked for, licensedcode-data's 2,310 agreements, or Python's documentation."""
+    if options.corpus:
+        return Path(options.corpus)
+    found = find_spec("licensedcode")
+    for place in (found.submodule_search_locations or []) if found else []:
+        if (Path(place) / "data/licenses").is_dir():
+            return Path(place) / "data/licenses"
+    folder = work_folder() / "python"
+    if not folder.is_dir():
+        folder.mkdir()
+        for document in manual():
+            (folder / f"{document.id}.txt").write_text(document.text, encoding="utf-8")
+    return folder
+
+
+def name_of(source: Path) -> str:
+    """What the table calls a collection."""
+    return "licence agreements" if source.parts[-2:] == ("data", "licenses") else source.name
+
+
+@cache
+def manual() -> tuple[Document, ...]:
+    """The topics of `help()` and the documentation strings of the standard library, a document each."""
+    from pydoc_data.topics import topics
+
+    found = [Document(f"topic-{name}", text) for name, text in sorted(topics.items())]
+    root = Path(sysconfig.get_path("stdlib"))
+    for path in sorted(root.rglob("*.py")):
+        place = path.relative_to(root)
+        if not {"site-packages", "test", "tests", "idlelib", "lib2to3"} & set(place.parts):
+            text = "\n\n".join(_strings(path))
+            if text:
+                found.append(Document("-".join(place.with_suffix("").parts), text))
+    return tuple(found)
+
+
+def _strings(path: Path) -> Iterator[str]:
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        text = ast.get_docstring(node) if isinstance(node, kinds) else None
+        if text:
+            yield text
+
+
+@cache
+def sentences() -> tuple[str, ...]:
+    """The distinct sentences of the documentation that are neither very short nor very long."""
+    splitter = SentenceSplitter()
+    every = (
+        " ".join(sentence.split())
+        for document in manual()
+        for sentence in splitter.split(document.text).texts(document.text)
+    )
+    return tuple(dict.fromkeys(text for text in every if SHORTEST <= len(text.split()) <= LONGEST))

@@ -1,0 +1,108 @@
+"""How fast a collection is indexed, stage by stage and as a whole, in how much memory and into how many bytes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from time import perf_counter
+
+from benchmarks.collection import collection, name_of, work_folder
+from benchmarks.table import Goal, Row, seconds, size
+from benchmarks.timing import Options
+from rprs.document import Document
+from rprs.index import Index
+from rprs.read import read
+from rprs.scoring.vectors import to_grid
+
+__all__ = ["built", "run"]
+
+SAMPLE_WORDS = 1_000_000  # read for the rates of the stages
+MEMORY = 1.5e9
+KINDS = {"vectors": "vectors", "term_": "postings", "posting_": "postings", "encoders": "encoder"}
+
+
+@cache
+def built(source: Path, encoder: str) -> tuple[Path, dict[str, float]]:
+    """The index of a collection and what it took, made once in a process of its own."""
+    path = work_folder() / "collection.rprs"
+    command = [sys.executable, "-m", "benchmarks.build", str(source), str(path), encoder]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    return path, json.loads(done.stdout)
+
+
+def run(options: Options) -> Iterator[Row]:
+    """The stages one after the other on a part of the collection, then the whole as `rprs index` does it."""
+    source = collection(options)
+    path, taken = built(source, options.encoder)
+    with Index(path) as index:
+        yield from _stages(source, index, SAMPLE_WORDS // 10 if options.quick else SAMPLE_WORDS)
+        yield from _whole(source, index, taken)
+        yield from _bytes(index, taken["documents"])
+
+
+def _stages(source: Path, index: Index, limit: int) -> Iterator[Row]:
+    spent: defaultdict[str, float] = defaultdict(float)
+    documents: list[Document] = []
+    words = 0
+    started = perf_counter()
+    for document in read(source):
+        documents.append(document)
+        words += len(document.text.split())
+        if words >= limit:
+            break
+    spent["reading"] = perf_counter() - started
+    texts: list[str] = []
+    index.encoder.encode(["A sentence that gets everything loaded."])
+    index.splitter.split("A sentence. Another one that gets everything loaded.")
+    index.analyzer.terms("a word")
+    for document in documents:
+        started = perf_counter()
+        found = index.splitter.split(document.text)
+        halfway = perf_counter()
+        index.analyzer.terms(document.text)
+        spent["splitting"] += halfway - started
+        spent["analysis"] += perf_counter() - halfway
+        texts += found.texts(document.text)
+    started = perf_counter()
+    to_grid(index.encoder.encode(texts))
+    spent["encoding"] = perf_counter() - started
+    whole = sum(spent.values())
+    for stage, taken in spent.items():
+        what = f"{stage} of {words:,} words, {len(texts):,} sentences"
+        rate, share = f"{words / taken:,.0f} words/s", f"{taken / whole:.0%} of the time"
+        yield Row("indexing", what, rate, "all four stages", share)
+
+
+def _whole(source: Path, index: Index, taken: dict[str, float]) -> Iterator[Row]:
+    words = taken["words"]
+    report = json.loads(index.catalog.one("SELECT report FROM encoders WHERE generation = ?", index.generation))
+    fitting = float(report.get("seconds", 0.0))
+    what = f"{name_of(source)}: {taken['documents']:,.0f} documents, {words:,.0f} words"
+    rate, without = words / taken["seconds"], words / (taken["seconds"] - fitting)
+    yield Row("indexing", f"{what}; all of it", f"{rate:,.0f} words/s, {seconds(taken['seconds'])}")
+    yield Row("indexing", f"{what}; without fitting ({seconds(fitting)})", f"{without:,.0f} words/s")
+    peak = taken["peak"]
+    yield Row(
+        "indexing", f"{what}; peak of memory", size(peak), "the limit set", size(MEMORY), peak / MEMORY, goal=Goal(1.0)
+    )
+
+
+def _bytes(index: Index, documents: float) -> Iterator[Row]:
+    """Bytes a document, by what they hold."""
+    found = Counter({"texts": index.catalog.one("SELECT sum(length(cast(text AS BLOB))) FROM texts")})
+    for path in index.path.rglob("*"):
+        if path.is_file() and path.suffix in (".sqlite", ".npy", ".json"):
+            local = path.relative_to(index.path).as_posix()
+            kinds = [kind for mark, kind in KINDS.items() if mark in local]
+            found[kinds[-1] if kinds else "catalog" if path.suffix == ".sqlite" else "sentences"] += path.stat().st_size
+    found["catalog"] -= found["texts"]
+    whole, text = sum(found.values()) / documents, found["texts"] / documents
+    yield Row("indexing", "bytes a document", size(whole), "its text", size(text), whole / text)
+    for kind, held in found.most_common():
+        share = f"{held / documents / whole:.0%} of the bytes"
+        yield Row("indexing", f"bytes a document: {kind}", size(held / documents), "all of it", share)
