@@ -1,4 +1,4 @@
-"""`python -m benchmarks [PART ...] [--quick] [--json FILE] [--corpus PATH]`"""
+"""`python -m benchmarks [PART ...] [--quick] [--json FILE] [--markdown] [--corpus PATH]`"""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from time import perf_counter
 import numpy as np
 from rich.console import Console
 
-from benchmarks.table import Row, as_json, as_table
+from benchmarks.table import Row, as_json, as_markdown, as_table
 from benchmarks.timing import Options
 
 PARTS = ("kernel", "bm25", "encoders", "indexing", "search")
@@ -27,6 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"some of {', '.join(PARTS)} (default: all)")
     parser.add_argument("--quick", action="store_true", help="smaller collections and fewer rounds")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows to a file, too")
+    parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
     parser.add_argument("--corpus", metavar="PATH", help="the collection to index and search (RPRS_BENCH_CORPUS)")
     parser.add_argument("--encoder", default="fitted", help="the encoder of indexing and search (default: fitted)")
     given = parser.parse_args(arguments)
@@ -35,7 +36,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"there is no part {unknown[0]!r}: known are {', '.join(PARTS)}")
     options = Options(given.quick, given.corpus or os.environ.get("RPRS_BENCH_CORPUS"), given.encoder)
     rows = [row for part in given.parts or PARTS for row in _run(part, options)]
-    Console(width=None if sys.stdout.isatty() else 160).print(as_table(rows))
+    if given.markdown:
+        print(as_markdown(rows))
+    else:
+        Console(width=None if sys.stdout.isatty() else 160).print(as_table(rows))
     if given.json:
         report = {"machine": _machine(), "quick": given.quick, "rows": as_json(rows)}
         given.json.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -53,7 +57,7 @@ def _run(part: str, options: Options) -> Iterator[Row]:
 def _machine() -> dict[str, str | int]:
     return {
         "processor": platform.processor() or platform.machine(),
-        "cores": len(os.sched_getaffinity(0)),
+        "cores": os.cpu_count() or 1,
         "python": platform.python_version(),
         "numpy": np.__version__,
     }

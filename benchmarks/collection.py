@@ -16,8 +16,6 @@ from rprs.split import SentenceSplitter
 
 __all__ = ["collection", "name_of", "sentences", "work_folder"]
 
-SHORTEST, LONGEST = 15, 35  # words of the sentences chosen: about 25 on average
-
 
 @cache
 def _temporary() -> TemporaryDirectory[str]:
@@ -76,11 +74,11 @@ def _strings(path: Path) -> Iterator[str]:
 
 @cache
 def sentences() -> tuple[str, ...]:
-    """The distinct sentences of the documentation that are neither very short nor very long."""
+    """The distinct sentences of the documentation."""
     splitter = SentenceSplitter()
     every = (
         " ".join(sentence.split())
         for document in manual()
         for sentence in splitter.split(document.text).texts(document.text)
     )
-    return tuple(dict.fromkeys(text for text in every if SHORTEST <= len(text.split()) <= LONGEST))
+    return tuple(dict.fromkeys(every))

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from rich.markup import escape
 from rich.table import Table
 
-__all__ = ["Goal", "Row", "as_json", "as_table", "seconds", "size"]
+__all__ = ["Goal", "Row", "as_json", "as_markdown", "as_table", "seconds", "size"]
+
+HEADINGS = ("part", "what", "ours", "peer", "theirs", "ratio", "goal", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,23 +48,34 @@ class Row:
         """Whether the goal is met; None where there is no goal or no ratio."""
         return None if self.goal is None or self.ratio is None else self.goal.met(self.ratio)
 
+    def cells(self) -> tuple[str, ...]:
+        """What each column shows."""
+        theirs = f"missing: {self.missing}" if self.missing else self.theirs
+        ratio = "" if self.ratio is None else f"{self.ratio:.2f}×"
+        goal = "" if self.goal is None else str(self.goal)
+        mark = {True: "✓", False: "✗", None: ""}[self.met]
+        return (self.part, self.what, self.ours, self.peer, theirs, ratio, goal, mark)
+
 
 def as_table(rows: Sequence[Row]) -> Table:
     """All rows for a terminal."""
     table = Table(title="rprs and its peers: ratio = ours / theirs", title_justify="left")
-    for heading in ("part", "what", "ours", "peer", "theirs"):
+    for heading in HEADINGS[:5]:
         table.add_column(heading, overflow="fold")
-    for heading in ("ratio", "goal", ""):
+    for heading in HEADINGS[5:]:
         table.add_column(heading, justify="right", no_wrap=True)
-    marks = {True: "[green]✓[/]", False: "[red]✗[/]", None: ""}
     for place, row in enumerate(rows):
         if place and rows[place - 1].part != row.part:
             table.add_section()
-        ratio = "" if row.ratio is None else f"{row.ratio:.2f}×"
-        theirs = f"[yellow]missing: {row.missing}[/]" if row.missing else row.theirs
-        goal = "" if row.goal is None else str(row.goal)
-        table.add_row(row.part, row.what, row.ours, row.peer, theirs, ratio, goal, marks[row.met])
+        style = "red" if row.met is False else "yellow" if row.missing else None
+        table.add_row(*map(escape, row.cells()), style=style)
     return table
+
+
+def as_markdown(rows: Sequence[Row]) -> str:
+    """All rows for a page of documentation."""
+    lines = [HEADINGS, ("---",) * len(HEADINGS), *(row.cells() for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def as_json(rows: Sequence[Row]) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-COMMAND = "rprs search demo/licences.rprs demo/licences/agpl-3.0.LICENSE -k 5"
+COMMAND = "rprs search demo/licences.rprs demo/licences/facebook-patent-rights-2.LICENSE -k 5"
 PICTURE = Path(__file__).parents[1] / "docs" / "images" / "search.svg"
 WIDTH = 96  # columns: readable where a page shows the picture some 800 pixels wide
 
@@ -25,7 +25,9 @@ def main() -> None:
     console = Console(record=True, width=WIDTH, file=StringIO())
     console.print(Text.assemble(("$ ", "bold green"), (COMMAND, "bold")), "", Text.from_ansi(printed), sep="\n")
     PICTURE.parent.mkdir(parents=True, exist_ok=True)
-    PICTURE.write_text(console.export_svg(title="Which agreements are like the AGPL, and why?"), encoding="utf-8")
+    PICTURE.write_text(
+        console.export_svg(title="Which agreements are like this patent grant, and why?"), encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

@@ -1,12 +1,13 @@
 """The pages of the documentation as what they promise: commands with their output, and Python.
 
-A comment before a block says what is special about it: `<!-- not run: why -->`, or `<!-- file: name -->` for one that is
-the content of a file. `python tests/docs_pages.py docs/tutorial.md ...` runs pages and writes anew what they print.
+A comment before a block says what is special about it: `<!-- not run: why -->`, or `<!-- file: name -->` if it is the
+content of a file. `python tests/docs_pages.py docs/tutorial.md ...` runs pages and writes anew what they print.
 """
 
 from __future__ import annotations
 
 import io
+import os
 import re
 import shlex
 import shutil
@@ -19,6 +20,7 @@ from contextlib import chdir, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from unittest.mock import patch
 
 from cli_runs import rprs
 
@@ -29,7 +31,8 @@ WIDTH = 100
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _COMMENT = re.compile(r"<!-- (not run|file): (\S.*) -->\n\n?\Z")
-_SHELL = re.compile(r"[|<>;&$`*\n]|^\w+=")  # what only a shell understands
+_QUOTED = re.compile(r"'[^']*'|\"[^\"$`]*\"")
+_SHELL = re.compile(r"[|<>;&$`*\n]|^\w+=")  # what, outside of quotes, only a shell understands
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,11 @@ class Block:
     start: int
     reason: str = ""  # why it is not run
     file: str = ""  # what it is the content of
+
+    @property
+    def session(self) -> bool:
+        """Whether it shows commands."""
+        return self.language in ("console", "sh")
 
     @property
     def steps(self) -> list[tuple[str, list[str]]]:
@@ -73,22 +81,27 @@ class Reader:
 
     def __init__(self) -> None:
         shutil.copytree(DOCS / "sample", Path("docs", "sample"))
+        self.exported: dict[str, str] = {}
         self.module = ModuleType("page")
         sys.modules["page"] = self.module  # where a dataclass of the page looks for the names in its annotations
 
     def run(self, command: str) -> tuple[int, str]:
         """A command's exit code and all that it prints: in this process where no shell is needed, for speed."""
         words = shlex.split(command)
+        if words[0] == "export":
+            self.exported |= dict(word.split("=", 1) for word in words[1:])
+            return 0, ""
         if words == ["pip", "install", "."]:
             return 0, _install()
         plugged = any(Path().glob("*.dist-info"))
-        if words[0] == "rprs" and not plugged and not _SHELL.search(command):
-            outcome = rprs(*words[1:], width=WIDTH)
+        if words[0] == "rprs" and not plugged and not _SHELL.search(_QUOTED.sub("", command)):
+            with patch.dict("os.environ", self.exported):
+                outcome = rprs(*words[1:], width=WIDTH)
             return outcome.code, outcome.out + outcome.err
         path = f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"
-        setting = f"export COLUMNS={WIDTH} PYTHONPATH=. PATH={shlex.quote(path)}\n"
-        shell = ["bash", "-c", setting + command]
-        done = subprocess.run(shell, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        surroundings = {**os.environ, **self.exported, "COLUMNS": str(WIDTH), "PYTHONPATH": ".", "PATH": path}
+        shell, pipe = ["bash", "-c", command], subprocess.PIPE
+        done = subprocess.run(shell, env=surroundings, stdout=pipe, stderr=subprocess.STDOUT, text=True, check=False)
         return done.returncode, done.stdout
 
     def execute(self, source: str) -> str:
@@ -124,6 +137,7 @@ def _install() -> str:
 # ---------------------------------------------------------------------------- comparing
 
 _SECONDS = re.compile(r"\b\d+(?:\.\d+)? s\b")
+_STAGES = re.compile(r"\S+ → \S+ in |\S+ → \S+: .* evidence ")
 _BAR = re.compile("[▏▎▍▌▋▊▉█]+")
 _NUMBER = re.compile(r"-?\d+\.\d+")
 
@@ -140,7 +154,7 @@ def alike(shown: str, printed: str) -> bool:
 
 def _plain(line: str) -> str:
     shares = re.sub(r"\b(\d+) %", lambda share: f"{int(share[1]) / 100:.2f} %", line)
-    return " ".join(_BAR.sub(" ", _SECONDS.sub("some s", shares)).split())
+    return " ".join(_BAR.sub(" ", _SECONDS.sub("… s", shares)).split())
 
 
 def missing(shown: list[str], printed: str) -> list[str]:
@@ -160,7 +174,7 @@ def rewritten(page: str) -> str:
         text = block.text
         if block.file:
             reader.write(block)
-        elif block.language == "console" and not block.reason:
+        elif block.session and not block.reason:
             text = "".join(_session(reader, *step) for step in block.steps)
         elif block.language == "python" and not block.reason:
             reader.execute(block.text)
@@ -171,7 +185,9 @@ def rewritten(page: str) -> str:
 
 def _session(reader: Reader, command: str, shown: list[str]) -> str:
     _, printed = reader.run(command)
-    kept = printed.splitlines() if shown and "…" not in map(str.strip, shown) else shown
+    kept = shown
+    if shown and "…" not in map(str.strip, shown):  # times are of the moment: the stages' go, others are left open
+        kept = [_SECONDS.sub("… s", line) for line in printed.splitlines() if not _STAGES.match(line)]
     return "\n".join([f"$ {command}", *(line.rstrip() for line in kept)]).rstrip() + "\n"
 
 

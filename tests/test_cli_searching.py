@@ -174,7 +174,7 @@ def test_explain_shows_pairs_side_by_side_and_what_is_uncovered(made: Path, quer
     assert "Either party may end this lease" in row
     assert "Without a match: 2 of 6 sentences of the query" in text
     assert "4–5  Nobody has ever seen the purple dragon" in text
-    assert "bm25 → rprs(n=2) in " in outcome.err
+    assert "bm25(k1=2.8,b=1.0) → rprs(n=2) in " in outcome.err
 
 
 def test_explain_as_jsonl_has_everything(made: Path, index: Index, query: Path) -> None:

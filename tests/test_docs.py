@@ -1,4 +1,4 @@
-"""The documentation is true: its commands run and print what it shows, its links lead somewhere, nothing is forgotten."""
+"""The documentation is true: commands run and print what it shows, links lead somewhere, nothing is forgotten."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ import re
 from pathlib import Path
 
 import pytest
-from docs_pages import DOCS, PAGES, ROOT, Block, Reader, alike, blocks, missing
 
+from docs_pages import DOCS, PAGES, ROOT, Block, Reader, alike, blocks, missing
 from rprs import errors
 from rprs.cli import app
 
 GENERATED = DOCS / "cli.md"
 TEXTS = {page: page.read_text(encoding="utf-8") for page in PAGES}
-RUN = [page for page in PAGES if any(block.language == "console" for block in blocks(TEXTS[page]))]
+RUN = [
+    page
+    for page in PAGES
+    if page != GENERATED and any(block.session or block.language == "python" for block in blocks(TEXTS[page]))
+]
 OTHERS = [ROOT / name for name in ("CHANGELOG.md", "ARCHITECTURE.md", "CONTRIBUTING.md")]
 
 
@@ -32,7 +36,7 @@ def test_a_page_does_what_it_says(page: Path, tmp_path: Path, monkeypatch: pytes
     for block in blocks(TEXTS[page]):
         if block.file:
             reader.write(block)
-        elif block.language == "console" and not block.reason:
+        elif block.session and not block.reason:
             _follow(reader, block)
         elif block.language == "python" and not block.reason:
             shown = _shown(block)
@@ -54,16 +58,14 @@ def _shown(block: Block) -> list[str]:
 
 
 def test_every_block_is_run_or_says_why_not() -> None:
-    silent = [
+    open_questions = [
         f"{_named(page)}: {block.text[:60]}"
         for page in PAGES
         if page != GENERATED
         for block in blocks(TEXTS[page])
-        if block.language not in ("console", "python", "text", "toml")
-        or (block.language == "toml" and not block.file)
-        or (block.language == "console" and not block.reason and not block.steps)
+        if not (block.reason or block.file or block.language in ("python", "text") or (block.session and block.steps))
     ]
-    assert silent == []
+    assert open_questions == []
 
 
 def test_python_that_is_not_run_is_python() -> None:
@@ -108,7 +110,9 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", [*PAGES, *OTHERS], ids=_named)
 def test_no_page_names_a_place_of_one_machine(page: Path) -> None:
-    found = re.findall(r"(?:^|[\s`(\"'=])(/(?:tmp|work|home|root|usr|var|Users)\b\S*|[A-Z]:\\\S*)", page.read_text("utf-8"))
+    found = re.findall(
+        r"(?:^|[\s`(\"'=])(/(?:tmp|work|home|root|usr|var|Users)\b\S*|[A-Z]:\\\S*)", page.read_text("utf-8")
+    )
     assert found == []
 
 

@@ -19,6 +19,7 @@ from rprs.document import Document
 from rprs.errors import ReadError, UsageError
 from rprs.index import Added, Index, Writer, compact, segment, verify, writer
 from rprs.rank import BM25
+from tiny import make_bert
 
 TINY = 30  # characters: nearly every document is a segment of its own
 
@@ -39,7 +40,8 @@ def build(path: Path, documents: list[Document], encoder: str = HASHED, batch: i
 def small_pieces() -> Iterator[None]:
     """Everything that is cut into blocks is cut into very small ones."""
     with (
-        patch.object(compact, "TERMS", 5),
+        patch.object(compact, "TERMS", 9),
+        patch.object(compact, "POSTINGS", 20),
         patch.object(compact, "ROWS", 2),
         patch.object(writer, "ENCODE_ROWS", 3),
         patch.object(writer, "MANY_SEGMENTS", 7),
@@ -289,6 +291,27 @@ def test_a_small_collection_uses_the_teacher_until_it_has_grown(folder: Path) ->
         assert made.catalog.rows("SELECT generation, report FROM encoders") == [(2, '{"sentences": 12}')]
         assert made.add([invented("later", 0, 4)]).added == 1
     assert verify(path) == []
+
+
+def test_the_default_kind_of_encoder_after_a_history_and_at_once(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RPRS_CACHE", str(tmp_path / "cache"))
+    teacher = make_bert(tmp_path / "tiny", positions=64)
+    encoder = f'fitted(teacher=onnx(model="{teacher}",precision=fp32),sample=100)'
+    documents = [invented(f"d{number}", 0, 8) for number in range(40)]
+    path = build(folder / "history.rprs", documents[10:], encoder, batch=2000)
+    with Index(path) as index:
+        assert len(index.segments) > 3
+    with Writer(path, batch=2000) as made:
+        assert made.catalog.one("SELECT spec FROM encoders").startswith("fitted(")
+        made.remove(["d39", "d12"])
+        made.add([documents[12], *documents[:10]])
+        made.refit()
+        made.remove(["nobody"])
+        made.compact()
+    assert verify(path) == []
+    assert rankings(path) == rankings(build(folder / "fresh.rprs", documents[:39], encoder))
 
 
 # ---------------------------------------------------------------------------- snapshots

@@ -22,6 +22,7 @@ def make_bert(folder: Path, *, width: int = 32, layers: int = 2, positions: int 
         "[UNK]",
         "[CLS]",
         "[SEP]",
+        "[MASK]",
         *WORDS,
         *"abcdefghijklmnopqrstuvwxyz",
         *(f"##{c}" for c in "abcdefgxyz"),

@@ -18,11 +18,8 @@ from rprs.progress import Progress, silent
 from rprs.rank import Mask, Ranker
 from rprs.rerank import Reranker
 
-__all__ = ["DEPTH", "FIRST", "RERANK", "Explanation", "Hit", "Pair", "Results", "Searcher"]
+__all__ = ["Explanation", "Hit", "Pair", "Results", "Searcher"]
 
-FIRST = "bm25"
-RERANK = "rprs"
-DEPTH = 100
 TELLING = 30  # characters: shorter sentences (headings, citations) make poor evidence and are shown last
 
 Span = tuple[int, int]
@@ -123,9 +120,9 @@ class Searcher:
     def __init__(
         self,
         index: Index,
-        first: Ranker | str = FIRST,
-        rerank: Reranker | str | None = RERANK,
-        depth: int = DEPTH,
+        first: Ranker | str = spec.DEFAULT["ranker"],
+        rerank: Reranker | str | None = spec.DEFAULT["reranker"],
+        depth: int = spec.DEPTH,
         progress: Progress = silent,
     ) -> None:
         if depth < 1:

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Literal, Union, get_args, get_origin, get_type
 
 from rprs.errors import UsageError
 
-__all__ = ["Component", "Kind", "find", "names", "parse", "require", "text"]
+__all__ = ["DEFAULT", "DEPTH", "Component", "Kind", "find", "names", "parse", "require", "text"]
 
 Kind = Literal["splitter", "analyzer", "encoder", "ranker", "reranker"]
 
@@ -40,6 +40,17 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
     "ranker": {"bm25": "rprs.rank:BM25", "runfile": "rprs.rank:RunFile"},
     "reranker": {"rprs": "rprs.rerank:RPRS"},
 }
+
+
+# What is used where nothing is said. The first stage has the values that the paper calls optimised.
+DEFAULT: dict[Kind, str] = {
+    "splitter": "sentences",
+    "analyzer": "words",
+    "encoder": "fitted",
+    "ranker": "bm25(k1=2.8,b=1.0)",
+    "reranker": "rprs",
+}
+DEPTH = 100  # candidates that the first stage hands on
 
 
 class Component:

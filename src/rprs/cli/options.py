@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-FIRST = "bm25"
-RERANK = "rprs"
-DEPTH = 100
+from rprs.spec import DEFAULT
+
+FIRST, RERANK = DEFAULT["ranker"], DEFAULT["reranker"]
 
 
 class Format(StrEnum):
@@ -43,7 +43,7 @@ Encoder = Annotated[
         "--encoder",
         help="How sentences become vectors: fitted, onnx, sbert or hashed. Chosen when the index is made.",
         metavar="SPEC",
-        show_default="fitted",
+        show_default=DEFAULT["encoder"],
     ),
 ]
 Splitter = Annotated[
@@ -52,7 +52,7 @@ Splitter = Annotated[
         "--splitter",
         help="What is compared: sentences, or tokens of a fixed number. Chosen when the index is made.",
         metavar="SPEC",
-        show_default="sentences",
+        show_default=DEFAULT["splitter"],
     ),
 ]
 Analyzer = Annotated[
@@ -61,7 +61,7 @@ Analyzer = Annotated[
         "--analyzer",
         help='The terms of the first stage: "words(language=german)". Chosen when the index is made.',
         metavar="SPEC",
-        show_default="words",
+        show_default=DEFAULT["analyzer"],
     ),
 ]
 Queries = Annotated[

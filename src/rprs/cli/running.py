@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from rprs.cli.options import (
-    DEPTH,
     FIRST,
     RERANK,
     Best,
@@ -37,6 +36,7 @@ from rprs.cli.searching import open_searcher
 from rprs.cli.talk import Remarks, Talk, counted
 from rprs.errors import EmptyQuery, UsageError
 from rprs.progress import Progress, silent
+from rprs.spec import DEPTH
 
 if TYPE_CHECKING:
     from rprs.document import Document

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rprs.cli.options import (
-    DEPTH,
     FIRST,
     RERANK,
     Depth,
@@ -24,6 +23,7 @@ from rprs.cli.options import (
 )
 from rprs.cli.talk import Talk, counted
 from rprs.errors import UsageError
+from rprs.spec import DEPTH
 
 if TYPE_CHECKING:
     from rprs.document import Document
@@ -96,6 +96,8 @@ def explain(
     first: First = FIRST,
     rerank: Rerank = RERANK,
     depth: Depth = DEPTH,
+    where: Where = None,
+    keep_self: KeepSelf = False,
     min_similarity: Annotated[float, typer.Option(help="Leave out weaker pairs.", min=-1.0, max=1.0)] = -1.0,
     everything: Annotated[
         bool, typer.Option("--all", help="All pairs in the order of the query, not the 20 most similar.")
@@ -121,7 +123,8 @@ def explain(
     started = perf_counter()
     with Index(path) as index:
         searcher = open_searcher(index, first, rerank, depth, talk.progress)
-        found = at_least(searcher.explain(_query(index, file, id), target), min_similarity)
+        explanation = searcher.explain(_query(index, file, id), target, where=where, keep_self=keep_self)
+        found = at_least(explanation, min_similarity)
         sentences = len(index.sentences(target))
     if format is Shape.jsonl:
         print_json(explanation_object(found, sentences))

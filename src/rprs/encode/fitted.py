@@ -40,8 +40,8 @@ __all__ = ["Fitted", "Table", "Teacher"]
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
-LAMBDAS = (0.3, 0.1, 0.03, 0.01)
-STEPS = 20  # of conjugate gradients for each λ, each starting where the last one ended
+LAMBDAS = (0.3, 0.1, 0.03)
+STEPS = 10  # of conjugate gradients for each λ, each starting where the last one ended
 HELD_OUT = 20  # every so many sentences, one is held out
 CHUNK = 8192  # sentences tokenised at a time
 

@@ -10,21 +10,35 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rprs.encode import models, nothing
-from rprs.encode.graph import VERSION, Pooling, Precision, build
 from rprs.errors import ModelError
 from rprs.progress import Advance, Progress, silent
 from rprs.spec import Component, Kind, require
 
-__all__ = ["Onnx", "OnnxEncoder", "cores", "frame", "once", "tokenizer", "unit"]
+__all__ = [
+    "GRAPH_VERSION",
+    "Onnx",
+    "OnnxEncoder",
+    "Pooling",
+    "Precision",
+    "cores",
+    "frame",
+    "once",
+    "tokenizer",
+    "unit",
+]
 
+GRAPH_VERSION = 2  # of the graphs that graph.py makes: a change in the vectors needs a new number
 BATCH = 512  # tokens
 CHUNK = 8192  # sentences tokenised at a time
+
+Precision = Literal["int8", "fp32"]
+Pooling = Literal["mean", "cls"]
 
 
 @dataclass(frozen=True)
@@ -55,7 +69,7 @@ class Onnx(Component):
         if not source.is_file():
             raise ModelError(f"{folder} has neither model.safetensors nor model.onnx: use sbert({folder})")
         parts = [models.sha256(file) for file in (source, folder / "config.json")]
-        key = _hash(*parts, self.precision, pooling, f"graph {VERSION}")
+        key = _hash(*parts, self.precision, pooling, f"graph {GRAPH_VERSION}")
         if exported is not None and self.precision == "fp32":
             file = exported
         else:
@@ -196,6 +210,8 @@ def _hash(*parts: str) -> str:
 
 def _builder(folder: Path, precision: Precision, pooling: Pooling) -> Callable[[Path], None]:
     def make(file: Path) -> None:
+        from rprs.encode.graph import build
+
         file.write_bytes(build(folder, precision, pooling).SerializeToString())
 
     return make

@@ -18,7 +18,7 @@ from textwrap import shorten
 from typing import Any
 
 from rprs.document import Document
-from rprs.errors import IndexCorrupt, IndexError_, IndexMismatch
+from rprs.errors import DiskFull, IndexCorrupt, IndexError_, IndexMismatch
 from rprs.index.files import File, no_space, sync_folder
 
 __all__ = ["FORMAT", "Catalog", "SegmentRow", "label", "written"]
@@ -112,8 +112,8 @@ class Catalog:
         try:
             return _connection(f"{self.path.absolute().as_uri()}?{mode}")
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            if no_space(error):
-                raise
+            if no_space(error, self.path.parent):
+                raise DiskFull(f"No space left to open {self.path.parent}: free some space and try again") from error
             if mode == "mode=ro" and "unable to open" in str(error) and not os.access(self.path.parent, os.W_OK):
                 return self._connect_unchanging()
             kind = IndexCorrupt if _damaged(error) else IndexError_

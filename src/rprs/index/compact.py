@@ -19,6 +19,7 @@ from rprs.progress import Advance
 __all__ = ["merge_segments"]
 
 TERMS = 500_000  # merged at a time
+POSTINGS = 4_000_000  # at a time too
 ROWS = 16_384
 
 Masks = Sequence[NDArray[np.bool_]]
@@ -68,7 +69,9 @@ def _merge_postings(root: Path, place: str, segments: Sequence[Segment], live: M
     """Merge by ranges of the terms' hashes: every range fits in memory, and the ranges in order are the whole."""
     first = np.cumsum([0, *(mask.sum() for mask in live)])
     renumbered = [np.where(mask, np.cumsum(mask) - 1 + base, -1) for mask, base in zip(live, first, strict=False)]
-    parts = max(1, -(-sum(len(segment.term_hash) for segment in segments) // TERMS))
+    terms = sum(len(segment.term_hash) for segment in segments)
+    postings = sum(len(segment.posting_documents) for segment in segments)
+    parts = 1 + max(terms // TERMS, postings // POSTINGS)
     cuts = [part * 2**64 // parts for part in range(1, parts)]
 
     wide = any(segment.posting_counts.dtype == np.uint32 for segment in segments)

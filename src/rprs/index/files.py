@@ -21,6 +21,8 @@ from rprs.errors import DiskFull, IndexCorrupt, IndexError_
 
 __all__ = ["File", "RowFile", "load", "no_space", "register", "save", "save_rows", "sync_folder", "watch_disk"]
 
+STARVED = 2**16  # bytes: with less, SQLite cannot even open its log
+
 
 @dataclass(frozen=True, slots=True)
 class File:
@@ -113,10 +115,11 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def no_space(error: BaseException) -> bool:
+def no_space(error: BaseException, root: Path) -> bool:
     """Whether an error says that the disk, the quota or the largest size of a file is used up."""
-    if isinstance(error, sqlite3.Error):
-        return "disk is full" in str(error)
+    if isinstance(error, sqlite3.Error):  # which does not always know why its own files cannot grow
+        starved = "disk I/O error" in str(error) and shutil.disk_usage(root).free < STARVED
+        return starved or "disk is full" in str(error)
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -126,7 +129,7 @@ def watch_disk(root: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, sqlite3.OperationalError) as error:
-        if no_space(error):
+        if no_space(error, root):
             free = shutil.disk_usage(root).free // 2**20
             raise DiskFull(
                 f"No space left while writing to {root} ({free} MB free): what was committed is whole; "

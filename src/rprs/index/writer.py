@@ -37,7 +37,7 @@ from rprs.scoring.vectors import to_grid
 
 __all__ = ["Added", "Writer"]
 
-DEFAULTS: dict[spec.Kind, str] = {"splitter": "sentences", "analyzer": "words", "encoder": "fitted"}
+SETTINGS: tuple[spec.Kind, ...] = ("splitter", "analyzer", "encoder")
 FAST_BATCH = 24_000_000  # characters a segment while encoding is cheap
 SLOW_BATCH = 3_000_000  # and where a transformer reads every sentence: a crash then costs about a minute
 ENCODE_ROWS = 8192  # sentences encoded at a time
@@ -106,7 +106,7 @@ class Writer:
 
     def _open(self, create: bool, components: dict[spec.Kind, Any]) -> None:
         if create and not (self.path / "catalog.sqlite").is_file():
-            chosen = {kind: components.get(kind) or spec.parse(kind, text) for kind, text in DEFAULTS.items()}
+            chosen = {kind: components.get(kind) or spec.parse(kind, spec.DEFAULT[kind]) for kind in SETTINGS}
             Catalog.create(self.path, {kind: spec.text(part, full=True) for kind, part in chosen.items()})
         self.catalog = Catalog(self.path, write=True)
         try:

@@ -53,7 +53,7 @@ def neighbours(
         none = np.empty((len(query), width))
         return Neighbours(none.astype(np.float32), none.astype(np.int64), offsets)
     wide = widen(query)
-    workers = max(1, min(threads or len(os.sched_getaffinity(0)), -(-size // block)))
+    workers = max(1, min(threads or _cores(), -(-size // block)))
     cuts = [size * worker // workers for worker in range(workers + 1)]
 
     def work(start: int, stop: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
@@ -73,6 +73,10 @@ def neighbours(
         parts = list(threadpool.map(work, cuts[:-1], cuts[1:]))
     similarity, sentence = merge([best for best, _ in parts], [where for _, where in parts], width)
     return Neighbours(similarity, sentence, offsets)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def merge(
