@@ -31,7 +31,7 @@ class Pair:
 
     query: str
     document: str
-    similarity: float
+    similarity: float  # the cosine; rounding of vectors may take it above 1, which is then 1
     query_span: Span  # of characters in the query's text
     document_span: Span  # of characters in the document's text
     place: int  # from 1: how near among the neighbours of the query sentence
@@ -256,7 +256,9 @@ def _pairs(
             limit, outcome.query.spans, spans, (rows, places, similarity, sentence)
         )
     return tuple(
-        _pair(query.text, document.text, outcome.query.spans[row], spans[number], float(value), int(place) + 1)
+        _pair(
+            query.text, document.text, outcome.query.spans[row], spans[number], min(float(value), 1.0), int(place) + 1
+        )
         for row, number, value, place in zip(rows, sentence, similarity, places, strict=True)
     )
 
