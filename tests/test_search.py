@@ -138,7 +138,7 @@ class TestHits:
     def test_scores_are_those_of_the_counts(self, index: Index) -> None:
         """QP and DP from the neighbours found by brute force, with the average length of the collection."""
         n, k1, b, depth = 4, 1.5, 0.5, 12
-        pool = BM25().rank(QUERY, index, depth, index.select(None)).ids
+        pool = BM25(k1=2.8, b=1.0).rank(QUERY, index, depth, index.select(None)).ids
         everything = nearest(index, QUERY, pool, n)
         asked = len(index.splitter.split(QUERY.text))
         sizes = {document.id: len(index.splitter.split(document.text)) for document in TALES}
@@ -187,7 +187,7 @@ class TestHits:
         assert searcher.rank(QUERY).ids == tuple(hit.id for hit in results)
 
     def test_without_a_reranker(self, index: Index) -> None:
-        first = BM25().rank(QUERY, index, 10, index.select(None))
+        first = BM25(k1=2.8, b=1.0).rank(QUERY, index, 10, index.select(None))
         results = Searcher(index, rerank=None, depth=10).search(QUERY)
         assert [(hit.id, hit.score, hit.rank) for hit in results] == [
             (id, score, place) for place, (id, score) in enumerate(zip(first.ids, first.scores, strict=True), 1)
@@ -299,7 +299,7 @@ class TestExplain:
     @pytest.mark.parametrize("n", [1, 5, 1000])
     def test_every_pair_of_the_document_and_nothing_else(self, index: Index, n: int) -> None:
         depth = 12
-        pool = BM25().rank(QUERY, index, depth, index.select(None)).ids
+        pool = BM25(k1=2.8, b=1.0).rank(QUERY, index, depth, index.select(None)).ids
         everything = nearest(index, QUERY, pool, n)
         asked = [(int(start), int(end)) for start, end in index.splitter.split(QUERY.text).spans]
         for id in pool:
@@ -326,7 +326,7 @@ class TestExplain:
 
     def test_a_document_outside_the_pool_joins_at_its_end(self, index: Index) -> None:
         depth = 5
-        first = BM25().rank(QUERY, index, 100, index.select(None)).ids
+        first = BM25(k1=2.8, b=1.0).rank(QUERY, index, 100, index.select(None)).ids
         outside = first[depth + 3]
         explanation = Searcher(index, depth=depth).explain(QUERY, outside)
         assert not explanation.in_pool

@@ -235,7 +235,7 @@ def _quantiser(exported: Path) -> Callable[[Path], None]:
 def _session(file: Path, optimise: bool) -> Any:
     """One thread inside: the cores are kept busy by as many callers, who share the weights.
 
-    Our own graphs are fused by hand; the runtime's SkipLayerNormalization would be seven times slower than its parts.
+    Our own graphs are fused by hand; the runtime's SkipLayerNormalization would be several times slower than its parts.
     """
     import onnxruntime
 
