@@ -51,7 +51,7 @@ $(TORCH_VENV)/.dev: pyproject.toml | $(TORCH_VENV)/bin/python
 
 # ---------------------------------------------------------------------------- what to do with them
 
-demo: $(VENV)/.demo  ## index 2,310 licence agreements and ask which are like the AGPL, and why
+demo: $(VENV)/.demo  ## index 2,289 licence agreements and ask which are like the AGPL, and why
 	@mkdir -p demo
 	@ln -sfn "$$($(VENV)/bin/python -c 'import licensedcode; print(*licensedcode.__path__)')/data/licenses" demo/licences
 	@echo "Licence texts: ScanCode LicenseDB, CC-BY-4.0 (nexB Inc. and others)"

@@ -179,7 +179,7 @@ def test_verify_names_what_is_damaged(made: Path) -> None:
 def test_info_says_what_the_index_holds(made: Path) -> None:
     found = facts(made)
     with Index(made) as index:
-        assert (found["sentences"], found["words"]) == (index.sentence_counts.sum(), index.lengths.sum())
+        assert (found["sentences"], found["terms"]) == (index.sentence_counts.sum(), index.lengths.sum())
         assert found["fingerprint"] == index.fingerprint
     assert (found["documents"], found["pending"], found["removed"], found["segments"]) == (COUNT, 0, 0, 1)
     assert found["bytes"] == sum(file.stat().st_size for file in made.rglob("*") if file.is_file())

@@ -4,7 +4,7 @@
 
     rprs.build("cases.rprs", "cases/")
     searcher = rprs.Searcher(rprs.Index("cases.rprs"))
-    for hit in searcher.search(rprs.read_one("brief.pdf")):
+    for hit in searcher.search(rprs.read_one("brief.pdf"), k=3):
         print(f"{hit.score:.3f}", hit.id, "because", hit.pairs[0].document)
 
 A name is loaded when it is first used, so that `import rprs` costs next to nothing.

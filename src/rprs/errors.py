@@ -50,7 +50,8 @@ class MissingExtra(RprsError):
     """An optional package is not installed."""
 
     def __init__(self, what: str, package: str, extra: str) -> None:
-        super().__init__(f"{what} needs {package}, which is not installed: pip install 'rprs[{extra}]'")
+        line = f"pip install 'rprs[{extra}]' (in a clone: '.[{extra}]')"
+        super().__init__(f"{what} needs {package}, which is not installed: {line}")
 
 
 class IndexError_(RprsError):

@@ -16,7 +16,7 @@ def facts_of(path: Path) -> dict[str, Any]:
     catalog = Catalog(path, write=False)
     try:
         live = "SELECT count(*), coalesce(sum(sentences), 0), coalesce(sum(tokens), 0) FROM documents WHERE removed = 0"
-        documents, sentences, words = catalog.rows(live)[0]
+        documents, sentences, terms = catalog.rows(live)[0]
         generation, segments = catalog.generation, catalog.segments()
         waiting = [row.number for row in segments if generation is None or row.generation != generation]
         pending = "SELECT count(*) FROM documents WHERE removed = 0 AND segment IN (SELECT value FROM json_each(?))"
@@ -24,7 +24,7 @@ def facts_of(path: Path) -> dict[str, Any]:
             "index": str(path),
             "documents": documents,
             "sentences": sentences,
-            "words": words,
+            "terms": terms,
             "pending": catalog.one(pending, json.dumps(waiting)),
             "removed": catalog.one("SELECT count(*) FROM documents WHERE removed = 1"),
             "segments": len(segments),

@@ -73,7 +73,7 @@ def _add(talk: Talk, writer: Writer, sources: list[Path], strict: bool, verbose:
     skipped.close()
     talk.say(
         f"{counted(added.added, 'document')} added, {added.changed:,} changed, {added.unchanged:,} unchanged, "
-        f"{skipped.count:,} skipped: {added.sentences:,} sentences, {added.words:,} words "
+        f"{skipped.count:,} skipped: {added.sentences:,} sentences, {added.terms:,} index terms "
         f"in {perf_counter() - started:.1f} s"
     )
     _tell_encoder(talk, writer.path)

@@ -40,7 +40,7 @@ class Hashed(Component):
     @property
     def fingerprint(self) -> str:
         """The directions are the same everywhere."""
-        return f"hashed-{self.dimension}"
+        return hashlib.sha256(str(self).encode()).hexdigest()[:16]
 
     def encode(self, sentences: Sequence[str], advance: Advance = lambda _: None) -> NDArray[np.float32]:
         """Unit rows; a text without words is the zero row."""

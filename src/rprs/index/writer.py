@@ -52,7 +52,7 @@ class Added:
     changed: int = 0
     unchanged: int = 0
     sentences: int = 0
-    words: int = 0
+    terms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ class Writer:
                         total.changed + batch.changed + len(batch.relabelled),
                         0,
                         total.sentences + sum(len(entry.sentences) for entry in entries),
-                        total.words + sum(entry.length for entry in entries),
+                        total.terms + sum(entry.length for entry in entries),
                     )
             self.finish()
         return replace(total, unchanged=unchanged["documents"])
