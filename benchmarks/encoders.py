@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 from time import perf_counter, process_time
@@ -46,8 +45,8 @@ def run(options: Options) -> Iterator[Row]:
         encode[PEER] = peer
     yield from _rows(encode, chosen, options.rounds(ROUNDS))
     if peer is not None:
-        with _one_torch_thread():
-            yield from _rows(encode, chosen[:: len(chosen) // 100], 3, process_time)
+        single = {**encode, PEER: _on_one_thread(peer)}
+        yield from _rows(single, chosen[:: len(chosen) // 100], 3, process_time)
     report = encoders["fitted"].report
     agreement = ", ".join(f"{key} {value}" for key, value in report.items() if key != "seconds")
     yield Row("encoders", f"fitted: fitting it, with its teacher ({agreement})", seconds(fitting))
@@ -77,14 +76,19 @@ def _sentences(count: int, sample: int) -> tuple[list[str], list[str]]:
     return chosen, rest[:: max(1, len(rest) // sample)][:sample]
 
 
-@contextmanager
-def _one_torch_thread() -> Iterator[None]:
-    """Keep torch to one thread, as its idle threads use up processor time."""
+def _on_one_thread(encode: Encode) -> Encode:
+    """Keep torch to one thread, as idle ones use up processor time; at each call, as other libraries reset it."""
     torch = import_module("torch")
-    usual = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(usual)
+
+    def encode_on_one_thread(texts: Sequence[str]) -> NDArray[np.float32]:
+        usual = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            return encode(texts)
+        finally:
+            torch.set_num_threads(usual)
+
+    return encode_on_one_thread
 
 
 def _peer() -> Encode | None:

@@ -192,7 +192,7 @@ def test_info_says_what_the_index_holds(made: Path) -> None:
 def test_info_as_a_table(made: Path) -> None:
     lines = dict(line.split(maxsplit=1) for line in done("info", made, width=200).out.splitlines())
     assert lines["documents"].strip() == "12"
-    assert lines["encoder"].strip() == f"{ENCODER}; 64 dimensions, fingerprint hashed-64"
+    assert lines["encoder"].strip() == f"{ENCODER}; 64 dimensions, fingerprint {Hashed(64).fingerprint}"
 
 
 def test_info_describes_an_index_that_is_not_finished(tmp_path: Path) -> None:

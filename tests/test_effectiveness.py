@@ -20,7 +20,8 @@ from rprs.document import Document, Ranking
 from rprs.index import Index, Writer
 from rprs.rank import BM25, Mask
 from rprs.read import read, read_queries
-from rprs.search import DEPTH, Searcher
+from rprs.search import Searcher
+from rprs.spec import DEPTH
 
 pytestmark = [
     pytest.mark.effectiveness,

@@ -68,8 +68,10 @@ def test_precisions_have_their_own_fingerprints(minilm: dict[str, OnnxEncoder]) 
     assert Onnx().load().fingerprint == minilm["int8"].fingerprint
 
 
+@pytest.mark.torch
 def test_parity_with_sentence_transformers(minilm: dict[str, OnnxEncoder]) -> None:
-    sentence_transformers = pytest.importorskip("sentence_transformers")
+    import sentence_transformers
+
     model = sentence_transformers.SentenceTransformer(str(models.find(models.DEFAULT)), device="cpu")
     texts = [f"{a} {b}" for a in SENTENCES for b in SENTENCES if len(a) + len(b) < 400]
     reference = model.encode(texts, normalize_embeddings=True, show_progress_bar=False)

@@ -17,7 +17,6 @@ from rprs.testing.encoders import check_encoder
 from tiny import WORDS, make_bert
 
 INSTALLED = importlib.util.find_spec("sentence_transformers") is not None
-torch_only = pytest.mark.skipif(not INSTALLED, reason="sentence-transformers is not installed")
 
 
 @pytest.mark.skipif(INSTALLED, reason="sentence-transformers is installed")
@@ -31,12 +30,12 @@ def test_a_model_must_be_named() -> None:
         parse("encoder", "sbert")
 
 
-@torch_only
+@pytest.mark.torch
 def test_a_folder_keeps_the_contract(tmp_path: Path) -> None:
     check_encoder(SBert(str(make_bert(tmp_path / "tiny", positions=64))).load(), tolerance=1e-5)
 
 
-@torch_only
+@pytest.mark.torch
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
 def test_it_agrees_with_onnx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pooling: str) -> None:
     monkeypatch.setenv("RPRS_CACHE", str(tmp_path / "cache"))
@@ -51,7 +50,7 @@ def test_it_agrees_with_onnx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, po
     assert np.einsum("ij,ij->i", sbert.token_vectors(), onnx.token_vectors()).min() > 0.9999
 
 
-@torch_only
+@pytest.mark.torch
 def test_it_teaches_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RPRS_CACHE", str(tmp_path / "cache"))
     random = np.random.default_rng(1)
@@ -60,7 +59,7 @@ def test_it_teaches_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert float(table.report["agreement"]) > 0.9
 
 
-@torch_only
+@pytest.mark.torch
 def test_a_model_that_cannot_be_had_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(ModelError, match="cannot load 'no-such/model'") as caught:

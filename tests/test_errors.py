@@ -44,6 +44,7 @@ def test_no_error_is_one_of_pythons_own() -> None:
 def test_a_missing_extra_gives_the_line_to_type() -> None:
     error = MissingExtra("The encoder 'sbert'", "sentence-transformers", "torch")
     assert str(error) == (
-        "The encoder 'sbert' needs sentence-transformers, which is not installed: pip install 'rprs[torch]'"
+        "The encoder 'sbert' needs sentence-transformers, which is not installed: pip install 'rprs[torch]' "
+        "(in a clone: '.[torch]')"
     )
     assert isinstance(error, RprsError)

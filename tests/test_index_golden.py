@@ -44,7 +44,7 @@ def test_today_s_code_reads_it_and_ranks_as_it_did(tmp_path: Path) -> None:
         assert index.ids == ["empty", "ferry", "mill", "pilot", "toll"]
         assert [segment.number for segment in index.segments] == [1, 2]
         assert index.document("mill").metadata == {"date": "1851-05-01"}
-        found = Searcher(index).search(QUERY)
+        found = Searcher(index, first="bm25(k1=1.2,b=0.75)", rerank="rprs(n=5,k1=1.5,b=0.5)").search(QUERY)
         assert [hit.id for hit in found] == ["toll", "pilot", "ferry", "mill"]
         scores = [0.26122448979591834, 0.1942857142857143, 0.17350933914296351, 0.08293538311300999]
         first = [0.36917356394441564, 2.72988905773944, 2.2855659616835524, 1.5383374829611909]

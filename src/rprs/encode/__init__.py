@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol, Self, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,10 +47,6 @@ class FittedEncoder(Encoder, Protocol):
     def save(self, folder: Path) -> None:
         """Write flat files into an existing folder."""
 
-    @classmethod
-    def open(cls, folder: Path) -> Self:
-        """The model that `save` wrote."""
-
 
 @runtime_checkable
 class Loadable(Protocol):
@@ -64,5 +60,16 @@ class Loadable(Protocol):
 class Fittable(Protocol):
     """The spec of an encoder that learns from a sample of the collection's sentences."""
 
+    @property
+    def teacher(self) -> Loadable:
+        """What it learns from; it serves by itself where the collection is no larger than a sample."""
+
+    @property
+    def sample(self) -> int:
+        """How many sentences it learns from."""
+
     def fit(self, sentences: Sequence[str], progress: Progress = ...) -> FittedEncoder:
         """The model fitted to the sentences; the same sentences give the same model."""
+
+    def open(self, folder: Path) -> FittedEncoder:
+        """The model that was saved there."""

@@ -90,6 +90,10 @@ class Fitted(Component):
         report["seconds"] = round(time.perf_counter() - start, 1)
         return Table(rows.astype(np.float16), teacher.words.to_str(), report)
 
+    def open(self, folder: Path) -> Table:
+        """The table that `Table.save` wrote."""
+        return Table.open(folder)
+
 
 @dataclass(frozen=True)
 class Table:

@@ -13,7 +13,7 @@ from rprs.errors import IndexCorrupt, IndexMismatch
 from rprs.index.catalog import Catalog
 from rprs.index.files import File, register, sync_folder
 
-__all__ = ["Stored", "open_encoder", "store"]
+__all__ = ["Stored", "folder", "open_encoder", "store"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def open_encoder(catalog: Catalog, root: Path) -> Encoder:
         if not isinstance(component, Fittable):
             encoder: Encoder = component.load()
         elif place.is_dir():
-            encoder = component.open(place)  # type: ignore[attr-defined]
+            encoder = component.open(place)
         else:
             raise IndexCorrupt(f"{place} is missing: open the index again if it was refitted meanwhile, or verify it")
         if encoder.fingerprint != fingerprint:

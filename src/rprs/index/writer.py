@@ -6,7 +6,6 @@ Whatever dies in between leaves files that nothing names, and the next writer sw
 
 from __future__ import annotations
 
-import json
 import shutil
 import sqlite3
 from collections import Counter
@@ -22,14 +21,14 @@ from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
 from rprs import spec
-from rprs.analyze import ngrams
 from rprs.document import Document
 from rprs.encode import Encoder, Fittable
-from rprs.errors import IndexError_, IndexLocked, IndexMismatch, ReadError, UsageError
-from rprs.index.catalog import Catalog, SegmentRow, written
+from rprs.errors import IndexError_, IndexLocked, IndexMismatch, UsageError
+from rprs.index.catalog import Catalog, SegmentRow
 from rprs.index.compact import merge_segments
 from rprs.index.encoders import Stored, open_encoder, store
 from rprs.index.files import File, load, save_rows, sync_folder, watch_disk
+from rprs.index.intake import Batch, batches, prepare
 from rprs.index.sample import sample_sentences
 from rprs.index.segment import Entry, Segment, folder, vectors_path, write_arrays
 from rprs.progress import Advance, Progress, silent
@@ -53,13 +52,6 @@ class Added:
     unchanged: int = 0
     sentences: int = 0
     terms: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    documents: list[Document]  # of which so many have another text in the index
-    changed: int
-    relabelled: list[Document]  # only title or metadata differ
 
 
 class Writer:
@@ -177,8 +169,11 @@ class Writer:
             if self.catalog.generation is None and not isinstance(self.encoder, Fittable):
                 self._install(self._store(self.encoder.load(self.progress), self.encoder, {}))
             with self.progress("reading", unit="documents") as advance:
-                for batch in self._batches(documents, unchanged):
-                    entries = [self._prepare(document, advance) for document in batch.documents]
+                for batch in batches(documents, self.catalog, self.batch, unchanged):
+                    entries = []
+                    for document in batch.documents:
+                        entries.append(prepare(document.text, self.splitter, self.analyzer))
+                        advance(1)
                     self._commit(batch, entries)
                     total = Added(
                         total.added + len(batch.documents) - batch.changed,
@@ -190,39 +185,7 @@ class Writer:
             self.finish()
         return replace(total, unchanged=unchanged["documents"])
 
-    def _batches(self, documents: Iterable[Document], unchanged: Counter[str]) -> Iterator[_Batch]:
-        """New and changed documents, cut where their texts exceed the batch's size; of one id the last."""
-        batch: dict[str, Document] = {}
-        labels: dict[str, Document] = {}
-        changed, size = 0, 0
-        for document in documents:
-            _check(document)
-            known = self.catalog.known([document.id]).get(document.id)
-            if known and known[0] == document.content_hash and document.id not in batch:
-                if document.id not in labels and _same_label(document, known):
-                    unchanged["documents"] += 1
-                    continue
-                labels[document.id] = document
-            else:
-                changed += bool(known) and document.id not in batch
-                batch[document.id] = document
-            size += len(document.text)
-            if size >= self.batch:
-                yield _Batch(list(batch.values()), changed, list(labels.values()))
-                batch, labels, changed, size = {}, {}, 0, 0
-        if batch or labels:
-            yield _Batch(list(batch.values()), changed, list(labels.values()))
-
-    def _prepare(self, document: Document, advance: Advance) -> Entry:
-        """Split a document into sentences and count its terms."""
-        words = self.analyzer.terms(document.text)
-        counted = Counter(words)
-        for n in range(2, self.analyzer.ngrams + 1):
-            counted.update(ngrams(words, n))
-        advance(1)
-        return Entry(self.splitter.split(document.text), tuple(counted), tuple(counted.values()), len(words))
-
-    def _commit(self, batch: _Batch, entries: list[Entry]) -> None:
+    def _commit(self, batch: Batch, entries: list[Entry]) -> None:
         """Write a batch as a segment and make it visible, together with the end of the versions it replaces."""
         number = (self.catalog.one("SELECT max(number) FROM segments") or 0) + 1
         generation = self.catalog.generation
@@ -402,22 +365,6 @@ def _prepare_folder(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise IndexError_(f"Cannot make the folder {path}: {error.strerror}") from error
-
-
-def _check(document: Document) -> None:
-    """Refuse what cannot be stored as UTF-8."""
-    if not document.id:
-        raise ReadError(f"A document without an id cannot be indexed (it begins {document.text[:40]!r})")
-    try:
-        for text in (document.id, document.title, document.text, written(document)):
-            text.encode()
-    except UnicodeEncodeError as error:
-        raise ReadError(f"The document {document.id!r} is not valid Unicode: {error.reason}") from error
-
-
-def _same_label(document: Document, known: tuple[str, str, str]) -> bool:
-    """Whether title and metadata are those of the index, in whatever order the metadata come."""
-    return document.title == known[1] and json.loads(written(document)) == json.loads(known[2])
 
 
 def _chunks(items: Iterator[str], size: int) -> Iterator[list[str]]:

@@ -76,8 +76,9 @@ def accumulate(starts, stops, weights, documents, counts, saturated, scores):  #
         weight = weights[term]
         for posting in range(starts[term], stops[term]):
             document = documents[posting]
-            tf = np.float64(counts[posting])
-            scores[document] += weight * tf / (tf + saturated[document])
+            if 0 <= document < scores.size:  # a damaged file must not write elsewhere
+                tf = np.float64(counts[posting])
+                scores[document] += weight * tf / (tf + saturated[document])
 
 
 @numba.njit(nogil=True, cache=True)
@@ -85,7 +86,8 @@ def live_counts(starts, stops, documents, counts, live, df, cf):  # type: ignore
     """Add to df and cf how many live documents hold each term, and how often."""
     for term in range(starts.size):
         for posting in range(starts[term], stops[term]):
-            if live[documents[posting]]:
+            document = documents[posting]
+            if 0 <= document < live.size and live[document]:
                 df[term] += 1
                 cf[term] += counts[posting]
 

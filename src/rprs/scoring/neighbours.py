@@ -27,8 +27,8 @@ __all__ = ["merge", "neighbours", "widen"]
 
 Vectors = NDArray[np.float16]
 
-QUERY_ROWS = 512  # a block of products is QUERY_ROWS × POOL_ROWS float32: 2 MB
-POOL_ROWS = 1024
+QUERY_ROWS = 1024  # a block of products is QUERY_ROWS × POOL_ROWS float32: 2 MB
+POOL_ROWS = 512
 GLANCE = 32  # similarities looked at together, most often to pass them by
 
 
