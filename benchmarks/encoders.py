@@ -69,11 +69,16 @@ def _rows(
 def _sentences(count: int, sample: int) -> tuple[list[str], list[str]]:
     """Some sentences of middling length spread over the documentation, and others of any length to fit on."""
     every = sentences()
-    middling = [sentence for sentence in every if SHORTEST <= len(sentence.split()) <= LONGEST]
+    middling = [text for text in every if SHORTEST <= len(text.split()) <= LONGEST and _is_prose(text)]
     chosen = middling[:: len(middling) // count][:count]
     held = set(chosen)
     rest = [sentence for sentence in every if sentence not in held]
     return chosen, rest[:: max(1, len(rest) // sample)][:sample]
+
+
+def _is_prose(text: str) -> bool:
+    """Not a drawn table or code, whose many tokens would make a peer that pads its batches look slow."""
+    return sum(map(str.isalpha, text)) + text.count(" ") >= 0.92 * len(text) and len(text) < 8 * len(text.split())
 
 
 def _on_one_thread(encode: Encode) -> Encode:

@@ -215,7 +215,7 @@ class Searcher:
         number = self.index.number(document.id)
         if number is not None and number in self.index.same_content(document):
             return self.index.sentences(document.id)
-        return self.index.encode(document)
+        return self.index.encode(document, self.progress)
 
     def _pending(self) -> tuple[str, ...]:
         waiting = self.index.pending

@@ -21,6 +21,7 @@ from rprs.index.catalog import Catalog
 from rprs.index.encoders import open_encoder
 from rprs.index.segment import Segment, Terms
 from rprs.index.where import to_sql
+from rprs.progress import Progress, silent
 from rprs.scoring.vectors import to_grid
 
 __all__ = ["Index"]
@@ -171,12 +172,14 @@ class Index:
             raise UsageError(f"There is no document {id!r} in {self.path}")
         return self.segments[int(self._segment[number])].sentences(int(self._ordinal[number]))
 
-    def encode(self, document: Document) -> Sentences:
+    def encode(self, document: Document, progress: Progress = silent) -> Sentences:
         """Split and encode a document as this index does its own."""
         found: Sentences = self.splitter.split(document.text)
         if not len(found):
             return found
-        vectors = to_grid(self.encoder.encode(found.texts(document.text)))
+        encoder = self.encoder
+        with progress("encoding the query", len(found), "sentences") as advance:
+            vectors = to_grid(encoder.encode(found.texts(document.text), advance))
         return Sentences(found.spans, found.paragraphs, vectors)
 
     # ------------------------------------------------------------------------ choosing documents
