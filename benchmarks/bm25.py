@@ -24,7 +24,6 @@ from rprs.document import Document, Sentences
 from rprs.index import Index
 from rprs.index.segment import Entry
 from rprs.index.writer import Writer
-from rprs.progress import Advance
 from rprs.rank import BM25
 
 __all__ = ["run"]
@@ -142,7 +141,7 @@ class _Counted(Writer):
 
     collection: Collection
 
-    def _prepare(self, document: Document, advance: Advance) -> Entry:
+    def _prepare(self, document: Document) -> Entry:
         numbers, counts = np.unique(self.collection.documents[int(document.id)], return_counts=True)
         terms = tuple(self.collection.words[number] for number in numbers.tolist())
         none = Sentences(np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=np.int32))

@@ -29,10 +29,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rprs.encode import Encoder, models, nothing
-from rprs.encode.onnx import Onnx, cores, unit
+from rprs.encode.onnx import Onnx, unit
 from rprs.encode.sbert import SBert
 from rprs.errors import IndexCorrupt, UsageError
 from rprs.progress import Advance, Progress, silent
+from rprs.scoring.threads import cores
 from rprs.spec import Component, Kind, require, text
 
 __all__ = ["Fitted", "Table", "Teacher"]

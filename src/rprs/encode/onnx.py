@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from rprs.encode import models, nothing
 from rprs.errors import ModelError
 from rprs.progress import Advance, Progress, silent
+from rprs.scoring.threads import cores
 from rprs.spec import Component, Kind, require
 
 __all__ = [
@@ -157,11 +157,6 @@ class OnnxEncoder:
         if output.ndim == 3:  # token vectors of an exported model
             output = output[:, 0] if self.pooling == "cls" else output.mean(axis=1)
         return unit(output)
-
-
-def cores() -> int:
-    """The processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def tokenizer(folder: Path) -> Any:

@@ -172,7 +172,7 @@ class Writer:
                 for batch in batches(documents, self.catalog, self.batch, unchanged):
                     entries = []
                     for document in batch.documents:
-                        entries.append(prepare(document.text, self.splitter, self.analyzer))
+                        entries.append(self._prepare(document))
                         advance(1)
                     self._commit(batch, entries)
                     total = Added(
@@ -184,6 +184,9 @@ class Writer:
                     )
             self.finish()
         return replace(total, unchanged=unchanged["documents"])
+
+    def _prepare(self, document: Document) -> Entry:
+        return prepare(document.text, self.splitter, self.analyzer)
 
     def _commit(self, batch: Batch, entries: list[Entry]) -> None:
         """Write a batch as a segment and make it visible, together with the end of the versions it replaces."""

@@ -8,20 +8,15 @@ query and the block, never on the pool. Vectors on the grid of `scoring.vectors`
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from functools import cache
-from threading import Lock
-from typing import Any
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
 from rprs.document import Neighbours
+from rprs.scoring.threads import cores, one_blas_thread
 
 __all__ = ["merge", "neighbours", "widen"]
 
@@ -53,7 +48,7 @@ def neighbours(
         none = np.empty((len(query), width))
         return Neighbours(none.astype(np.float32), none.astype(np.int64), offsets)
     wide = widen(query)
-    workers = max(1, min(threads or _cores(), -(-size // block)))
+    workers = max(1, min(threads or cores(), -(-size // block)))
     cuts = [size * worker // workers for worker in range(workers + 1)]
 
     def work(start: int, stop: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
@@ -69,14 +64,10 @@ def neighbours(
             advance(len(rows))
         return best, where
 
-    with _one_blas_thread(), ThreadPoolExecutor(workers) as threadpool:
+    with one_blas_thread(), ThreadPoolExecutor(workers) as threadpool:
         parts = list(threadpool.map(work, cuts[:-1], cuts[1:]))
     similarity, sentence = merge([best for best, _ in parts], [where for _, where in parts], width)
     return Neighbours(similarity, sentence, offsets)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def merge(
@@ -164,32 +155,3 @@ def _insert(best, where, similarity, position):  # type: ignore[no-untyped-def]
         place -= 1
     best[place] = similarity
     where[place] = position
-
-
-# ---------------------------------------------------------------------------- BLAS threads
-
-_lock = Lock()
-_users = 0
-_limits: list[Any] = []
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController().select(user_api="blas")
-
-
-@contextmanager
-def _one_blas_thread() -> Iterator[None]:
-    """Keep BLAS to one thread while ours run, also when several searches overlap."""
-    global _users
-    with _lock:
-        if _users == 0:
-            _limits.append(_blas().limit(limits=1))
-        _users += 1
-    try:
-        yield
-    finally:
-        with _lock:
-            _users -= 1
-            if _users == 0:
-                _limits.pop().restore_original_limits()
