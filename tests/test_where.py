@@ -140,8 +140,8 @@ def test_a_long_list_is_no_trouble(index: Index) -> None:
 @pytest.mark.parametrize(
     ("where", "said"),
     [
-        ("court", "something is missing at the end"),
-        ("court =", "something is missing at the end"),
+        ("court", "a comparison is missing at the end"),
+        ("court =", "a value is missing at the end"),
         ("= ca9", "expected the name of a field, found '='"),
         ("court ca9", "expected a comparison after the field, found 'ca9'"),
         ("court = ca9 pages = 1", "unexpected 'pages'"),

@@ -23,6 +23,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 from rprs.errors import UsageError
+from rprs.tokens import Tokens
 
 __all__ = ["DEFAULT", "DEPTH", "Component", "Kind", "find", "names", "parse", "require", "text"]
 
@@ -115,35 +116,12 @@ class _Call:
     args: tuple[tuple[str | None, Any], ...]
 
 
-class _Parser:
+class _Parser(Tokens):
     """Recursive descent over the tokens of one text."""
 
-    def __init__(self, source: str) -> None:
-        self.source = source
-        self.tokens: list[tuple[str, str]] = []
-        position = 0
-        while source[position:].strip():
-            match = _TOKEN.match(source, position)
-            if match is None:
-                raise self.error(f"an unclosed quote at {source[position:].strip()!r}")
-            self.tokens.append((str(match.lastgroup), match[str(match.lastgroup)]))
-            position = match.end()
-        self.at = 0
-
-    def error(self, problem: str) -> UsageError:
-        return UsageError(f"Cannot read {self.source!r}: {problem}")
-
-    def peek(self) -> str:
-        return self.tokens[self.at][1] if self.at < len(self.tokens) else ""
-
-    def take(self, expected: str = "", what: str = "a value") -> tuple[str, str]:
-        if self.at == len(self.tokens):
-            raise self.error(f"{what} is missing at the end")
-        token = self.tokens[self.at]
-        if expected and token[1] != expected:
-            raise self.error(f"expected {expected!r} before {token[1]!r}")
-        self.at += 1
-        return token
+    pattern = _TOKEN
+    complaint = "Cannot read {source!r}: {problem}"
+    unreadable = "an unclosed quote at"
 
     def call(self) -> _Call:
         group, name = self.take(what="a name")
@@ -160,7 +138,7 @@ class _Parser:
         return _Call(name, tuple(args))
 
     def argument(self) -> tuple[str | None, Any]:
-        if self.at + 1 < len(self.tokens) and self.tokens[self.at + 1][1] == "=":
+        if self.peek(1) == "=":
             _, field = self.take()
             self.take("=")
             return field, self.value()
@@ -179,8 +157,7 @@ class _Parser:
 
     def whole(self) -> _Call:
         found = self.call()
-        if self.at != len(self.tokens):
-            raise self.error(f"unexpected {self.peek()!r}")
+        self.end()
         return found
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from rprs.errors import UsageError
+from rprs.tokens import Tokens
 
 __all__ = ["to_sql"]
 
@@ -40,44 +40,22 @@ def to_sql(source: str) -> tuple[str, list[Any]]:
 Sql = tuple[str, list[Any]]
 
 
-class _Filter:
+class _Filter(Tokens):
+    pattern = _TOKEN
+    complaint = 'The filter {source!r} is wrong: {problem} (example: "date < 2016-01-01 and court = ca9")'
+    unreadable = "cannot read"
+
     def __init__(self, source: str) -> None:
-        self.source = source
-        self.tokens: list[tuple[str, str]] = []
-        position = 0
-        while source[position:].strip():
-            match = _TOKEN.match(source, position)
-            if match is None:
-                raise self.error(f"cannot read {source[position:].strip()!r}")
-            self.tokens.append((str(match.lastgroup), match[str(match.lastgroup)]))
-            position = match.end()
-        self.at = self.depth = 0
+        super().__init__(source)
+        self.depth = 0
         try:
             source.encode()
         except UnicodeEncodeError as error:
             raise self.error(f"it is not valid Unicode: {error.reason}") from error
 
-    def error(self, problem: str) -> UsageError:
-        return UsageError(
-            f'The filter {self.source!r} is wrong: {problem} (example: "date < 2016-01-01 and court = ca9")'
-        )
-
-    def peek(self) -> str:
-        return self.tokens[self.at][1].lower() if self.at < len(self.tokens) else ""
-
-    def take(self, expected: str = "") -> tuple[str, str]:
-        if self.at == len(self.tokens):
-            raise self.error(f"{expected or 'something'} is missing at the end")
-        token = self.tokens[self.at]
-        if expected and token[1].lower() != expected:
-            raise self.error(f"expected {expected!r} before {token[1]!r}")
-        self.at += 1
-        return token
-
     def whole(self) -> Sql:
         found = self.joined("or")
-        if self.at != len(self.tokens):
-            raise self.error(f"unexpected {self.tokens[self.at][1]!r}")
+        self.end()
         return found
 
     def joined(self, word: str) -> Sql:
@@ -107,7 +85,7 @@ class _Filter:
 
     def condition(self) -> Sql:
         column, path = self.field()
-        group, operator = self.take()
+        group, operator = self.take(what="a comparison")
         if operator.lower() in ("missing", "present"):
             return f"{column} IS {'NOT ' if operator.lower() == 'present' else ''}NULL", path
         if operator.lower() == "in":
