@@ -57,26 +57,17 @@ def test_version() -> None:
 
 
 @pytest.mark.parametrize("words", [["--version"], ["--help"], ["search", "--help"]])
-def test_help_and_version_load_nothing_heavy_and_are_quick(words: list[str]) -> None:
-    """Measured as time on the processor, which a busy machine does not stretch as it does the clock's."""
+def test_help_and_version_load_nothing_heavy(words: list[str]) -> None:
     code = f"""
 import sys
-from time import process_time
-start = process_time()
 from rprs.cli import app
 try:
     app({words})
 except SystemExit:
-    heavy = {{"numpy", "numba", "onnxruntime", "scipy", "tokenizers", "nupunkt", "sqlite3"}} & set(sys.modules)
-    print(process_time() - start, sorted(heavy))
+    print(sorted({{"numpy", "numba", "onnxruntime", "scipy", "tokenizers", "nupunkt", "sqlite3"}} & set(sys.modules)))
 """
-    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(3)]
-    lines = [run.stdout.splitlines()[-1].split(" ", 1) for run in runs]
-    assert {heavy for _, heavy in lines} == {"[]"}
-    assert min(float(seconds) for seconds, _ in lines) < 0.5
-
-
-# ---------------------------------------------------------------------------- errors
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines()[-1] == "[]"
 
 
 @pytest.mark.parametrize(

@@ -223,7 +223,11 @@ class TestPairs:
             )
             telling = [pair for pair in everything if min(len(pair.query), len(pair.document)) >= 30]
             if telling:
-                assert hit.pairs[0].similarity == max(pair.similarity for pair in telling)
+                best = max(round(pair.similarity, 2) for pair in telling)
+                equal = [pair for pair in telling if round(pair.similarity, 2) == best]
+                assert min(map(len, (hit.pairs[0].query, hit.pairs[0].document))) == max(
+                    min(len(pair.query), len(pair.document)) for pair in equal
+                )
 
     def test_headings_come_last(self) -> None:
         sentence = "The pilot brings the ferry through the channel at dusk."

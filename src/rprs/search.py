@@ -269,12 +269,12 @@ def _pair(query: str, document: str, left: Any, right: Any, similarity: float, p
 
 
 def _best(limit: int, query_spans: Any, spans: Any, columns: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The most similar pairs, telling sentences first, no sentence twice."""
+    """The most similar pairs, telling sentences first, no sentence twice; of pairs equal to two digits the longer."""
     rows, _, similarity, sentence = columns
     shortest = np.minimum(np.diff(query_spans[rows])[:, 0], np.diff(spans[sentence])[:, 0])
     chosen: list[int] = []
     seen: set[tuple[str, int]] = set()
-    for pair in np.lexsort((sentence, rows, -similarity, shortest < TELLING)):
+    for pair in np.lexsort((sentence, rows, -shortest, -np.round(similarity, 2), shortest < TELLING)):
         if len(chosen) >= limit:
             break
         ends = {("query", int(rows[pair])), ("document", int(sentence[pair]))}
