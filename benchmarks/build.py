@@ -6,6 +6,7 @@ import json
 import resource
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from time import perf_counter
 
 import rprs
@@ -28,8 +29,16 @@ def build(source: str, path: str, encoder: str) -> dict[str, float]:
     started = perf_counter()
     added = rprs.build(path, documents(), encoder=encoder)
     taken = perf_counter() - started
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    peak = _peak()
     return {**counted, "sentences": added.sentences, "seconds": taken, "peak": peak}
+
+
+def _peak() -> float:
+    """Bytes. Linux counts the memory of the parent into `ru_maxrss` of a new process, but not into this line."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        return 1024 * int(status.read_text().partition("VmHWM:")[2].split()[0])
+    return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)  # bytes on macOS
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,7 @@ def vectors_path(number: int, generation: int) -> str:
     return f"{folder(number)}/vectors.{generation:06d}.npy"
 
 
+@lru_cache(maxsize=2**16)
 def hash_term(term: bytes) -> int:
     """64 bits that are the same on every machine."""
     return int.from_bytes(hashlib.blake2b(term, digest_size=8).digest(), "little")

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from itertools import pairwise
 
 import numba
 import numpy as np
@@ -64,10 +66,17 @@ def neighbours(
             advance(len(rows))
         return best, where
 
-    with one_blas_thread(), ThreadPoolExecutor(workers) as threadpool:
-        parts = list(threadpool.map(work, cuts[:-1], cuts[1:]))
+    with one_blas_thread():
+        others = [_threads().submit(work, *ends) for ends in pairwise(cuts[1:])]
+        parts = [work(*cuts[:2]), *(other.result() for other in others)]
     similarity, sentence = merge([best for best, _ in parts], [where for _, where in parts], width)
     return Neighbours(similarity, sentence, offsets)
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    """Kept from call to call: to start threads takes a noticeable part of a short search."""
+    return ThreadPoolExecutor(cores(), "neighbours")
 
 
 def merge(
