@@ -15,7 +15,7 @@ from benchmarks.table import Goal, Row, seconds
 
 __all__ = ["Options", "Times", "compared", "interleaved", "peer_module"]
 
-PAUSE = 0.03  # seconds: threads of a BLAS go on spinning for a while after their work is done
+PAUSE = 0.25  # seconds: threads of a BLAS go on spinning for a while after their work is done
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +35,30 @@ Times = Mapping[str, NDArray[np.float64]]
 
 
 def interleaved(
-    tasks: Mapping[str, Callable[[], object]], rounds: int, clock: Callable[[], float] = perf_counter
+    tasks: Mapping[str, Callable[[], object]],
+    rounds: int,
+    clock: Callable[[], float] = perf_counter,
+    burst: int = 1,
 ) -> Times:
-    """The seconds of every task in every round, after one that does not count; odd rounds go backwards."""
+    """The seconds of every task in every round, after one that does not count; odd rounds go backwards.
+
+    With a burst, the best of so many runs in a row: whoever comes right after a BLAS of several threads shares the
+    processor with those that still spin, as it would not in a program of its own.
+    """
     taken = {name: np.zeros(rounds) for name in tasks}
     for task in tasks.values():
         task()
     for turn in range(rounds):
         for name in list(tasks)[:: 1 if turn % 2 == 0 else -1]:
             sleep(PAUSE)
-            started = clock()
-            tasks[name]()
-            taken[name][turn] = clock() - started
+            taken[name][turn] = min(_timed(tasks[name], clock) for _ in range(burst))
     return taken
+
+
+def _timed(task: Callable[[], object], clock: Callable[[], float]) -> float:
+    started = clock()
+    task()
+    return clock() - started
 
 
 def compared(part: str, what: str, times: Times, peer: str, *, ours: str = "ours", goal: Goal | None = None) -> Row:
