@@ -6,9 +6,11 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -36,6 +38,7 @@ __all__ = [
 GRAPH_VERSION = 2  # of the graphs that graph.py makes: a change in the vectors needs a new number
 BATCH = 512  # tokens
 CHUNK = 8192  # sentences tokenised at a time
+MOST_SESSIONS = 8  # each holds its own copy of the weights
 
 Precision = Literal["int8", "fp32"]
 Pooling = Literal["mean", "cls"]
@@ -78,7 +81,7 @@ class Onnx(Component):
                 file = models.derive(f"{key}-{self.precision}.onnx", make)
         words = tokenizer(folder)
         return OnnxEncoder(
-            session=_session(file, optimise=exported is not None),
+            sessions=_sessions(file, optimise=exported is not None),
             words=words,
             window=window,
             pooling=pooling,
@@ -95,7 +98,7 @@ class OnnxEncoder:
     A sentence beyond the model's window is cut into equal windows whose vectors are averaged by their tokens.
     """
 
-    session: Any = field(repr=False)
+    sessions: SimpleQueue[Any] = field(repr=False)  # those that are free
     words: Any = field(repr=False)  # the tokenizer
     window: int  # tokens that go into the model at once, the special ones among them
     pooling: Pooling
@@ -105,7 +108,8 @@ class OnnxEncoder:
     @property
     def dimension(self) -> int:
         """How long a vector is."""
-        return int(self.session.get_outputs()[0].shape[-1])
+        with self._session() as session:
+            return int(session.get_outputs()[0].shape[-1])
 
     def encode(self, sentences: Sequence[str], advance: Advance = nothing) -> NDArray[np.float32]:
         """(m, dimension): a unit row a sentence, in the given order; identical sentences are encoded once."""
@@ -148,12 +152,20 @@ class OnnxEncoder:
         advance(int(waiting.sum()))  # those without tokens
         return unit(total)
 
+    @contextmanager
+    def _session(self) -> Iterator[Any]:
+        session = self.sessions.get()
+        try:
+            yield session
+        finally:
+            self.sessions.put(session)
+
     def _run(self, pieces: list[list[int]]) -> NDArray[np.float32]:
         ids = np.array(pieces, dtype=np.int64)
         fixed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-        (output,) = self.session.run(
-            [self.session.get_outputs()[0].name], {need.name: fixed[need.name] for need in self.session.get_inputs()}
-        )
+        with self._session() as session:
+            given = {need.name: fixed[need.name] for need in session.get_inputs()}
+            (output,) = session.run([session.get_outputs()[0].name], given)
         if output.ndim == 3:  # token vectors of an exported model
             output = output[:, 0] if self.pooling == "cls" else output.mean(axis=1)
         return unit(output)
@@ -227,8 +239,17 @@ def _quantiser(exported: Path) -> Callable[[Path], None]:
     return make
 
 
+def _sessions(file: Path, optimise: bool) -> SimpleQueue[Any]:
+    """A session a core; on a machine of many cores several callers share one, and its weights."""
+    made = [_session(file, optimise) for _ in range(min(cores(), MOST_SESSIONS))]
+    free: SimpleQueue[Any] = SimpleQueue()
+    for core in range(cores()):
+        free.put(made[core % len(made)])
+    return free
+
+
 def _session(file: Path, optimise: bool) -> Any:
-    """One thread inside: the cores are kept busy by as many callers, who share the weights.
+    """One thread inside: the cores are kept busy by as many callers.
 
     Our own graphs are fused by hand; the runtime's SkipLayerNormalization would be several times slower than its parts.
     """
