@@ -247,13 +247,14 @@ def test_time_grows_linearly_with_the_text(unit: str) -> None:
     def best(size: int) -> float:
         text = unit * (size // len(unit))
         taken = []
-        for _ in range(2):
+        for _ in range(3):
             start = time.process_time()
             split(text)
             taken.append(time.process_time() - start)
         return min(taken)
 
-    assert best(80_000) < 8 * 2.5 * best(10_000) + 0.05
+    # Sixteen times the text: sixteen times as long, or 256 times if it were quadratic; a busy machine lies between.
+    assert best(160_000) < 100 * best(10_000) + 0.5
 
 
 def test_a_document_of_400_000_words_on_one_line_takes_seconds() -> None:
@@ -263,7 +264,7 @@ def test_a_document_of_400_000_words_on_one_line_takes_seconds() -> None:
     )
     start = time.process_time()
     assert len(split(text)) > 4_000
-    assert time.process_time() - start < 10
+    assert time.process_time() - start < 60  # it takes half a second
 
 
 # ---------------------------------------------------------------------------- other scripts
