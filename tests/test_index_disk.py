@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import shutil
@@ -51,6 +52,8 @@ def small(disk: Path) -> Iterator[Path]:
 
 
 def remount(disk: Path, how: str) -> None:
+    """A disk with a deleted file that is still open cannot become read-only: arrays are mapped until collected."""
+    gc.collect()
     subprocess.run(["mount", "-o", f"remount,{how}", str(disk)], check=True)
 
 
