@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
-from rprs.document import Candidates, Ranking, Sentences
+from rprs.document import Candidates, Neighbours, Ranking, Sentences
 from rprs.errors import EmptyQuery
 from rprs.scoring import rprs
 from rprs.scoring.neighbours import neighbours
@@ -56,13 +56,17 @@ class RPRS(Component):
             raise EmptyQuery("The query has no sentences: there is nothing to compare")
         pool = [sentences.vectors for sentences in candidates.sentences]
         found = neighbours(query.vectors, pool, self.n, advance=advance)
+        return self.from_neighbours(found, candidates.ranking.ids, candidates.mean_sentences)
+
+    def from_neighbours(self, found: Neighbours, ids: Sequence[str], mean_sentences: float) -> Ranking:
+        """The same from n or more neighbours of every query sentence, found before; `ids` in first-stage order."""
         lengths = np.diff(found.offsets)
         local = float(lengths.mean()) if len(lengths) else 0.0
-        avgdl = candidates.mean_sentences if self.avgdl == "collection" else local
+        avgdl = mean_sentences if self.avgdl == "collection" else local
         scored = rprs.rprs(found, n=self.n, k1=self.k1, b=self.b, avgdl=avgdl, form=self.form)
         order = rprs.order(scored, found)
         return Ranking(
-            ids=tuple(candidates.ranking.ids[place] for place in order),
+            ids=tuple(ids[place] for place in order),
             scores=scored.score[order],
             parts={"qp": scored.qp[order], "dp": scored.dp[order]},
             neighbours=found,

@@ -2,8 +2,8 @@
 
 `rprs(n=4, k1=2.8)` is the command-line argument, the TOML value, the run tag and the table header. Names
 become classes only when they are used, so that naming an encoder does not import one; third parties add
-theirs through entry points in the groups `rprs.splitter`, `rprs.analyzer`, `rprs.encoder`, `rprs.ranker`
-and `rprs.reranker`.
+theirs through entry points in the groups `rprs.splitter`, `rprs.analyzer`, `rprs.encoder`, `rprs.ranker`,
+`rprs.reranker` and `rprs.collection`.
 
     component := name [ "(" [ argument { "," argument } ] ")" ]
     argument  := [ field "=" ] value
@@ -27,7 +27,7 @@ from rprs.tokens import Tokens
 
 __all__ = ["DEFAULT", "DEPTH", "Component", "Kind", "find", "names", "parse", "require", "text"]
 
-Kind = Literal["splitter", "analyzer", "encoder", "ranker", "reranker"]
+Kind = Literal["splitter", "analyzer", "encoder", "ranker", "reranker", "collection"]
 
 BUILT_IN: dict[Kind, dict[str, str]] = {
     "splitter": {"sentences": "rprs.split:SentenceSplitter", "tokens": "rprs.split:TokenSplitter"},
@@ -37,9 +37,18 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "hashed": "rprs.encode.hashed:Hashed",
         "onnx": "rprs.encode.onnx:Onnx",
         "sbert": "rprs.encode.sbert:SBert",
+        "table": "rprs.encode.fitted:Saved",
     },
     "ranker": {"bm25": "rprs.rank:BM25", "runfile": "rprs.rank:RunFile"},
     "reranker": {"rprs": "rprs.rerank:RPRS"},
+    "collection": {
+        "beir": "rprs.collection.beir:Beir",
+        "caselaw": "rprs.collection.caselaw:Caselaw",
+        "clefip": "rprs.collection.clefip:ClefIP",
+        "coliee": "rprs.collection.coliee:Coliee",
+        "irds": "rprs.collection.irds:IrDatasets",
+        "wikipedia": "rprs.collection.wikipedia:Wikipedia",
+    },
 }
 
 

@@ -36,7 +36,7 @@ from rprs.progress import Advance, Progress, silent
 from rprs.scoring.threads import cores
 from rprs.spec import Component, Kind, require, text
 
-__all__ = ["Fitted", "Table", "Teacher"]
+__all__ = ["Fitted", "Saved", "Table", "Teacher"]
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -94,6 +94,19 @@ class Fitted(Component):
     def open(self, folder: Path) -> Table:
         """The table that `Table.save` wrote."""
         return Table.open(folder)
+
+
+@dataclass(frozen=True)
+class Saved(Component):
+    """A table that was fitted elsewhere: the folder that holds it, such as `encoders/000001` of another index."""
+
+    folder: str
+    name: ClassVar[str] = "table"
+    kind: ClassVar[Kind] = "encoder"
+
+    def load(self, progress: Progress = silent) -> Table:
+        """The table that `Table.save` wrote."""
+        return Table.open(Path(self.folder))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from rprs.errors import IndexCorrupt, IndexMismatch
 from rprs.index.catalog import Catalog
 from rprs.index.files import File, register, sync_folder
 
-__all__ = ["Stored", "folder", "open_encoder", "store"]
+__all__ = ["Stored", "folder", "open_encoder", "reuse", "store"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +67,12 @@ def open_encoder(catalog: Catalog, root: Path) -> Encoder:
             )
         return encoder
     raise IndexCorrupt(f"{catalog.path} does not say which encoder it uses: run `rprs verify {root}`")
+
+
+def reuse(catalog: Catalog, root: Path) -> str:
+    """The text of an encoder that gives the same vectors to other documents, without being fitted to them."""
+    generation = catalog.generation or 0
+    written = str(catalog.one("SELECT spec FROM encoders WHERE generation = ?", generation))
+    if not isinstance(spec.parse("encoder", written), Fittable):
+        return written
+    return spec.text(spec.find("encoder", "table")(str((root / folder(generation)).resolve())), full=True)

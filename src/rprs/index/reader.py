@@ -18,7 +18,7 @@ from rprs.document import Document, Sentences
 from rprs.encode import Encoder
 from rprs.errors import IndexCorrupt, IndexError_, UsageError
 from rprs.index.catalog import Catalog
-from rprs.index.encoders import open_encoder
+from rprs.index.encoders import open_encoder, reuse
 from rprs.index.segment import Segment, Terms
 from rprs.index.where import to_sql
 from rprs.progress import Progress, silent
@@ -110,6 +110,11 @@ class Index:
         """The encoder of its vectors, loaded."""
         with self._lock:
             return open_encoder(self.catalog, self.path)
+
+    @property
+    def encoder_text(self) -> str:
+        """The encoder for an index of other units or documents that shares these vectors: fitted, it is not refitted."""
+        return reuse(self.catalog, self.path)
 
     @property
     def fingerprint(self) -> str:
