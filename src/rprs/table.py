@@ -1,0 +1,248 @@
+"""A table that people and programs read: on a terminal, as Markdown, LaTeX, CSV and HTML."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import math
+import re
+from dataclasses import dataclass
+
+__all__ = ["Cell", "Figure", "Table"]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number as papers print it, without the zero before the point: `.321†`; the best of a column is bold."""
+
+    value: float
+    digits: int = 3
+    mark: str = ""
+    best: bool = False
+
+    def __str__(self) -> str:
+        return self.number + self.mark
+
+    @property
+    def number(self) -> str:
+        """The number without its mark; a dash if there is none."""
+        if not math.isfinite(self.value):
+            return "–" if math.isnan(self.value) else str(self.value)
+        shown = f"{self.value:.{self.digits}f}"
+        if not float(shown):
+            shown = shown.lstrip("-")
+        return re.sub(r"^(-?)0\.", r"\1.", shown)
+
+
+_BLANK = "\ue000"  # keeps the place of a mark where there is none: rich would trim a space
+
+Cell = str | int | float | None | Figure
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under a header; the notes say what the marks mean.
+
+    A bare `float` is shown with four significant digits, `None` as an empty cell. CSV has every number in full, and
+    neither title, marks nor notes.
+    """
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        wrong = [row for row in self.rows if len(row) != len(self.header)]
+        if wrong:
+            raise ValueError(f"a row of {len(wrong[0])} cells under a header of {len(self.header)}: {wrong[0]!r}")
+
+    def markdown(self) -> str:
+        """A GitHub table under its title."""
+        rule = ["---:" if number else "---" for number in self._numeric()]
+        lines = [map(_markdown_text, self.header), rule, *(map(_markdown, row) for row in self.rows)]
+        body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+        parts = [f"**{_markdown_text(self.title)}**"] if self.title else []
+        notes = "  \n".join(map(_markdown_text, self.notes))  # two spaces end a line
+        return "\n\n".join([*parts, body, *([notes] if notes else [])]) + "\n"
+
+    def latex(self) -> str:
+        """A `table` that needs no package; title and notes are its caption."""
+        columns = "".join("r" if number else "l" for number in self._numeric())
+        caption = " ".join(_latex_text(said if said.endswith(".") else f"{said}.") for said in self._said())
+        return "\n".join(
+            [
+                r"\begin{table}",
+                r"\centering",
+                *([rf"\caption{{{caption}}}"] if caption else []),
+                rf"\begin{{tabular}}{{{columns}}}",
+                r"\hline",
+                rf"{' & '.join(map(_latex_text, self.header))} \\",
+                r"\hline",
+                *(rf"{' & '.join(map(_latex, row))} \\" for row in self.rows),
+                r"\hline",
+                r"\end{tabular}",
+                r"\end{table}",
+                "",
+            ]
+        )
+
+    def csv(self) -> str:
+        """The header and the rows, every number in full."""
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(self.header)
+        writer.writerows([_raw(cell) for cell in row] for row in self.rows)
+        return stream.getvalue()
+
+    def html(self) -> str:
+        """One `<table>`: numbers have the class `number`, the notes are its foot."""
+        head = "".join(map(_html_header, self.header, self._numeric()))
+        rows = [f"<tr>{''.join(map(_html, row))}</tr>" for row in self.rows]
+        notes = "<br>".join(map(html.escape, self.notes))
+        return "\n".join(
+            [
+                "<table>",
+                *([f"<caption>{html.escape(self.title)}</caption>"] if self.title else []),
+                f"<thead><tr>{head}</tr></thead>",
+                "<tbody>",
+                *rows,
+                "</tbody>",
+                *([f'<tfoot><tr><td colspan="{len(self.header)}">{notes}</td></tr></tfoot>'] if notes else []),
+                "</table>",
+                "",
+            ]
+        )
+
+    def plain(self, width: int | None = None, *, styled: bool = False) -> str:
+        """For a terminal of that width, or as wide as the rows are; `styled` shows the best in bold."""
+        from rich.console import Console
+        from rich.table import Table as Grid
+        from rich.text import Text
+
+        grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+        for name, number in zip(self.header, self._numeric(), strict=True):
+            grid.add_column(Text(name), justify="right" if number else "left", overflow="fold")
+        marks = [max((len(_mark(row[at])) for row in self.rows), default=0) for at in range(len(self.header))]
+        for row in self.rows:
+            padded = [_shown(cell) + _BLANK * (room - len(_mark(cell))) for cell, room in zip(row, marks, strict=True)]
+            grid.add_row(
+                *(Text(text, "bold" if _is_best(cell) else "") for text, cell in zip(padded, row, strict=True))
+            )
+        stream = io.StringIO()
+        console = Console(file=stream, force_terminal=styled, color_system="standard" if styled else None, emoji=False)
+        console.width = width or console.measure(grid, options=console.options.update(width=10_000)).maximum
+        with_title = [Text(self.title, "bold")] if self.title else []
+        for part in (*with_title, grid):
+            console.print(part)
+        for note in self.notes:
+            console.print(Text(note, "dim"), soft_wrap=width is None)
+        lines = stream.getvalue().replace(_BLANK, " ").splitlines()
+        return "\n".join(line.rstrip() for line in lines) + "\n"
+
+    def _numeric(self) -> list[bool]:
+        """Which columns hold numbers, and nothing else but empty cells."""
+        columns = zip(*self.rows, strict=True) if self.rows else [()] * len(self.header)
+        return [
+            any(_is_number(cell) for cell in column) and not any(isinstance(cell, str) for cell in column)
+            for column in columns
+        ]
+
+    def _said(self) -> list[str]:
+        return [said for said in (self.title, *self.notes) if said]
+
+
+def _is_number(cell: Cell) -> bool:
+    return isinstance(cell, (int, float, Figure))
+
+
+def _is_best(cell: Cell) -> bool:
+    return isinstance(cell, Figure) and cell.best
+
+
+def _mark(cell: Cell) -> str:
+    return cell.mark if isinstance(cell, Figure) else ""
+
+
+def _shown(cell: Cell) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, int):
+        return f"{cell:,}"
+    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+
+
+def _raw(cell: Cell) -> str:
+    if isinstance(cell, Figure):
+        return repr(float(cell.value))
+    return "" if cell is None else repr(float(cell)) if isinstance(cell, float) else str(cell)
+
+
+# ---------------------------------------------------------------------------- Markdown
+
+
+def _markdown_text(text: str) -> str:
+    one_line = " ".join(text.split())
+    return re.sub(r"[\\|*<`\[]|(?<!\w)_|_(?!\w)", r"\\\g<0>", one_line)
+
+
+def _markdown(cell: Cell) -> str:
+    if isinstance(cell, Figure) and cell.best:
+        return f"**{_markdown_text(cell.number)}**{_markdown_text(cell.mark)}"
+    return _markdown_text(_shown(cell))
+
+
+# ---------------------------------------------------------------------------- LaTeX
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "†": r"$\dagger$",
+    "‡": r"$\ddagger$",
+    "§": r"\S{}",
+    "¶": r"\P{}",
+    "–": "--",
+    "—": "---",
+    "…": r"\ldots{}",
+    "×": r"$\times$",
+    "·": r"$\cdot$",
+    "→": r"$\rightarrow$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "−": "$-$",
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+}
+
+
+def _latex_text(text: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in " ".join(text.split()))
+
+
+def _latex(cell: Cell) -> str:
+    if isinstance(cell, Figure):
+        number = _latex_text(cell.number)
+        if number.startswith("-") and number != "--":
+            number = f"${number}$"  # a minus, not a hyphen
+        return (rf"\textbf{{{number}}}" if cell.best else number) + _latex_text(cell.mark)
+    return _latex_text(_shown(cell))
+
+
+# ---------------------------------------------------------------------------- HTML
+
+
+def _html_header(text: str, number: bool) -> str:
+    return f'<th class="number">{html.escape(text)}</th>' if number else f"<th>{html.escape(text)}</th>"
+
+
+def _html(cell: Cell) -> str:
+    if isinstance(cell, Figure):
+        number = f"<b>{html.escape(cell.number)}</b>" if cell.best else html.escape(cell.number)
+        mark = f"<sup>{html.escape(cell.mark)}</sup>" if cell.mark else ""
+        return f'<td class="number">{number}{mark}</td>'
+    return f'<td class="number">{_shown(cell)}</td>' if _is_number(cell) else f"<td>{html.escape(_shown(cell))}</td>"
