@@ -1,4 +1,4 @@
-"""Files → documents: folders of txt, md, html, pdf, docx and rtf; jsonl, json, csv and BEIR; and TREC runs.
+"""Files → documents: folders of txt, md, html, pdf, docx and rtf; jsonl, json, csv and BEIR; TREC runs and judgements.
 
     for document in read(["cases/"], skipped=print): ...
 
@@ -7,11 +7,13 @@ Each format is one function of the type `Reader`; third parties add theirs throu
 """
 
 from rprs.read.files import ignore, read, read_one, read_queries
+from rprs.read.qrels import Qrels, read_pairs, read_qrels, write_qrels
 from rprs.read.runs import read_run, write_run
 from rprs.read.source import Fields, Reader, Skipped, Source, find_reader
 
 __all__ = [
     "Fields",
+    "Qrels",
     "Reader",
     "Skipped",
     "Source",
@@ -19,7 +21,10 @@ __all__ = [
     "ignore",
     "read",
     "read_one",
+    "read_pairs",
+    "read_qrels",
     "read_queries",
     "read_run",
+    "write_qrels",
     "write_run",
 ]
