@@ -1,0 +1,190 @@
+"""Write docs/reproduction.md from results that were really run: `python scripts/reproduction.py [RESULTS_FOLDER]`.
+
+A study's `results.json` is kept as experiments/results/NAME.json; given the folder that `rprs study --to` wrote to, its
+results are taken over first. What is said about them is written by hand, in experiments/remarks/NAME.md.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rprs.table import Cell, Figure, Table
+
+ROOT = Path(__file__).parents[1]
+EXPERIMENTS = ROOT / "experiments"
+PAGE = ROOT / "docs" / "reproduction.md"
+PAPER = "paper.toml"
+MARKS = "†*‡§¶#"
+NAMES = {
+    "ablation": ("Ablation", "system"),
+    "units": ("Units", "unit"),
+    "truncation": ("Truncation", "first tokens"),
+    "depth": ("Re-ranking depth", "depth"),
+}
+Results = Mapping[str, Any]
+
+
+def main() -> None:
+    """Take results over, if a folder of them is given, and write the page."""
+    for folder in map(Path, sys.argv[1:]):
+        for path in sorted(folder.glob("*/results.json")):
+            shutil.copyfile(path, EXPERIMENTS / "results" / f"{path.parent.name}.json")
+    PAGE.write_text(page(), encoding="utf-8")
+
+
+def page() -> str:
+    """The whole page."""
+    plans = {path.stem: tomllib.loads(path.read_text()) for path in sorted(EXPERIMENTS.glob("*.toml"))}
+    paper = plans.pop(Path(PAPER).stem)
+    done = {name: result for name in plans if (result := _results(name))}
+    parts = [(EXPERIMENTS / "remarks" / "introduction.md").read_text().strip()]
+    for name, result in sorted(done.items(), key=lambda item: _place(item[0])):
+        parts += _study(name, plans[name], result, paper)
+    parts += ["## Not run", _not_run({name: plan for name, plan in plans.items() if name not in done}, paper)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _results(name: str) -> Results | None:
+    path = EXPERIMENTS / "results" / f"{name}.json"
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+def _place(name: str) -> tuple[int, str]:
+    """The paper's tables come first, in their order."""
+    digits = "".join(filter(str.isdigit, name.split("-")[0])) if name.startswith("table") else ""
+    return (int(digits) if digits else 98 + (not name.startswith("rq")), name)
+
+
+# ---------------------------------------------------------------------------- one study
+
+
+def _study(name: str, plan: Mapping[str, Any], result: Results, paper: Mapping[str, Any]) -> Iterator[str]:
+    yield f"## {result['title']}"
+    yield f"`rprs study experiments/{name}.toml --data DATA --to results`. {_facts(result)}"
+    remarks = EXPERIMENTS / "remarks" / f"{name}.md"
+    parts = result["parts"]
+    if "systems" in parts:
+        yield _systems(result, paper.get(plan.get("paper", ""), {}), plan.get("names", {})).markdown().strip()
+        if tuned := _tuned(parts["systems"]):
+            yield tuned.markdown().strip()
+    if "judgements" in parts:
+        yield _judgements(parts["judgements"], paper[plan["paper"]]).markdown().strip()
+    if "unjudged" in parts:
+        yield _unjudged(parts["unjudged"], list(result["measures"])).markdown().strip()
+    for part, (title, label) in NAMES.items():
+        if part in parts:
+            yield _trend(title, label, parts[part], result["measures"]).markdown().strip()
+    if "pearson" in parts:
+        yield _pearson(parts["pearson"]).markdown().strip()
+    if remarks.exists():
+        yield remarks.read_text().strip()
+
+
+def _facts(result: Results) -> str:
+    facts = result["collection"]
+    missing = f", of which {facts['relevant_absent']} are not in the collection" if facts["relevant_absent"] else ""
+    encoders = []
+    for encoder in result["encoders"].values():
+        agreement = encoder["report"].get("agreement")
+        fitted = f" (cosine to its teacher {agreement:.3f})" if agreement else ""
+        encoders.append(f"`{encoder['in_force']}`{fitted}")
+    return (
+        f"{facts['documents']:,} documents of {facts['words_mean']:,.0f} words in the mean; {facts['queries']} queries with "
+        f"{facts['relevant']:,} relevant documents{missing}. Encoders: {'; '.join(encoders)}."
+    )
+
+
+def _systems(result: Results, paper: Mapping[str, Any], names: Mapping[str, str]) -> Table:
+    """Ours, and in the row above each what the paper prints for the system of that name."""
+    measures = list(result["measures"])
+    rows: list[tuple[Cell, ...]] = []
+    best = {m: max(said["scores"][m] for said in result["parts"]["systems"].values()) for m in measures}
+    marks = _marks(result)
+    for system, said in result["parts"]["systems"].items():
+        printed = paper.get(names.get(system, system))
+        if printed:
+            by_measure = dict(zip(paper["measures"], printed, strict=True))
+            rows.append((system, "paper", *(_figure(by_measure.get(measure)) for measure in measures)))
+        ours = (
+            Figure(said["scores"][m], 3, marks.get((system, m), ""), said["scores"][m] == best[m]) for m in measures
+        )
+        rows.append((system, "ours", *ours))
+    tested = result["parts"].get("significance")
+    notes = tuple(
+        f"{mark} significantly better than {baseline} ({tested['test']}-test, p < {tested['alpha']}, {tested['correction']})."
+        for mark, baseline in zip(MARKS, tested["baselines"] if tested else (), strict=False)
+    )
+    return Table("", ("system", "", *measures), tuple(rows), notes)
+
+
+def _marks(result: Results) -> dict[tuple[str, str], str]:
+    tested = result["parts"].get("significance")
+    marks: dict[tuple[str, str], str] = {}
+    for row in tested["rows"] if tested else ():
+        if row["significant"] and row["difference"] > 0:
+            key = (row["system"], row["measure"])
+            marks[key] = marks.get(key, "") + MARKS[tested["baselines"].index(row["baseline"])]
+    return marks
+
+
+def _tuned(systems: Mapping[str, Any]) -> Table | None:
+    rows: list[tuple[Cell, ...]] = []
+    for name, said in systems.items():
+        if tuned := said.get("tuned"):
+            for place, fold in enumerate(tuned["folds"], 1):
+                rows.append((name, f"fold {place}", fold["best"], _figure(fold["tuned"]), _figure(fold["value"])))
+            rows.append(
+                (name, tuned["on"] or "all queries", tuned["best"], _figure(tuned["value"]), _figure(tuned["held_out"]))
+            )
+    header = ("system", "tuned for", "best parameters", "where tuned", "held out")
+    return Table("", header, tuple(rows)) if rows else None
+
+
+def _judgements(part: Results, paper: Mapping[str, Any]) -> Table:
+    measures = list(next(iter(part["totals"].values())))
+    printed = dict(zip(paper["measures"], paper["K"], strict=True))
+    rows: list[tuple[Cell, ...]] = [("paper", *(_figure(printed.get(measure)) for measure in measures))]
+    rows += [(name, *(_figure(scores[measure]) for measure in measures)) for name, scores in part["totals"].items()]
+    return Table(f"{part['run']} as published, with {part['qrels']}", ("", *measures), tuple(rows))
+
+
+def _unjudged(part: Results, measures: list[str]) -> Table:
+    shares = list(next(iter(part["shares"].values())))
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (name, *(_figure(part["shares"][name][s]) for s in shares), *(_figure(scores[m]) for m in measures))
+        for name, scores in part["condensed"].items()
+    )
+    return Table("Judged documents alone (condensed lists)", ("system", *shares, *measures), rows)
+
+
+def _trend(title: str, label: str, part: Results, measures: list[str]) -> Table:
+    rows = tuple((row, *(_figure(scores[measure]) for measure in measures)) for row, scores in part.items())
+    return Table(title, (label, *measures), rows)
+
+
+def _pearson(part: Results) -> Table:
+    columns = [name for name in next(iter(part.values())) if name != "queries"]
+    rows = tuple((name, *(_figure(said[column]) for column in columns)) for name, said in part.items())
+    return Table("Pearson’s correlation of score and length", ("system", *columns), rows)
+
+
+def _figure(value: float | None) -> Figure | None:
+    return None if value is None else Figure(float(value))
+
+
+def _not_run(plans: Mapping[str, Any], paper: Mapping[str, Any]) -> str:
+    lines = [
+        f"- `experiments/{name}.toml` ({paper.get(plan.get('paper', ''), {}).get('title', plan['title'])}): {plan['download']}."
+        for name, plan in sorted(plans.items(), key=lambda item: _place(item[0]))
+    ]
+    return "\n".join(["Their data is not at hand. Each says so in one line, and runs as it is once the data is there.", "", *lines])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""A run that others published, scored with judgements that others published: whether their figures come out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rprs.document import Ranking
+from rprs.evaluate import evaluate
+from rprs.pools import Run
+from rprs.read import read_qrels, read_run
+from rprs.scoring.measures import parse_measures
+from rprs.study.finding import Finding, score_table, scores
+from rprs.study.options import Judgements
+from rprs.study.systems import Study
+
+__all__ = ["judgements"]
+
+
+def judgements(study: Study, options: Judgements) -> Finding:
+    """The run as it is, with ties in its own order and in that of trec_eval."""
+    folder = study.workshop.folder
+    run, qrels = read_run(folder / options.run), read_qrels(folder / options.qrels)
+    measures = parse_measures(options.measures) if options.measures else study.plan.measures
+    rows = {
+        "ties in the order of the file": evaluate(run, qrels, measures, options.run),
+        "ties by id, as trec_eval": evaluate(_as_trec_eval(run), qrels, measures, options.run),
+    }
+    here = study.workshop.documents.words_of
+    pairs = [(query, id) for query, grades in qrels.items() for id, grade in grades.items() if grade > 0]
+    absent = sum(id not in here for _, id in pairs)
+    queries = len(next(iter(rows.values())).queries)
+    title = f"{options.run} with {options.qrels}"
+    return Finding(
+        title="Other judgements",
+        text=(
+            f"The whole run `{options.run}`, nothing left out, scored with `{options.qrels}`: {len(pairs):,} relevant "
+            f"pairs of {queries:,} queries, of which {absent:,} name a document that is not in the collection. "
+            "trec_eval puts documents of equal scores in the falling order of their ids.",
+        ),
+        data={
+            "run": options.run,
+            "qrels": options.qrels,
+            "queries": queries,
+            "relevant": len(pairs),
+            "relevant_absent": absent,
+            "totals": {name: scores(row) for name, row in rows.items()},
+        },
+        tables={"judgements": score_table(title, "ties", rows)},
+    )
+
+
+def _as_trec_eval(run: Run) -> Run:
+    """Equal scores, as single precision has them, by falling id."""
+    return {query: _reordered(ranking) for query, ranking in run.items()}
+
+
+def _reordered(ranking: Ranking) -> Ranking:
+    by_id = sorted(range(len(ranking)), key=lambda place: ranking.ids[place], reverse=True)
+    scores = ranking.scores.astype(np.float32)
+    places = sorted(by_id, key=lambda place: -scores[place])
+    return Ranking(tuple(ranking.ids[place] for place in places), ranking.scores[places])

@@ -1,0 +1,171 @@
+"""The systems table: all systems of a study side by side, and whether their differences could be luck."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict
+from typing import Any, cast
+
+from rprs.compare import Comparison, Correction, Test, compare
+from rprs.evaluate import Evaluation
+from rprs.figures import Picture, differences, systems_bars
+from rprs.study.finding import DIGITS, Finding, score_table, scores
+from rprs.study.plan import System
+from rprs.study.systems import Study
+from rprs.study.tuned import tuned_facts
+from rprs.table import Cell, Figure, Table
+
+__all__ = ["compared", "describe", "overview", "significance", "tuning"]
+
+
+def overview(study: Study, evaluations: dict[str, Evaluation], found: Comparison | None) -> Finding:
+    """The systems with their scores and settings; marks tell what is significant."""
+    plan = study.plan
+    title = f"Systems on {plan.title}"
+    table = found.table(title, DIGITS) if found else score_table(title, "system", evaluations, plan.measures)
+    described = {name: describe(study, plan.system(name)) for name in evaluations}
+    return Finding(
+        title="Systems",
+        text=tuple(_remarks(study, evaluations)),
+        data={
+            name: {**described[name], "scores": scores(row), "notes": list(row.notes)}
+            for name, row in evaluations.items()
+        },
+        tables={"systems": table, "settings": _settings(described)},
+        pictures=tuple(_pictures(study, table, evaluations)),
+    )
+
+
+def compared(study: Study, evaluations: dict[str, Evaluation]) -> Comparison | None:
+    """The systems against the baselines, if the study names some."""
+    asked = study.plan.significance
+    baselines = [name for name in asked.baselines if name in evaluations]
+    if not baselines or len(evaluations) < 2:
+        return None
+    return compare(
+        list(evaluations.values()),
+        study.plan.measures,
+        baselines=baselines,
+        alpha=asked.alpha,
+        correction=cast("Correction", asked.correction),
+        test=cast("Test", asked.test),
+    )
+
+
+def describe(study: Study, system: System) -> dict[str, Any]:
+    """How a system was made, in texts and numbers; with what was tuned, and what of a run file is not there."""
+    said: dict[str, Any] = {"first": system.first, "rerank": system.rerank, "depth": system.depth}
+    if system.rerank is not None or system.tune == "rprs":
+        said |= {"encoder": system.encoder, "splitter": system.splitter, "pool_only": system.pool_only}
+    if system.tune is not None:
+        said |= {"tuned": tuned_facts(study, system)}
+    facts = _candidates(study, system)
+    return {**said, "candidates": facts} if facts else said
+
+
+def _candidates(study: Study, system: System) -> dict[str, Any]:
+    """What is known of the candidates that a system has from a first stage, unless that is another system."""
+    made = study.run(system) if system.rerank is None else study.first(system)
+    facts = made.path / "facts.json"
+    return dict(json.loads(facts.read_text(encoding="utf-8"))) if facts.exists() else {}
+
+
+def _settings(described: dict[str, dict[str, Any]]) -> Table:
+    rows = []
+    for name, said in described.items():
+        tuned = said.get("tuned", {})
+        first, rerank = said["first"], said["rerank"] or "none"
+        if tuned:
+            how = f"on {tuned['on']}" if tuned["on"] else f"{len(tuned['folds'])}-fold"
+            first, rerank = (first, f"rprs, tuned {how}") if tuned["what"] == "rprs" else (f"bm25, tuned {how}", "none")
+        rows.append((name, first, rerank, said["depth"], said.get("encoder", "–")))
+    return Table("How the systems were made", ("system", "first stage", "re-ranker", "depth", "encoder"), tuple(rows))
+
+
+def tuning(study: Study) -> Finding | None:
+    """What was tuned: the parameters that the other folds chose for each, and those that all queries choose."""
+    rows: list[tuple[Cell, ...]] = []
+    found = {system.name: tuned_facts(study, system) for system in study.plan.systems if system.tune is not None}
+    for name, tuned in found.items():
+        for number, fold in enumerate(tuned["folds"], 1):
+            scores = Figure(fold["tuned"], DIGITS), Figure(fold["value"], DIGITS)
+            rows.append((name, f"fold {number}", fold["queries"], fold["best"], tuned["measure"], *scores))
+        held_out = None if tuned["held_out"] is None else Figure(tuned["held_out"], DIGITS)
+        where = tuned["on"] or "all"
+        value = Figure(tuned["value"], DIGITS)
+        rows.append((name, where, tuned["queries"], tuned["best"], tuned["measure"], value, held_out))
+    header = ("system", "tuned for", "queries", "best parameters", "measure", "where tuned", "held out")
+    if not rows:
+        return None
+    return Finding(
+        title="Tuning",
+        text=(
+            "In cross-validation the queries of each fold are ranked with the parameters that are best for the queries "
+            "of all other folds (“where tuned”), which these have not seen (“held out”). The row “all” has the best "
+            "parameters for all queries: what to use on new ones.",
+        ),
+        data=found,
+        tables={"tuning": Table("What was tuned", header, tuple(rows))},
+    )
+
+
+def _remarks(study: Study, evaluations: dict[str, Evaluation]) -> list[str]:
+    """What a reader must know of the figures."""
+    remarks = [
+        "A query itself, by its id or its text, and the pairs that the collection excludes are never ranked. Where a "
+        "system re-ranks, what its first stage did not find is not ranked at all.",
+        *study.plan.notes,
+    ]
+    for name, row in evaluations.items():
+        remarks += [f"{name}: {note}." for note in row.notes]
+        absent = _candidates(study, study.plan.system(name))
+        if absent.get("listed_absent"):
+            remarks.append(
+                f"{name}: {absent['listed_absent']:,} of the {absent['listed']:,} documents that the run lists are not "
+                f"in the collection, {absent['top_absent']:,} of them among a query’s best "
+                f"{study.plan.system(name).depth}; the next ones take their places."
+            )
+        if absent.get("unanswered"):
+            remarks.append(f"{name}: {len(absent['unanswered']):,} queries have no candidates; they count as 0.")
+    return remarks
+
+
+def significance(study: Study, found: Comparison) -> Finding:
+    """Every difference with both tests: could it be luck?"""
+    rows = [{**asdict(row), "measure": str(row.measure)} for row in found.rows]
+    return Finding(
+        title="Significance",
+        text=(
+            "The difference of each system to each baseline, with the p of a paired t-test and of Fisher’s "
+            "randomisation test over the queries, before and after correction, and on how many queries the system is "
+            "better (wins), worse and equal.",
+        ),
+        data={
+            "alpha": found.alpha,
+            "correction": found.correction,
+            "test": found.test,
+            "comparisons": found.family,
+            "baselines": list(found.baselines),
+            "rows": [{key: None if _undefined(value) else value for key, value in row.items()} for row in rows],
+        },
+        tables={"significance": found.details(f"Differences on {study.plan.title}", DIGITS)},
+    )
+
+
+def _undefined(value: Any) -> bool:
+    return isinstance(value, float) and not math.isfinite(value)
+
+
+def _pictures(study: Study, table: Table, evaluations: dict[str, Evaluation]) -> list[Picture]:
+    plan = study.plan
+    cells = [[cell for cell in row if isinstance(cell, Figure)] for row in table.rows]
+    values = [[cell.value for cell in row] for row in cells]
+    marks = [[cell.mark for cell in row] for row in cells]
+    pictures = [systems_bars("systems", table.title, list(evaluations), list(map(str, plan.measures)), values, marks)]
+    baseline = next((name for name in plan.significance.baselines if name in evaluations), None)
+    if plan.subject in evaluations and baseline and baseline != plan.subject:
+        change = evaluations[plan.subject].values(plan.target) - evaluations[baseline].values(plan.target)
+        title = f"{plan.subject} against {baseline}, query by query"
+        pictures.append(differences("differences", title, change, f"difference of {plan.target}"))
+    return pictures

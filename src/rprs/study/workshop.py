@@ -1,0 +1,368 @@
+"""A collection with all that is made of it: indexes, first stages, pools and rankings, each a step of the cache."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rprs import spec
+from rprs.collection import Collection, open_collection
+from rprs.document import Candidates, Document, Ranking
+from rprs.encode import Fittable
+from rprs.errors import EmptyQuery, IndexMismatch, ReadError, UsageError
+from rprs.index import Index, Writer
+from rprs.pools import NEAREST, Pool, Run, at_depths, first_stage, load_pools, query_sentences, save_pools
+from rprs.progress import Progress, silent
+from rprs.rank import BM25, RunFile
+from rprs.read import read_run, write_run
+from rprs.rerank import RPRS
+from rprs.study.cache import Cache, Made, digest
+
+__all__ = ["Documents", "Kind", "Workshop", "found_collection", "load", "reranked", "write_rankings"]
+
+SHARD = 32  # queries whose pools are in memory together
+NOTHING = Ranking((), np.empty(0))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Kind:
+    """How an index is made: the texts of its components."""
+
+    splitter: str
+    analyzer: str
+    encoder: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Documents:
+    """What is known of a collection's documents without an index."""
+
+    digest: str  # of ids and texts: the same documents from other files are the same
+    ids: tuple[str, ...]
+    words: NDArray[np.int64]  # (documents,): between white space
+    skipped: tuple[str, ...]
+
+    @cached_property
+    def words_of(self) -> dict[str, int]:
+        """Words by document."""
+        return dict(zip(self.ids, self.words.tolist(), strict=True))
+
+
+def found_collection(data: str, base: Path, download: str) -> Collection:
+    """A collection whose files are there, or the one line that says where to get them."""
+    try:
+        collection = open_collection(data, base)
+        missing = [path for path in collection.files() if not path.exists()]
+    except (ReadError, UsageError, OSError) as error:
+        if not download:
+            raise
+        raise ReadError(f"{data} is not at {base}: {download}") from error
+    if missing:
+        raise ReadError(f"{data}: there is no {missing[0]}: {download or 'put it there, or say --data FOLDER'}")
+    return collection
+
+
+class Workshop:
+    """The steps over one collection. Close it, or use it in a `with` statement, to let go of its indexes."""
+
+    def __init__(self, data: str, collection: Collection, cache: Cache, progress: Progress = silent) -> None:
+        self.data, self.collection, self.cache, self.progress = data, collection, cache, progress
+        self.folder = Path(getattr(collection, "folder", "."))
+        self._open: dict[str, Index] = {}
+        self._others: dict[str, Workshop] = {}
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Workshop:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def other(self, data: str, base: Path, download: str) -> Workshop:
+        """The steps over another collection, in the same cache."""
+        if data not in self._others:
+            collection = found_collection(data, base, download)
+            self._others[data] = self._stack.enter_context(Workshop(data, collection, self.cache, self.progress))
+        return self._others[data]
+
+    # ------------------------------------------------------------------------ documents, queries, judgements
+
+    @cached_property
+    def documents(self) -> Documents:
+        """The documents, counted and hashed; read in full only when a file changed."""
+        inputs = {"data": _described(self.collection), "files": self.cache.contents(self.collection.files())}
+        made = self.cache.write_json("documents", inputs, self._count, about=self.data)
+        found = made.json()
+        return Documents(
+            found["digest"], tuple(found["ids"]), np.array(found["words"], np.int64), tuple(found["skipped"])
+        )
+
+    def _count(self) -> dict[str, Any]:
+        skipped: list[str] = []
+        words: dict[str, int] = {}
+        hashes: dict[str, str] = {}
+        with self.progress("counting", unit="documents") as advance:
+            for document in self.collection.documents(lambda what: skipped.append(str(what))):
+                words[document.id] = len(document.text.split())
+                hashes[document.id] = document.content_hash
+                advance(1)
+        ids = sorted(words)
+        key = digest([[id, hashes[id]] for id in ids])
+        here = f"{self.folder}/"
+        return {
+            "digest": key,
+            "skipped": [line.replace(here, "") for line in skipped],
+            "ids": ids,
+            "words": [words[id] for id in ids],
+        }
+
+    @cached_property
+    def qrels(self) -> dict[str, dict[str, int]]:
+        """The judgements."""
+        return self.collection.qrels()
+
+    @cached_property
+    def excluded(self) -> Mapping[str, frozenset[str]]:
+        """What is never ranked."""
+        return self.collection.excluded()
+
+    @cached_property
+    def queries(self) -> list[Document]:
+        """The queries that something is relevant for, by id."""
+        wanted = {query for query, grades in self.qrels.items() if any(grade > 0 for grade in grades.values())}
+        found = {query.id: query for query in self.collection.queries() if query.id in wanted}
+        if not found:
+            raise UsageError(f"{self.data} has no query with a relevant document: there is nothing to measure")
+        return [found[id] for id in sorted(found)]
+
+    @cached_property
+    def asked(self) -> str:
+        """The key of the queries and of what must not be ranked for them."""
+        hidden = [[id, sorted(documents)] for id, documents in sorted(self.excluded.items())]
+        return digest([[[query.id, query.content_hash] for query in self.queries], hidden])
+
+    @cached_property
+    def judged(self) -> str:
+        """The key of the judgements."""
+        return digest(self.qrels)
+
+    # ------------------------------------------------------------------------ indexes
+
+    def index(self, kind: Kind, shared: Made | None = None) -> Made:
+        """An index of the whole collection; with `shared`, its vectors are by the encoder of that index."""
+        inputs, encoder = self._index_inputs(kind, shared)
+
+        def produce(path: Path) -> None:
+            self._build(path, dataclasses.replace(kind, encoder=encoder), self.collection.documents())
+
+        about = f"{self.data}: {kind.splitter}, {kind.encoder}"
+        return self.cache.grow("index", inputs, produce, about=about)
+
+    def pool_index(self, kind: Kind, ids: Iterable[str], shared: Made | None = None) -> Made:
+        """An index of some documents alone. It grows as more are asked for: a document's sentences stay the same."""
+        if shared is None and isinstance(spec.parse("encoder", kind.encoder), Fittable):
+            raise UsageError(f"pool_only needs an encoder that is not fitted to the collection: {kind.encoder} is")
+        wanted = frozenset(ids)
+        inputs, encoder = self._index_inputs(kind, shared)
+
+        def produce(path: Path) -> None:
+            chosen = (document for document in self.collection.documents() if document.id in wanted)
+            self._build(path, dataclasses.replace(kind, encoder=encoder), chosen)
+
+        about = f"{self.data}: candidates, {kind.splitter}, {kind.encoder}"
+        return self.cache.grow("candidates", inputs, produce, until=digest(sorted(wanted)), about=about)
+
+    def _index_inputs(self, kind: Kind, shared: Made | None) -> tuple[dict[str, Any], str]:
+        """What an index depends on, and the text of its encoder."""
+        written: dict[str, str] = {
+            each: spec.text(spec.parse(each, getattr(kind, each)), full=True) for each in _COMPONENTS
+        }
+        if shared is not None:
+            written["encoder"] = self.open(shared).encoder_text
+        return {"documents": self.documents.digest, **written}, written["encoder"]
+
+    def _build(self, path: Path, kind: Kind, documents: Iterable[Document]) -> None:
+        self._open.pop(path.name, None)  # what is open does not see what is added
+        try:
+            writer = Writer(path, create=True, **dataclasses.asdict(kind), progress=self.progress)
+        except IndexMismatch as error:
+            raise IndexMismatch(f"{error}; or delete {path}, and it is made again") from error
+        with writer:
+            writer.add(documents)
+
+    def open(self, made: Made) -> Index:
+        """An index that a step made; it stays open."""
+        if made.key not in self._open:
+            self._open[made.key] = self._stack.enter_context(Index(made.path))
+        return self._open[made.key]
+
+    def mean_units(self, splitter: str) -> float:
+        """avgdl for a splitter without an index of it: units a document, over the whole collection."""
+
+        def count() -> dict[str, int]:
+            split = spec.parse("splitter", splitter).split
+            units = documents = 0
+            with self.progress("splitting", len(self.documents.ids), "documents") as advance:
+                for document in self.collection.documents():
+                    units, documents = units + len(split(document.text)), documents + 1
+                    advance(1)
+            return {"units": units, "documents": documents}
+
+        text = spec.text(spec.parse("splitter", splitter), full=True)
+        inputs = {"documents": self.documents.digest, "splitter": text}
+        found = self.cache.write_json("units", inputs, count, about=f"{self.data}: {splitter}").json()
+        return float(found["units"] / found["documents"])
+
+    # ------------------------------------------------------------------------ first stages
+
+    def ranker(self, text: str) -> Any:
+        """A first stage; the path of a run file is relative to the collection's folder."""
+        found = spec.parse("ranker", text)
+        return dataclasses.replace(found, path=str(self.folder / found.path)) if isinstance(found, RunFile) else found
+
+    def first(self, text: str, depth: int, index: Made, analyzer: str) -> Made:
+        """The run of a first stage: a folder with run.trec and facts.json."""
+        ranker = self.ranker(text)
+        inputs: dict[str, Any] = {
+            "documents": self.documents.digest,
+            "queries": self.asked,
+            "ranker": spec.text(spec.parse("ranker", text), full=True),
+            "depth": depth,
+            "analyzer": spec.text(spec.parse("analyzer", analyzer), full=True),
+        }
+        if isinstance(ranker, RunFile):
+            if not Path(ranker.path).is_file():
+                raise ReadError(f"{ranker.path}: no such run file")
+            inputs["contents"] = self.cache.contents([Path(ranker.path)])
+        elif not isinstance(ranker, BM25):  # what others look at is not known
+            inputs["index"] = index.key
+
+        def produce(path: Path) -> None:
+            opened = self.open(index)
+            run = first_stage(opened, self.queries, ranker, depth, excluded=self.excluded, progress=self.progress)
+            facts = {"candidates": sum(map(len, run.values())), "unanswered": _unanswered(self.queries, run)}
+            if isinstance(ranker, RunFile):
+                facts |= self._absent(read_run(ranker.path), depth)
+            path.mkdir()
+            write_rankings(path / "run.trec", run, spec.text(spec.parse("ranker", text)))
+            (path / "facts.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+
+        return self.cache.make("first", inputs, produce, about=f"{self.data}: {text}, depth {depth}")
+
+    def _absent(self, run: Run, depth: int) -> dict[str, int]:
+        """How much of a run file the collection does not have."""
+        here = self.documents.words_of
+        listed = [run[query.id].ids for query in self.queries if query.id in run]
+        return {
+            "listed": sum(map(len, listed)),
+            "listed_absent": sum(id not in here for ids in listed for id in ids),
+            "top_absent": sum(id not in here for ids in listed for id in ids[:depth]),
+        }
+
+    # ------------------------------------------------------------------------ pools and rankings
+
+    def pools(self, index: Made, run: Made, depths: tuple[int, ...], n: int, mean_sentences: float) -> dict[int, Made]:
+        """The neighbours of every query's candidates, by depth, at about the price of the deepest."""
+        nearest = max(n, NEAREST)
+        inputs = {**self._pool_inputs(index, run, mean_sentences), "depths": depths, "n": nearest}
+
+        def produce(path: Path) -> None:
+            opened, given = self.open(index), read_run(run.path / "run.trec")
+            with self.progress("neighbours", len(self.queries), "queries") as advance:
+                for start in range(0, len(self.queries), SHARD):
+                    found: dict[int, list[Pool]] = {depth: [] for depth in depths}
+                    for query in self.queries[start : start + SHARD]:
+                        ranking = given.get(query.id, NOTHING)
+                        at = at_depths(opened, query, ranking, depths, n=nearest, mean_sentences=mean_sentences)
+                        for depth, pool in at.items():
+                            found[depth].append(pool)
+                        advance(1)
+                    for depth, listed in found.items():
+                        (path / str(depth)).mkdir(parents=True, exist_ok=True)
+                        save_pools(path / str(depth) / f"{start:06d}", listed)
+
+        shown = "depth " + ", ".join(map(str, depths))
+        made = self.cache.make("pools", inputs, produce, about=f"{self.data}: {shown}")
+        return {depth: Made(made.path / str(depth), digest([made.key, depth])) for depth in depths}
+
+    def _pool_inputs(self, index: Made, run: Made, mean_sentences: float) -> dict[str, Any]:
+        return {"index": index.key, "queries": self.asked, "run": run.key, "mean_sentences": mean_sentences}
+
+    def ranking(self, index: Made, run: Made, depth: int, rerank: str, mean_sentences: float) -> Made:
+        """The run of a re-ranker over the candidates of a first stage."""
+        reranker = spec.parse("reranker", rerank)
+        written = spec.text(reranker, full=True)
+        about = f"{self.data}: {rerank}"
+        if isinstance(reranker, RPRS):
+            pooled = self.pools(index, run, (depth,), reranker.n, mean_sentences)[depth]
+            inputs: dict[str, Any] = {"pools": pooled.key, "rerank": written}
+        else:
+            inputs = {**self._pool_inputs(index, run, mean_sentences), "depth": depth, "rerank": written}
+
+        def produce(path: Path) -> None:
+            if isinstance(reranker, RPRS):
+                found = reranked(pooled, reranker)
+            else:
+                given = read_run(run.path / "run.trec")
+                found = self._reranked_one_by_one(self.open(index), given, depth, reranker, mean_sentences)
+            path.mkdir()
+            write_rankings(path / "run.trec", found, rerank)
+
+        return self.cache.make("ranking", inputs, produce, about=about)
+
+    def _reranked_one_by_one(self, index: Index, run: Run, depth: int, reranker: Any, mean: float) -> Run:
+        found: dict[str, Ranking] = {}
+        with self.progress("re-ranking", len(self.queries), "queries") as advance:
+            for query in self.queries:
+                ranking = run.get(query.id, NOTHING)
+                top = Ranking(ranking.ids[:depth], ranking.scores[:depth])
+                candidates = Candidates(top, [index.sentences(id) for id in top.ids], mean)
+                try:
+                    found[query.id] = reranker.rerank(query_sentences(index, query), candidates)
+                except EmptyQuery:
+                    found[query.id] = NOTHING
+                advance(1)
+        return found
+
+
+_COMPONENTS: tuple[spec.Kind, ...] = ("splitter", "analyzer", "encoder")
+
+
+def _described(collection: Any) -> dict[str, Any]:
+    """A collection without where it is."""
+    paths = getattr(collection, "paths", ("folder",))
+    values = {field.name: getattr(collection, field.name) for field in dataclasses.fields(collection)}
+    shown = {name: Path(value).name if name in paths and value else value for name, value in values.items()}
+    return {"name": collection.name, **shown}
+
+
+def load(pooled: Made) -> Iterator[Pool]:
+    """The pools that a step made, a few in memory at a time."""
+    for shard in sorted(pooled.path.iterdir()):
+        yield from load_pools(shard)
+
+
+def reranked(pooled: Made, reranker: RPRS) -> Run:
+    """The rankings that an RPRS gives to pools."""
+    return {
+        pool.query: reranker.from_neighbours(pool.neighbours, pool.ids, pool.mean_sentences) for pool in load(pooled)
+    }
+
+
+def _unanswered(queries: Iterable[Document], run: Run) -> list[str]:
+    return [query.id for query in queries if not len(run[query.id])]
+
+
+def write_rankings(path: Path, run: Run, tag: str) -> None:
+    """Write a whole run, query by query."""
+    with path.open("w", encoding="utf-8") as stream:
+        for query, ranking in run.items():
+            write_run(stream, query, ranking, "".join(tag.split()))
