@@ -95,8 +95,8 @@ def _facts(result: Results) -> str:
         fitted = f" (cosine to its teacher {agreement:.3f})" if agreement else ""
         encoders.append(f"`{encoder['in_force']}`{fitted}")
     return (
-        f"{facts['documents']:,} documents of {facts['words_mean']:,.0f} words in the mean; {facts['queries']} queries with "
-        f"{facts['relevant']:,} relevant documents{missing}. Encoders: {'; '.join(encoders)}."
+        f"{facts['documents']:,} documents of {facts['words_mean']:,.0f} words in the mean; {facts['queries']} queries "
+        f"with {facts['relevant']:,} relevant documents{missing}. Encoders: {'; '.join(encoders)}."
     )
 
 
@@ -117,7 +117,8 @@ def _systems(result: Results, paper: Mapping[str, Any], names: Mapping[str, str]
         rows.append((system, "ours", *ours))
     tested = result["parts"].get("significance")
     notes = tuple(
-        f"{mark} significantly better than {baseline} ({tested['test']}-test, p < {tested['alpha']}, {tested['correction']})."
+        f"{mark} significantly better than {baseline} ({tested['test']}-test, p < {tested['alpha']}, "
+        f"{tested['correction']})."
         for mark, baseline in zip(MARKS, tested["baselines"] if tested else (), strict=False)
     )
     return Table("", ("system", "", *measures), tuple(rows), notes)
@@ -179,11 +180,11 @@ def _figure(value: float | None) -> Figure | None:
 
 
 def _not_run(plans: Mapping[str, Any], paper: Mapping[str, Any]) -> str:
-    lines = [
-        f"- `experiments/{name}.toml` ({paper.get(plan.get('paper', ''), {}).get('title', plan['title'])}): {plan['download']}."
-        for name, plan in sorted(plans.items(), key=lambda item: _place(item[0]))
-    ]
-    return "\n".join(["Their data is not at hand. Each says so in one line, and runs as it is once the data is there.", "", *lines])
+    lines = ["Their data is not at hand. Each says so in one line, and runs as it is once the data is there.", ""]
+    for name, plan in sorted(plans.items(), key=lambda item: _place(item[0])):
+        title = paper.get(plan.get("paper", ""), {}).get("title", plan["title"])
+        lines.append(f"- `experiments/{name}.toml` ({title}): {plan['download']}.")
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,8 @@ from rprs.cli import app, talk
 from rprs.cli.reference import reference
 
 ROOT = Path(__file__).parent.parent
-VERBS = "index add remove compact verify refit info search explain run rerank pull".split()
+VERBS = """index add remove compact verify refit info search explain run rerank
+    convert evaluate compare tune study pull""".split()
 
 
 def test_the_verbs_are_those_of_the_design_in_the_order_of_the_data() -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path, PurePath
 
+    from rprs.collection import open_collection
     from rprs.document import Document
     from rprs.errors import (
         DiskFull,
@@ -35,10 +36,12 @@ if TYPE_CHECKING:
     from rprs.index import Added, Index, Writer
     from rprs.progress import Progress
     from rprs.rank import BM25, RunFile
-    from rprs.read import Skipped, read_one, read_queries, read_run, write_run
+    from rprs.read import Skipped, read_one, read_qrels, read_queries, read_run, write_run
     from rprs.read import read as read_all
     from rprs.rerank import RPRS
+    from rprs.scoring.measures import parse_measures
     from rprs.search import Explanation, Hit, Pair, Results, Searcher
+    from rprs.settings import Settings, read_settings
 
 __version__ = "0.1.0"
 
@@ -64,19 +67,25 @@ __all__ = [
     "RprsError",
     "RunFile",
     "Searcher",
+    "Settings",
     "Skipped",
     "UsageError",
     "Writer",
     "build",
+    "open_collection",
+    "parse_measures",
     "read_all",
     "read_one",
+    "read_qrels",
     "read_queries",
     "read_run",
+    "read_settings",
     "write_run",
 ]
 
 # module → names; "read as read_all", since `rprs.read` is the module
 _HOME = {
+    "rprs.collection": ["open_collection"],
     "rprs.document": ["Document"],
     "rprs.errors": [
         "DiskFull",
@@ -93,9 +102,11 @@ _HOME = {
     ],
     "rprs.index": ["Added", "Index", "Writer"],
     "rprs.rank": ["BM25", "RunFile"],
-    "rprs.read": ["Skipped", "read as read_all", "read_one", "read_queries", "read_run", "write_run"],
+    "rprs.read": ["Skipped", "read as read_all", "read_one", "read_qrels", "read_queries", "read_run", "write_run"],
     "rprs.rerank": ["RPRS"],
+    "rprs.scoring.measures": ["parse_measures"],
     "rprs.search": ["Explanation", "Hit", "Pair", "Results", "Searcher"],
+    "rprs.settings": ["Settings", "read_settings"],
 }
 _PLACE = {name.split(" as ")[-1]: (module, name.split(" as ")[0]) for module, names in _HOME.items() for name in names}
 

@@ -20,9 +20,10 @@ from rprs.read.runs import read_run
 from rprs.scoring import bm25
 from rprs.spec import Component, Kind, require
 
-__all__ = ["BM25", "Ranker", "RunFile"]
+__all__ = ["BM25", "QueryTerms", "Ranker", "RunFile"]
 
 Mask = NDArray[np.bool_]
+Postings = list[tuple[NDArray[np.int64], NDArray[np.int64]]]  # of each segment: where the terms' start and stop
 
 
 class Ranker(Protocol):
@@ -31,6 +32,29 @@ class Ranker(Protocol):
     def rank(self, query: Document, index: Index, depth: int, allowed: Mask) -> Ranking:
         """The best `depth` of the allowed documents, best first; of equals, the smaller id first."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTerms:
+    """The t distinct terms of a query, in the order of their first occurrence, as an index knows them."""
+
+    frequency: NDArray[np.float64]  # (t,): in the query
+    df: NDArray[np.int64]  # (t,): live documents that have the term
+    cf: NDArray[np.int64]  # (t,): how often they have it, if that was counted
+    postings: Postings
+    weights: NDArray[np.float64]  # (t,)
+    lengths: NDArray[np.int64]  # of all documents, as they enter the scores
+    mean_length: float
+    tokens: int  # the length of the collection
+
+    @property
+    def known(self) -> Mask:
+        """(t,): which terms a live document has."""
+        return np.asarray(self.df > 0)
+
+    def informative(self, share: float) -> Mask:
+        """(t,): that share of the terms, those with the highest KLI."""
+        return bm25.kli(self.frequency, self.cf, int(self.frequency.sum()), self.tokens, share)
 
 
 @dataclass(frozen=True)
@@ -64,26 +88,12 @@ class BM25(Component):
 
     def scores(self, query: Document, index: Index) -> NDArray[np.float64]:
         """The score of every document of the index, by its number."""
-        if self.ngrams > index.analyzer.ngrams:
-            raise UsageError(
-                f"{self} needs word n-grams up to {self.ngrams}, but {index.path} was indexed up to "
-                f"{index.analyzer.ngrams}: index with --analyzer 'words(ngrams={self.ngrams})'"
-            )
-        counted = self._query_terms(query, index)
-        terms, frequency = Terms.of(counted), np.array(list(counted.values()), dtype=np.float64)
-        postings = index.postings(terms)
-        df, cf = self._frequencies(index, postings, len(counted))
-        lengths = self._lengths(index)
-        if self.kli is not None:
-            keep = bm25.kli(frequency, cf, int(frequency.sum()), int(lengths.sum()), self.kli)
-        else:
-            keep = df > 0
-        weights = frequency[keep] * bm25.rsj(df[keep], len(index))
-        mean = float(lengths.mean()) if len(lengths) else 0.0
-        used = bm25.lucene_lengths(lengths) if self.lengths == "lucene" else lengths
-        saturation = bm25.saturation(used, mean, self.k1, self.b)
+        terms = self.terms(query, index)
+        keep = terms.known if self.kli is None else terms.informative(self.kli)
+        weights = terms.weights[keep]
+        saturation = bm25.saturation(terms.lengths, terms.mean_length, self.k1, self.b)
         scores = np.zeros(len(index), dtype=np.float64)
-        for segment, numbers, (starts, stops) in zip(index.segments, index.numbers, postings, strict=True):
+        for segment, numbers, (starts, stops) in zip(index.segments, index.numbers, terms.postings, strict=True):
             local = np.zeros(len(numbers), dtype=np.float64)
             saturated = saturation[numbers] if len(saturation) else local
             arrays = (segment.posting_documents, segment.posting_counts)
@@ -91,6 +101,29 @@ class BM25(Component):
             live = numbers >= 0
             scores[numbers[live]] = local[live]
         return scores
+
+    def terms(self, query: Document, index: Index, *, counts: bool = False) -> QueryTerms:
+        """What k1, b and the share of terms leave open; `counts` if the share is still to be chosen."""
+        if self.ngrams > index.analyzer.ngrams:
+            raise UsageError(
+                f"{self} needs word n-grams up to {self.ngrams}, but {index.path} was indexed up to "
+                f"{index.analyzer.ngrams}: index with --analyzer 'words(ngrams={self.ngrams})'"
+            )
+        counted = self._query_terms(query, index)
+        frequency = np.array(list(counted.values()), dtype=np.float64)
+        postings = index.postings(Terms.of(counted))
+        df, cf = self._frequencies(index, postings, len(counted), counts or self.kli is not None)
+        lengths = self._lengths(index)
+        return QueryTerms(
+            frequency=frequency,
+            df=df,
+            cf=cf,
+            postings=postings,
+            weights=frequency * bm25.rsj(df, len(index)),
+            lengths=bm25.lucene_lengths(lengths) if self.lengths == "lucene" else lengths,
+            mean_length=float(lengths.mean()) if len(lengths) else 0.0,
+            tokens=int(lengths.sum()),
+        )
 
     def _query_terms(self, query: Document, index: Index) -> Counter[str]:
         """How often the query has each of its terms, in the order of their first occurrence."""
@@ -101,13 +134,13 @@ class BM25(Component):
         return counted
 
     def _frequencies(
-        self, index: Index, postings: list[tuple[NDArray[np.int64], NDArray[np.int64]]], size: int
+        self, index: Index, postings: Postings, size: int, counts: bool
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """df and cf of the query's terms over the live documents; cf only where KLI asks for it."""
+        """df of the query's terms over the live documents; and cf, if it must be counted."""
         df, cf = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
         for segment, numbers, (starts, stops) in zip(index.segments, index.numbers, postings, strict=True):
             live = numbers >= 0
-            if self.kli is None and live.all():
+            if not counts and live.all():
                 df += stops - starts
             else:
                 bm25.live_counts(starts, stops, segment.posting_documents, segment.posting_counts, live, df, cf)

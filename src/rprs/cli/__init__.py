@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from rprs import __version__
-from rprs.cli import indexing, running, searching
+from rprs.cli import converting, indexing, measuring, running, searching, studying, tuning
 from rprs.errors import RprsError
 
 __all__ = ["app", "main"]
@@ -123,6 +123,11 @@ for verb in (
     searching.explain,
     running.run,
     running.rerank,
+    converting.convert,
+    measuring.evaluate,
+    measuring.compare,
+    tuning.tune,
+    studying.study,
     indexing.pull,
 ):
     app.command(verb.__name__, help=_unwrapped(verb.__doc__ or ""))(verb)

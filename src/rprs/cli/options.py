@@ -85,6 +85,14 @@ Rerank = Annotated[
     str, typer.Option("--rerank", help='The re-ranker: "rprs(n=4, k1=2.8, b=1)", or none.', metavar="SPEC")
 ]
 Depth = Annotated[int, typer.Option("--depth", help="How many candidates the first stage hands on.")]
+SettingsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--settings",
+        help="Take first stage, re-ranker, depth and cut-off from this file of rprs tune; options given win.",
+        metavar="FILE",
+    ),
+]
 Where = Annotated[
     str | None,
     typer.Option(

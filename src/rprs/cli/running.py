@@ -27,12 +27,13 @@ from rprs.cli.options import (
     Output,
     Queries,
     Rerank,
+    SettingsFile,
     StrictQueries,
     Tag,
     VerboseQueries,
     Where,
 )
-from rprs.cli.searching import open_searcher
+from rprs.cli.searching import chosen, open_searcher, returned
 from rprs.cli.talk import Remarks, Talk, counted
 from rprs.errors import EmptyQuery, UsageError
 from rprs.progress import Progress, silent
@@ -52,6 +53,7 @@ def run(
     first: First = FIRST,
     rerank: Rerank = RERANK,
     depth: Depth = DEPTH,
+    settings: SettingsFile = None,
     where: Where = None,
     keep_self: KeepSelf = False,
     tag: Tag = None,
@@ -63,13 +65,17 @@ def run(
     A query that cannot be answered is named, and the others go on. The run file is there when it is whole, not before.
 
     Example: rprs run cases.rprs queries.jsonl -o run.trec --depth 50
+
+    Example: rprs run cases.rprs queries.jsonl -o run.trec --settings tuned.toml
     """
     from rprs.index import Index
 
     talk: Talk = context.obj
+    system = chosen(context, settings)
     with Index(path) as index:
-        searcher = open_searcher(index, first, rerank, depth, _progress(talk, output))
-        _answer_all(talk, searcher, _Job(queries, output, k, where, keep_self, tag or searcher.tag, strict, verbose))
+        searcher = open_searcher(index, system, _progress(talk, output))
+        job = _Job(queries, output, k, system.cutoff, where, keep_self, tag or searcher.tag, strict, verbose)
+        _answer_all(talk, searcher, job)
 
 
 def rerank(
@@ -83,6 +89,7 @@ def rerank(
     k: Best = None,
     rerank: Rerank = RERANK,
     depth: Depth = DEPTH,
+    settings: SettingsFile = None,
     where: Where = None,
     keep_self: KeepSelf = False,
     tag: Tag = None,
@@ -99,9 +106,11 @@ def rerank(
     from rprs.rank import RunFile
 
     talk: Talk = context.obj
+    system = chosen(context, settings)
     with Index(path) as index:
-        searcher = open_searcher(index, RunFile(str(given)), rerank, depth, _progress(talk, output))
-        _answer_all(talk, searcher, _Job(queries, output, k, where, keep_self, tag or searcher.tag, strict, verbose))
+        searcher = open_searcher(index, system, _progress(talk, output), RunFile(str(given)))
+        job = _Job(queries, output, k, system.cutoff, where, keep_self, tag or searcher.tag, strict, verbose)
+        _answer_all(talk, searcher, job)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +118,7 @@ class _Job:
     queries: Path
     output: Path | None
     k: int | None
+    cutoff: str | None
     where: str | None
     keep_self: bool
     tag: str
@@ -151,7 +161,9 @@ def _answer(searcher: Searcher, query: Document, job: _Job, stream: TextIO) -> N
     from rprs.read import write_run
 
     ranking = searcher.rank(query, where=job.where, keep_self=job.keep_self)
-    write_run(stream, query.id, replace(ranking, ids=ranking.ids[: job.k], scores=ranking.scores[: job.k]), job.tag)
+    end = len(ranking) if job.cutoff is None else returned(job.cutoff, ranking.scores.tolist())
+    end = end if job.k is None else min(end, job.k)
+    write_run(stream, query.id, replace(ranking, ids=ranking.ids[:end], scores=ranking.scores[:end]), job.tag)
 
 
 @contextmanager

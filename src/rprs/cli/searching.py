@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +21,7 @@ from rprs.cli.options import (
     KeepSelf,
     QueryId,
     Rerank,
+    SettingsFile,
     Shape,
     Where,
 )
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
     from rprs.progress import Progress
     from rprs.rank import Ranker
     from rprs.search import Results, Searcher
+    from rprs.settings import Settings
 
 
 def search(
@@ -45,6 +50,7 @@ def search(
     first: First = FIRST,
     rerank: Rerank = RERANK,
     depth: Depth = DEPTH,
+    settings: SettingsFile = None,
     where: Where = None,
     keep_self: KeepSelf = False,
     format: Annotated[Format, typer.Option("--format", help="How to print the hits.")] = Format.table,
@@ -57,17 +63,23 @@ def search(
     Example: rprs search cases.rprs brief.pdf
 
     Example: rprs search cases.rprs --id 2016/brown.txt -k 20 --where "date < 2016-01-01" --format jsonl
+
+    Example: rprs search cases.rprs brief.pdf --settings tuned.toml
     """
     from rprs.cli.show import hit_object, print_hits, print_json
     from rprs.index import Index
 
     talk: Talk = context.obj
+    system = chosen(context, settings)
     with Index(path) as index:
         asked = _query(index, query, id)
         if not keep_self:
             _tell_left_out(talk, index, asked)
-        searcher = open_searcher(index, first, rerank, depth, talk.progress)
+        searcher = open_searcher(index, system, talk.progress)
         results = searcher.search(asked, k, where=where, keep_self=keep_self)
+    if system.cutoff is not None:
+        end = returned(system.cutoff, [hit.score for hit in results])
+        results = replace(results, hits=results.hits[:end])
     if format is Format.jsonl:
         for hit in results:
             print_json(hit_object(hit, asked.id))
@@ -96,6 +108,7 @@ def explain(
     first: First = FIRST,
     rerank: Rerank = RERANK,
     depth: Depth = DEPTH,
+    settings: SettingsFile = None,
     where: Where = None,
     keep_self: KeepSelf = False,
     min_similarity: Annotated[float, typer.Option(help="Leave out weaker pairs.", min=-1.0, max=1.0)] = -1.0,
@@ -121,8 +134,9 @@ def explain(
         raise UsageError("Give the query, as a file or by --id, and the id of one document: rprs explain --help")
     talk: Talk = context.obj
     started = perf_counter()
+    system = chosen(context, settings)
     with Index(path) as index:
-        searcher = open_searcher(index, first, rerank, depth, talk.progress)
+        searcher = open_searcher(index, system, talk.progress)
         explanation = searcher.explain(_query(index, file, id), target, where=where, keep_self=keep_self)
         found = at_least(explanation, min_similarity)
         sentences = len(index.sentences(target))
@@ -138,11 +152,40 @@ def explain(
 # ---------------------------------------------------------------------------- what both need
 
 
-def open_searcher(index: Index, first: str | Ranker, rerank: str, depth: int, progress: Progress) -> Searcher:
-    """A searcher from the texts of its components; "none" is no re-ranker."""
+def chosen(context: typer.Context, file: Path | None) -> Settings:
+    """The system of a command: what its options say, else what the file has, else the defaults."""
+    from rprs.settings import NONE, Settings, read_settings
+
+    found = read_settings(file) if file is not None else Settings()
+    given = {
+        name: context.params[name]
+        for name in ("first", "rerank", "depth")
+        if name in context.params and _explicit(context, name)
+    }
+    if given.get("rerank", "").strip().lower() == NONE:
+        given["rerank"] = None
+    return replace(found, **given)
+
+
+def _explicit(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name != "DEFAULT"
+
+
+def open_searcher(index: Index, system: Settings, progress: Progress, first: Ranker | None = None) -> Searcher:
+    """A searcher of that system, with another first stage if there is one."""
     from rprs.search import Searcher
 
-    return Searcher(index, first, None if rerank.strip().lower() == "none" else rerank, depth, progress)
+    return Searcher(index, first or system.first, system.rerank, system.depth, progress)
+
+
+def returned(cutoff: str, scores: Sequence[float]) -> int:
+    """How many of the best documents a cut-off rule returns."""
+    import numpy as np
+
+    from rprs.scoring.measures import cut, parse_rule
+
+    return int(cut(parse_rule(cutoff), np.array([scores], dtype=np.float64).reshape(1, len(scores)))[0])
 
 
 def _query(index: Index, file: str | None, id: str | None) -> Document:

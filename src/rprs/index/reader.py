@@ -113,7 +113,7 @@ class Index:
 
     @property
     def encoder_text(self) -> str:
-        """The encoder for an index of other units or documents that shares these vectors: fitted, it is not refitted."""
+        """The encoder for an index of other units or documents with the same vectors: fitted, it is not refitted."""
         return reuse(self.catalog, self.path)
 
     @property

@@ -14,7 +14,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["accumulate", "kli", "live_counts", "lucene_lengths", "rsj", "saturation", "top"]
+__all__ = ["accumulate", "accumulate_grid", "kli", "live_counts", "lucene_lengths", "rsj", "saturation", "top"]
+
+BLOCK = 1024  # documents whose postings are brought together at a time
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -79,6 +81,86 @@ def accumulate(starts, stops, weights, documents, counts, saturated, scores):  #
             if document < scores.size:  # a damaged file must not write elsewhere
                 tf = np.float64(counts[posting])
                 scores[document] += weight * tf / (tf + saturated[document])
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def accumulate_grid(  # type: ignore[no-untyped-def]
+    starts, stops, weights, since, documents, counts, numbers, relative, k1, b, best, where, found
+):
+    """Rank a segment's documents for s nested sets of terms and p pairs of k1 and b, into running lists of the best.
+
+    Term t belongs to the sets from `since[t]` on. A document is scored at all points at once while its postings are in
+    the cache, and adds its terms in the order of `accumulate`. `numbers` are the documents' in the index, -1 to leave
+    one out; `relative` is length / mean. `best` and `where` (s, p, depth) hold scores and numbers as `top` orders them,
+    `found` (s, p) how many there are.
+    """
+    sets, points, _ = best.shape
+    cursor = starts.copy()
+    saturated, share, sums = np.empty(points), np.empty(points), np.empty((sets, points))
+    for first in range(0, numbers.size, BLOCK):
+        last = min(first + BLOCK, numbers.size)
+        offsets, terms, times = _transposed(cursor, stops, documents, counts, first, last)
+        for document in range(first, last):
+            if numbers[document] < 0 or offsets[document - first] == offsets[document - first + 1]:
+                continue
+            for point in range(points):
+                saturated[point] = k1[point] * ((1 - b[point]) + b[point] * relative[document])
+            sums[:] = 0.0
+            for posting in range(offsets[document - first], offsets[document - first + 1]):
+                tf = np.float64(times[posting])
+                gain = weights[terms[posting]] * tf
+                for point in range(points):
+                    share[point] = gain / (tf + saturated[point])
+                for row in range(since[terms[posting]], sets):
+                    for point in range(points):
+                        sums[row, point] += share[point]
+            _enter(sums, numbers[document], best, where, found)
+
+
+@numba.njit(nogil=True, cache=True)
+def _transposed(cursor, stops, documents, counts, first, last):  # type: ignore[no-untyped-def]
+    """The postings of documents first:last by document, terms in their order; the cursors move on behind them."""
+    offsets = np.zeros(last - first + 2, np.int64)
+    for term in range(cursor.size):
+        posting = cursor[term]
+        while posting < stops[term] and documents[posting] < last:
+            offsets[max(documents[posting] - first, 0) + 2] += 1  # max: a damaged file must not write elsewhere
+            posting += 1
+    for row in range(2, offsets.size):
+        offsets[row] += offsets[row - 1]
+    terms, times = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.int32)
+    for term in range(cursor.size):
+        posting = cursor[term]
+        while posting < stops[term] and documents[posting] < last:
+            row = max(documents[posting] - first, 0) + 1
+            terms[offsets[row]], times[offsets[row]] = term, counts[posting]
+            offsets[row] += 1
+            posting += 1
+        cursor[term] = posting
+    return offsets, terms, times
+
+
+@numba.njit(nogil=True, cache=True)
+def _enter(sums, number, best, where, found):  # type: ignore[no-untyped-def]
+    """Put a document into every list that it is good enough for; of equal scores the smaller number first."""
+    sets, points, depth = best.shape
+    for row in range(sets):
+        for point in range(points):
+            score, size = sums[row, point], found[row, point]
+            if score <= 0 or (size == depth and score < best[row, point, depth - 1]):
+                continue
+            place = size
+            while place > 0 and (
+                best[row, point, place - 1] < score
+                or (best[row, point, place - 1] == score and where[row, point, place - 1] > number)
+            ):
+                if place < depth:
+                    best[row, point, place] = best[row, point, place - 1]
+                    where[row, point, place] = where[row, point, place - 1]
+                place -= 1
+            if place < depth:
+                best[row, point, place], where[row, point, place] = score, number
+                found[row, point] = min(size + 1, depth)
 
 
 @numba.njit(nogil=True, cache=True)

@@ -1,0 +1,254 @@
+"""Tuning what comes second: RPRS over its whole grid from neighbours found once, any other re-ranker point by point."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rprs import spec
+from rprs.document import Candidates, Document, Ranking, Sentences
+from rprs.errors import UsageError
+from rprs.index import Index
+from rprs.pools import Pool, Run, query_sentences
+from rprs.progress import Progress, silent
+from rprs.rerank import RPRS, Reranker
+from rprs.scoring import grid as kernel
+from rprs.scoring.measures import Measure
+from rprs.settings import Settings
+from rprs.tune.choose import Folds, Problem, Qrels, Tuned, as_measure, choose, judged_queries, measured, unasked
+from rprs.tune.grids import Axes, RprsGrid, Value, ascending
+from rprs.tune.work import NOTHING, Work, in_turn, kept
+
+__all__ = ["rerank_run", "tune_reranker", "tune_rprs"]
+
+Floats = NDArray[np.float64]
+
+CELLS = 2**22  # scores of one query that are in memory at a time
+
+
+# ---------------------------------------------------------------------------- RPRS
+
+
+def tune_rprs(
+    pools: Mapping[int, Sequence[Pool]],
+    qrels: Qrels,
+    measure: Measure | str,
+    grid: RprsGrid | None = None,
+    *,
+    folds: Folds = None,
+    base: Settings | None = None,
+    progress: Progress = silent,
+) -> Tuned:
+    """The best (n, k1, b) of RPRS, and depth where there are pools of several.
+
+    Tuned on the queries that have pools and a relevant document. `folds` is a number, or the fold of each query; `base`
+    is what the tuned settings are made from, with the other parameters of RPRS.
+    """
+    base, measure, grid = base or Settings(), as_measure(measure), grid or RprsGrid()
+    reranker = _rprs(base.rerank)
+    axes = grid.axes(sorted(pools))
+    numbers = {pool.query: number for number, pool in enumerate(pools[min(pools)])}
+    contents = {pool.query: pool.content for pool in pools[min(pools)]}
+    queries = judged_queries(list(numbers), qrels)
+
+    def parts(query: str) -> Floats:
+        seen = [pools[depth][numbers[query]] for depth in sorted(pools)]
+        return np.concatenate([_rprs_parts(pool, measure, axes, reranker, qrels[query]) for pool in seen])
+
+    def rank(query: str, point: Mapping[str, Value]) -> Ranking:
+        pool = pools[_depth(point, base)][numbers[query]]
+        at: RPRS = _at(reranker, point)
+        return at.from_neighbours(pool.neighbours, pool.ids, pool.mean_sentences)
+
+    found = np.stack(list(in_turn(parts, queries, progress, "scoring the grid")))
+    before = {"depth": base.depth, "n": reranker.n, "k1": reranker.k1, "b": reranker.b}
+    problem = Problem(
+        axes=axes,
+        measure=measure,
+        queries=queries,
+        parts=found,
+        settings=partial(_settings, base, reranker),
+        rank=rank,
+        contents=contents,
+        notes=unasked(queries, qrels),
+        before=before if base.depth in pools and reranker.n <= max(grid.n) else None,  # there are no more neighbours
+        qrels=qrels,
+    )
+    return choose(problem, folds)
+
+
+def _rprs_parts(pool: Pool, measure: Measure, axes: Axes, reranker: RPRS, judgements: Mapping[str, int]) -> Floats:
+    """(points of one depth, j)."""
+    n, k1, b = (np.array(axes.values[name]) for name in ("n", "k1", "b"))
+    if len(pool.ids) and pool.neighbours.sentence.shape[1] < min(n[-1], pool.neighbours.offsets[-1]):
+        have = pool.neighbours.sentence.shape[1]
+        raise UsageError(f"The grid asks for n up to {n[-1]}, but the pool of {pool.query!r} has {have} neighbours")
+    pairs = np.repeat(k1, len(b)), np.tile(b, len(k1))
+    lengths = np.diff(pool.neighbours.offsets)
+    avgdl = pool.mean_sentences if reranker.avgdl == "collection" else float(lengths.mean()) if len(lengths) else 0.0
+    grades = np.array([judgements.get(id, -1) for id in pool.ids], dtype=np.int64)
+    chunk = max(1, CELLS // max(1, len(n) * len(pool)))
+    found = []
+    for start in range(0, len(pairs[0]), chunk):
+        some = slice(start, start + chunk)
+        scores = kernel.scores(pool.neighbours, n.tolist(), pairs[0][some], pairs[1][some], avgdl)
+        order = kernel.orders(scores, pool.neighbours.offsets)
+        falling = np.take_along_axis(scores.transpose(0, 2, 1), order, 2)
+        flat = (order.shape[0] * order.shape[1], len(pool))
+        parts = measured(measure, grades[order].reshape(flat), falling.reshape(flat), judgements)
+        found.append(parts.reshape(len(n), order.shape[1], -1))
+    joined = np.concatenate(found, axis=1)
+    return joined.reshape(-1, joined.shape[2])
+
+
+def _rprs(text: str | None) -> RPRS:
+    reranker = spec.parse("reranker", text or spec.DEFAULT["reranker"])
+    if not isinstance(reranker, RPRS) or reranker.form != "full":
+        raise UsageError(f"{reranker} cannot be tuned from neighbours alone: use tune_reranker")
+    return reranker
+
+
+# ---------------------------------------------------------------------------- any re-ranker
+
+
+def tune_reranker(
+    index: Index,
+    queries: Sequence[Document],
+    run: Run,
+    qrels: Qrels,
+    measure: Measure | str,
+    grid: Mapping[str, Sequence[Value]],
+    *,
+    folds: Folds = None,
+    base: Settings | None = None,
+    work: Work | None = None,
+    progress: Progress = silent,
+) -> Tuned:
+    """The best values of the parameters of any re-ranker, `base.rerank`, and of "depth".
+
+    `run` is the first stage's, as deep as the deepest. Every point re-ranks every query anew, so keep the grid small.
+    """
+    base, measure = base or Settings(), as_measure(measure)
+    reranker = spec.parse("reranker", base.rerank or spec.DEFAULT["reranker"])
+    axes = _axes(reranker, base, grid)
+    points = axes.points()
+    components = [_at(reranker, point) for point in points]  # a wrong value is found before anything is computed
+    documents = {query.id: query for query in queries}
+    asked = judged_queries(list(documents), qrels)
+    fingerprint = index.fingerprint if work else ""
+
+    def parts(query: str) -> Floats:
+        def compute() -> dict[str, Floats]:
+            pool = _Candidates.of(index, documents[query], run)
+            found = (
+                pool.ranked(component, _depth(point, base)) for component, point in zip(components, points, strict=True)
+            )
+            return {"parts": np.concatenate([_one(measure, ranking, qrels[query]) for ranking in found])}
+
+        first = run.get(query, NOTHING)
+        key = (query, documents[query].content_hash, first.ids, first.scores.tolist(), reranker, axes.values, measure)
+        return kept(work, compute, "parts", fingerprint, *key, sorted(qrels[query].items()))["parts"]
+
+    def rank(query: str, point: Mapping[str, Value]) -> Ranking:
+        return _Candidates.of(index, documents[query], run).ranked(_at(reranker, point), _depth(point, base))
+
+    found = []
+    with progress("re-ranking", len(asked), "queries") as advance:
+        for query in asked:
+            found.append(parts(query))
+            advance(1)
+    before: dict[str, Value] = {name: getattr(reranker, name, base.depth) for name in axes.values}
+    problem = Problem(
+        axes=axes,
+        measure=measure,
+        queries=asked,
+        parts=np.stack(found),
+        settings=partial(_settings, base, reranker),
+        rank=rank,
+        contents={query.id: query.content_hash for query in queries},
+        notes=unasked(asked, qrels),
+        before=before if axes.number(before) is not None else None,
+        qrels=qrels,
+    )
+    return choose(problem, folds)
+
+
+def rerank_run(
+    index: Index, queries: Sequence[Document], run: Run, reranker: str, *, progress: Progress = silent
+) -> dict[str, Ranking]:
+    """The rankings of a re-ranker for the candidates of a first stage; none for a query without sentences."""
+    component: Reranker = spec.parse("reranker", reranker)
+    found = {}
+    with progress("re-ranking", len(queries), "queries") as advance:
+        for query in queries:
+            pool = _Candidates.of(index, query, run)
+            found[query.id] = pool.ranked(component, len(pool.first))
+            advance(1)
+    return found
+
+
+def _axes(reranker: Any, base: Settings, grid: Mapping[str, Sequence[Value]]) -> Axes:
+    known = [field.name for field in fields(reranker) if field.init]
+    for name in grid:
+        if name not in (*known, "depth"):
+            raise UsageError(f"{reranker.name} has no parameter {name!r} to tune: it has {', '.join(known)} and depth")
+    if not grid:
+        raise UsageError(f"There is no grid for {reranker.name}: give the values to try, as {known[0]}=0..0.9/0.1")
+    values: dict[str, tuple[Value, ...]] = {"depth": (base.depth,)}
+    values |= {name: ascending(tried) for name, tried in grid.items()}
+    return Axes(values, tuple(dict.fromkeys([*grid, "depth"])))
+
+
+@dataclass(frozen=True)
+class _Candidates:
+    """A query and its candidates, ready to be re-ranked again and again."""
+
+    query: Sentences
+    first: Ranking
+    sentences: Sequence[Sentences]
+    mean_sentences: float
+
+    @classmethod
+    def of(cls, index: Index, query: Document, run: Run) -> _Candidates:
+        first = run.get(query.id, NOTHING)
+        pool = [index.sentences(id) for id in first.ids]
+        return cls(query_sentences(index, query), first, pool, index.mean_sentences)
+
+    def ranked(self, reranker: Reranker, depth: int) -> Ranking:
+        """A query without sentences, or without candidates, has no answer."""
+        if not len(self.query) or not self.sentences:
+            return NOTHING
+        cut = Ranking(self.first.ids[:depth], self.first.scores[:depth])
+        return reranker.rerank(self.query, Candidates(cut, self.sentences[:depth], self.mean_sentences))
+
+
+def _one(measure: Measure, ranking: Ranking, judgements: Mapping[str, int]) -> Floats:
+    """(1, j)."""
+    grades = np.array([[judgements.get(id, -1) for id in ranking.ids]], dtype=np.int64).reshape(1, len(ranking))
+    return measured(measure, grades, np.asarray(ranking.scores, dtype=np.float64)[None], judgements)
+
+
+# ---------------------------------------------------------------------------- what both need
+
+
+def _at(reranker: Any, point: Mapping[str, Value]) -> Any:
+    """A re-ranker at a point; a whole number stands for a decimal one where the parameter is that."""
+    given = {name: value for name, value in point.items() if name != "depth"}
+    decimal = {name for name in given if isinstance(getattr(reranker, name), float) and type(given[name]) is int}
+    return replace(reranker, **{name: float(value) if name in decimal else value for name, value in given.items()})  # type: ignore[arg-type]
+
+
+def _depth(point: Mapping[str, Value], base: Settings) -> int:
+    depth = point.get("depth", base.depth)
+    if not isinstance(depth, int) or depth < 1:
+        raise UsageError(f"The depth of re-ranking must be an integer in [1, inf). Got {depth!r} instead.")
+    return depth
+
+
+def _settings(base: Settings, reranker: Any, point: Mapping[str, Value]) -> Settings:
+    return replace(base, rerank=str(_at(reranker, point)), depth=_depth(point, base))
