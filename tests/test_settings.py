@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rprs.errors import ReadError, UsageError
-from rprs.settings import Settings, read_settings, write_settings, write_whole
+from rprs.settings import Settings, read_settings, write_settings
+from rprs.whole import write_whole
 
 TUNED = Settings("bm25(k1=2.8,b=1.0,kli=0.1)", "rprs(n=4,k1=2.8,b=1.0)", 50, "ratio(p=0.8,l=1,h=6)")
 

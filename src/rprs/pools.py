@@ -20,7 +20,7 @@ from rprs.index import Index
 from rprs.progress import Progress, silent
 from rprs.rank import Mask, Ranker
 from rprs.scoring.neighbours import merge, neighbours
-from rprs.settings import write_whole
+from rprs.whole import write_whole
 
 __all__ = [
     "NEAREST",

@@ -11,20 +11,19 @@ measure = "AP@100"
 
 from __future__ import annotations
 
-import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any
 
 from rprs import spec
 from rprs.errors import ReadError, UsageError
 from rprs.scoring.measures import parse_rule
+from rprs.whole import write_whole
 
-__all__ = ["NONE", "Settings", "read_settings", "write_settings", "write_whole"]
+__all__ = ["NONE", "Settings", "read_settings", "write_settings"]
 
 NONE = "none"  # TOML has no null
 
@@ -84,26 +83,6 @@ def write_settings(path: str | Path, settings: Settings, about: Mapping[str, Any
     if about:
         lines += ["", *_table("about", about)]
     write_whole(path, "\n".join(lines) + "\n")
-
-
-def write_whole(path: str | Path, content: str | bytes) -> None:
-    """Write a file that is there when it is whole, and not before."""
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise UsageError(f"There is no folder {path.parent} to write {path.name} to")
-    with NamedTemporaryFile("wb", dir=path.parent, prefix=f".{path.name}-", delete=False) as draft:
-        unfinished = Path(draft.name)
-        try:
-            draft.write(content.encode("utf-8") if isinstance(content, str) else content)
-            draft.flush()
-            os.fsync(draft.fileno())
-        except BaseException:
-            unfinished.unlink(missing_ok=True)
-            raise
-    umask = os.umask(0)  # temporary files are made for their owner alone: give it the permissions of any other
-    os.umask(umask)
-    unfinished.chmod(0o666 & ~umask)
-    unfinished.replace(path)
 
 
 def _table(name: str, values: Mapping[str, Any]) -> list[str]:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import gzip
 import lzma
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, TextIO
 
@@ -38,6 +36,7 @@ from rprs.cli.talk import Remarks, Talk, counted
 from rprs.errors import EmptyQuery, UsageError
 from rprs.progress import Progress, silent
 from rprs.spec import DEPTH
+from rprs.whole import drafted
 
 if TYPE_CHECKING:
     from rprs.document import Document
@@ -172,18 +171,8 @@ def _written(path: Path | None) -> Iterator[TextIO]:
     if path is None:
         yield sys.stdout
         return
-    if not path.parent.is_dir():
-        raise UsageError(f"There is no folder {path.parent} to write {path.name} to")
-    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", delete=False) as draft:
-        pass
-    unfinished = Path(draft.name)
-    try:
-        with _opened(unfinished, path.suffix.lower()) as stream:
-            yield stream
-        unfinished.chmod(0o666 & ~_umask())
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with drafted(path) as draft, _opened(draft, path.suffix.lower()) as stream:
+        yield stream
 
 
 def _opened(path: Path, suffix: str) -> TextIO:
@@ -192,10 +181,3 @@ def _opened(path: Path, suffix: str) -> TextIO:
     if suffix == ".xz":
         return lzma.open(path, "wt", encoding="utf-8")
     return path.open("w", encoding="utf-8")
-
-
-def _umask() -> int:
-    """What a new file may not be: temporary ones are made for their owner alone."""
-    current = os.umask(0)
-    os.umask(current)
-    return current

@@ -321,7 +321,8 @@ def _write(output: Path, found: Tuned, about: Mapping[str, Any]) -> None:
     import io
 
     from rprs.read import write_run
-    from rprs.settings import write_settings, write_whole
+    from rprs.settings import write_settings
+    from rprs.whole import write_whole
 
     tables = ([found.validation] if found.folds else []) + [found.sensitivity]
     write_whole(_beside(output, "sensitivity.md"), "\n".join(table.markdown() for table in tables))

@@ -21,6 +21,7 @@ from typing import Any
 from filelock import FileLock
 
 from rprs.index.files import sync_folder
+from rprs.whole import write_whole
 
 __all__ = ["Cache", "Made", "digest"]
 
@@ -145,9 +146,7 @@ class Cache:
             found[str(path.resolve())] = old if old and old[:2] == stamp else [*stamp, _hash(path)]
         if any(known.get(path) != value for path, value in found.items()):
             self.root.mkdir(parents=True, exist_ok=True)
-            draft = memo.with_name(f".contents-{os.getpid()}")
-            draft.write_text(json.dumps(known | found, indent=1), encoding="utf-8")
-            draft.replace(memo)
+            write_whole(memo, json.dumps(known | found, indent=1))
         return [str(value[2]) for value in found.values()]
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,6 +19,7 @@ from rprs.errors import UsageError
 from rprs.evaluate import Evaluation
 from rprs.pools import Run
 from rprs.read import write_run
+from rprs.whole import write_whole
 
 __all__ = ["file_name", "per_query_csv", "per_query_json", "run_text", "write_results"]
 
@@ -68,10 +68,10 @@ def write_results(folder: Path, files: Mapping[str, str | bytes], numbers: Mappi
     """Write all files, each whole or not at all, and last results.json, which lists them."""
     old = _listed(folder)
     for name, content in files.items():
-        _write(folder / name, content if isinstance(content, bytes) else content.encode())
+        _write(folder / name, content)
     for name in sorted(old - set(files)):
         (folder / name).unlink(missing_ok=True)
-    _write(folder / RESULTS, _json({**numbers, "files": sorted(files)}).encode())
+    _write(folder / RESULTS, _json({**numbers, "files": sorted(files)}))
 
 
 def _listed(folder: Path) -> set[str]:
@@ -86,14 +86,9 @@ def _listed(folder: Path) -> set[str]:
         raise UsageError(f"{path} is not of a study: choose another folder for the results") from error
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write(path: Path, content: str | bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.draft")
-    with draft.open("wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())
-    draft.replace(path)
+    write_whole(path, content)
 
 
 def _json(value: Any) -> str:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from rprs.document import Ranking
 from rprs.evaluate import evaluate
-from rprs.pools import Run
 from rprs.read import read_qrels, read_run
 from rprs.scoring.measures import parse_measures
 from rprs.study.finding import Finding, score_table, scores
@@ -23,7 +19,7 @@ def judgements(study: Study, options: Judgements) -> Finding:
     measures = parse_measures(options.measures) if options.measures else study.plan.measures
     rows = {
         "ties in the order of the file": evaluate(run, qrels, measures, options.run),
-        "ties by id, as trec_eval": evaluate(_as_trec_eval(run), qrels, measures, options.run),
+        "ties by id, as trec_eval": evaluate(run, qrels, measures, options.run, ties="trec_eval"),
     }
     here = study.workshop.documents.words_of
     pairs = [(query, id) for query, grades in qrels.items() for id, grade in grades.items() if grade > 0]
@@ -47,15 +43,3 @@ def judgements(study: Study, options: Judgements) -> Finding:
         },
         tables={"judgements": score_table(title, "ties", rows)},
     )
-
-
-def _as_trec_eval(run: Run) -> Run:
-    """Equal scores, as single precision has them, by falling id."""
-    return {query: _reordered(ranking) for query, ranking in run.items()}
-
-
-def _reordered(ranking: Ranking) -> Ranking:
-    by_id = sorted(range(len(ranking)), key=lambda place: ranking.ids[place], reverse=True)
-    scores = ranking.scores.astype(np.float32)
-    places = sorted(by_id, key=lambda place: -scores[place])
-    return Ranking(tuple(ranking.ids[place] for place in places), ranking.scores[places])

@@ -28,7 +28,7 @@ from rprs.pools import NEAREST, Pool, Run, at_depths, load_pools, save_pools
 from rprs.progress import Progress, silent
 from rprs.rank import Mask, Ranker
 from rprs.scoring.threads import cores
-from rprs.settings import write_whole
+from rprs.whole import write_whole
 
 __all__ = ["NOTHING", "Remembered", "Work", "in_turn", "kept", "pools_at_depths"]
 

@@ -1,0 +1,43 @@
+"""Files that are there when they are whole, and not before: written under another name, synced, and renamed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+from rprs.errors import UsageError
+
+__all__ = ["drafted", "write_whole"]
+
+
+@contextmanager
+def drafted(path: str | Path) -> Iterator[Path]:
+    """A file to write to, which becomes `path` at the end of the block; if that fails, nothing has happened."""
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise UsageError(f"There is no folder {path.parent} to write {path.name} to")
+    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", delete=False) as made:
+        draft = Path(made.name)
+    try:
+        yield draft
+        with draft.open("rb") as stream:
+            os.fsync(stream.fileno())
+        draft.chmod(0o666 & ~_umask())  # temporary files are made for their owner alone
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def write_whole(path: str | Path, content: str | bytes) -> None:
+    """Write a file in one piece."""
+    with drafted(path) as draft:
+        draft.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current
