@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from rprs.document import Document
 from rprs.encode import Fittable, Loadable
 from rprs.encode.fitted import Fitted, Table
 from rprs.encode.onnx import Onnx
 from rprs.errors import IndexCorrupt, UsageError
+from rprs.index import Index, Writer
 from rprs.spec import parse, text
 from rprs.testing.encoders import check_encoder
 from tiny import WORDS, make_bert
@@ -83,6 +87,23 @@ def test_a_table_comes_back_from_disk(table: Table, tmp_path: Path) -> None:
     assert back.fingerprint == table.fingerprint
     assert back.report == table.report
     assert np.array_equal(back.encode(sentences(50)), table.encode(sentences(50)))
+
+
+def test_the_table_of_one_index_serves_another_without_being_fitted_again(fitted: Fitted, tmp_path: Path) -> None:
+    documents = [Document(f"d{place}", ". ".join(sentences(40, place))) for place in range(30)]
+    small = replace(fitted, sample=100)  # the collection is larger, or the teacher itself would serve
+    with Writer(tmp_path / "first.rprs", create=True, encoder=text(small)) as writer:
+        writer.add(documents)
+    with Index(tmp_path / "first.rprs") as first:
+        assert parse("encoder", first.encoder_text).load().fingerprint == first.encoder.fingerprint
+        with Writer(tmp_path / "second.rprs", create=True, encoder=first.encoder_text) as writer:
+            writer.add(documents[:3])
+        with Index(tmp_path / "second.rprs") as second:
+            assert second.encoder_text == first.encoder_text
+            assert np.array_equal(second.sentences("d1").vectors, first.sentences("d1").vectors)
+        shutil.rmtree(tmp_path / "first.rprs" / "encoders")
+        with Index(tmp_path / "second.rprs") as second, pytest.raises(IndexCorrupt, match=r"cannot be read"):
+            second.encode(documents[0])
 
 
 def test_a_damaged_table_is_an_error_that_names_the_folder(table: Table, tmp_path: Path) -> None:
