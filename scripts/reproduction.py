@@ -25,7 +25,7 @@ NAMES = {
     "ablation": ("Ablation", "system"),
     "units": ("Units", "unit"),
     "truncation": ("Truncation", "first tokens"),
-    "depth": ("Re-ranking depth", "depth"),
+    "depth": ("Re-ranking depth", "candidates"),
 }
 Results = Mapping[str, Any]
 
@@ -66,7 +66,7 @@ def _place(name: str) -> tuple[int, str]:
 
 def _study(name: str, plan: Mapping[str, Any], result: Results, paper: Mapping[str, Any]) -> Iterator[str]:
     yield f"## {result['title']}"
-    yield f"`rprs study experiments/{name}.toml --data DATA --to results`. {_facts(result)}"
+    yield f"`rprs study experiments/{name}.toml --data DATA --to results`. {_facts(result)}{_missing(result)}"
     remarks = EXPERIMENTS / "remarks" / f"{name}.md"
     parts = result["parts"]
     if "systems" in parts:
@@ -100,6 +100,25 @@ def _facts(result: Results) -> str:
     )
 
 
+def _missing(result: Results) -> str:
+    """What is not there, said and not hidden."""
+    said = ""
+    for system, facts in result["parts"].get("systems", {}).items():
+        absent = facts.get("candidates", {})
+        if absent.get("listed_absent") and facts["rerank"] is None:
+            said += (
+                f" Of the {absent['listed']:,} lines of {system}, {absent['listed_absent']:,} name a document that is "
+                f"not in the collection, {absent['top_absent']:,} of them among a query's best {facts['depth']}; the "
+                "next ones take their places."
+            )
+    if part := result["parts"].get("judgements"):
+        said += (
+            f" Of the {part['relevant']:,} relevant pairs in {part['qrels']}, {part['relevant_absent']:,} name a "
+            "document that is not in the collection; they are not in the judgements used below."
+        )
+    return said
+
+
 def _systems(result: Results, paper: Mapping[str, Any], names: Mapping[str, str]) -> Table:
     """Ours, and in the row above each what the paper prints for the system of that name."""
     measures = list(result["measures"])
@@ -120,6 +139,7 @@ def _systems(result: Results, paper: Mapping[str, Any], names: Mapping[str, str]
         f"{mark} significantly better than {baseline} ({tested['test']}-test, p < {tested['alpha']}, "
         f"{tested['correction']})."
         for mark, baseline in zip(MARKS, tested["baselines"] if tested else (), strict=False)
+        if any(mark in used for used in marks.values())
     )
     return Table("", ("system", "", *measures), tuple(rows), notes)
 

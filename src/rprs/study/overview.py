@@ -117,18 +117,27 @@ def _remarks(study: Study, evaluations: dict[str, Evaluation]) -> list[str]:
         "system re-ranks, what its first stage did not find is not ranked at all.",
         *study.plan.notes,
     ]
+    named: dict[str, list[str]] = {}
     for name, row in evaluations.items():
-        remarks += [f"{name}: {note}." for note in row.notes]
-        absent = _candidates(study, study.plan.system(name))
-        if absent.get("listed_absent"):
-            remarks.append(
-                f"{name}: {absent['listed_absent']:,} of the {absent['listed']:,} documents that the run lists are not "
-                f"in the collection, {absent['top_absent']:,} of them among a query’s best "
-                f"{study.plan.system(name).depth}; the next ones take their places."
-            )
-        if absent.get("unanswered"):
-            remarks.append(f"{name}: {len(absent['unanswered']):,} queries have no candidates; they count as 0.")
+        for said in (*row.notes, *_absences(study, study.plan.system(name))):
+            named.setdefault(said, []).append(name)
+    remarks += [f"{', '.join(names)}: {said}." for said, names in named.items()]
     return remarks
+
+
+def _absences(study: Study, system: System) -> list[str]:
+    """What of a system's first stage is not there."""
+    facts = _candidates(study, system)
+    said = []
+    if facts.get("listed_absent"):
+        said.append(
+            f"{facts['listed_absent']:,} of the {facts['listed']:,} documents that the run lists are not in the "
+            f"collection, {facts['top_absent']:,} of them among a query’s best {system.depth}; the next ones take "
+            "their places"
+        )
+    if facts.get("unanswered"):
+        said.append(f"{len(facts['unanswered']):,} queries have no candidates; they count as 0")
+    return said
 
 
 def significance(study: Study, found: Comparison) -> Finding:

@@ -166,6 +166,7 @@ table { border-collapse: collapse; font-size: 0.92rem; font-variant-numeric: tab
 caption { text-align: left; font-weight: 600; padding-bottom: 0.5rem; }
 th, td { padding: 0.32rem 0.9rem; text-align: left; vertical-align: baseline; }
 th { border-bottom: 1px solid var(--ink); font-weight: 600; white-space: nowrap; }
+tbody td:first-child:not(.number) { min-width: 9rem; }
 td.number, th.number { text-align: right; white-space: nowrap; }
 tbody tr + tr td { border-top: 1px solid var(--rule); }
 tbody tr:hover { background: var(--ground); }
