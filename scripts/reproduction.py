@@ -1,7 +1,8 @@
 """Write docs/reproduction.md from results that were really run: `python scripts/reproduction.py [RESULTS_FOLDER]`.
 
 A study's `results.json` is kept as experiments/results/NAME.json; given the folder that `rprs study --to` wrote to, its
-results are taken over first. What is said about them is written by hand, in experiments/remarks/NAME.md.
+results, and two figures of each, are taken over first. What is said about them is written by hand, in
+experiments/remarks/NAME.md.
 """
 
 from __future__ import annotations
@@ -20,6 +21,11 @@ ROOT = Path(__file__).parents[1]
 EXPERIMENTS = ROOT / "experiments"
 PAGE = ROOT / "docs" / "reproduction.md"
 PAPER = "paper.toml"
+PICTURES = ROOT / "docs" / "images" / "reproduction"
+FIGURES = {
+    "sensitivity": "The sensitivity to n, k1 and b",
+    "length-bias": "P(relevant | length) against P(retrieved | length)",
+}
 MARKS = "†*‡§¶#"
 NAMES = {
     "ablation": ("Ablation", "system"),
@@ -35,6 +41,10 @@ def main() -> None:
     for folder in map(Path, sys.argv[1:]):
         for path in sorted(folder.glob("*/results.json")):
             shutil.copyfile(path, EXPERIMENTS / "results" / f"{path.parent.name}.json")
+            PICTURES.mkdir(exist_ok=True)
+            for name in FIGURES:
+                if (figure := path.parent / "figures" / f"{name}.svg").exists():
+                    shutil.copyfile(figure, PICTURES / f"{path.parent.name}-{name}.svg")
     PAGE.write_text(page(), encoding="utf-8")
 
 
@@ -82,6 +92,9 @@ def _study(name: str, plan: Mapping[str, Any], result: Results, paper: Mapping[s
             yield _trend(title, label, parts[part], result["measures"]).markdown().strip()
     if "pearson" in parts:
         yield _pearson(parts["pearson"]).markdown().strip()
+    for figure, said in FIGURES.items():
+        if (picture := PICTURES / f"{name}-{figure}.svg").exists():
+            yield f"![{said}]({picture.relative_to(PAGE.parent)})"
     if remarks.exists():
         yield remarks.read_text().strip()
 
