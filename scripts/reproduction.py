@@ -204,7 +204,10 @@ def _trend(title: str, label: str, part: Results, measures: list[str]) -> Table:
 
 def _pearson(part: Results) -> Table:
     columns = [name for name in next(iter(part.values())) if name != "queries"]
-    rows = tuple((name, *(_figure(said[column]) for column in columns)) for name, said in part.items())
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (name, *(said[column] if column == "pairs" else _figure(said[column]) for column in columns))
+        for name, said in part.items()
+    )
     return Table("Pearson’s correlation of score and length", ("system", *columns), rows)
 
 

@@ -240,17 +240,25 @@ def test_killed_at_any_moment_it_goes_on_and_ends_with_the_same_bytes(
         (("--rerank", "none"), "There is no re-ranker to tune: name one, as --rerank rprs, or tune with --what first"),
         (("--folds", "9"), "The number of folds must be in [2, 5], the number of different queries. Got 9."),
         (("-m", "AP@"), "Cannot read 'AP@' as a measure: write NAME, NAME@5 or NAME(parameter=value)@5"),
+        (("--grid", "k1=-1,2"), "The 'k1' parameter of rprs must be a number in [0, inf). Got -1 instead."),
+        (("--grid", "b=0,nan"), "The 'b' parameter of rprs must be a number in [0, 1]. Got nan instead."),
+        (
+            ("--what", "cutoff", "-m", "F1", "--grid", "p=0.5,2"),
+            "The 'p' parameter of ratio must be a number in [0, 1]. Got 2 instead.",
+        ),
         (("--depth", "0"), "The depth of re-ranking must be an integer in [1, inf). Got 0 instead."),
     ],
 )
 def test_what_is_wrong_is_one_line(more: tuple[str, ...], said: str, place: Path, tmp_path: Path) -> None:
     assert refused(*command(place, tmp_path / "tuned.toml", *more)) == said
     assert not (tmp_path / "tuned.toml").exists()
+    assert not list(tmp_path.rglob("*.npz"))  # it was found before anything was computed
 
 
 def test_files_that_are_not_there(place: Path, tmp_path: Path) -> None:
     output = tmp_path / "no" / "tuned.toml"
     assert refused(*command(place, output)) == f"There is no folder {output.parent} to write tuned.toml to"
+    assert refused(*command(place, tmp_path)).startswith(f"{tmp_path} is a folder: name the file for the settings")
     missing = tmp_path / "missing"
     assert str(missing) in refused(*command(place, tmp_path / "x.toml", "--queries-list", missing))
     (tmp_path / "list").write_text("rent\n\nnobody \n")

@@ -154,6 +154,22 @@ def test_coliee_asks_for_the_year_where_there_are_several(tmp_path: Path) -> Non
     assert open_collection(f"coliee({tmp_path}, year=2022)").qrels() == {"000102": {"000104": 1}}
 
 
+def test_coliee_of_2020_without_candidates_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "task1_test_2020" / "001").mkdir(parents=True)
+    (tmp_path / "task1_test_2020" / "001" / "base_case.txt").write_text("A case.")
+    with pytest.raises(ReadError, match="lacks the folder task1_test_2020/001/candidates of COLIEE task 1"):
+        list(open_collection(f"coliee({tmp_path})").documents())
+
+
+@pytest.mark.parametrize("labels", ["[[1]]", '{"1.txt": "2.txt"}', '{"1.txt": [["2.txt"]]}', "3"])
+def test_coliee_labels_of_another_form_are_one_line(tmp_path: Path, labels: str) -> None:
+    (tmp_path / "task1_test_files_2022").mkdir()
+    (tmp_path / "task1_test_files_2022" / "000001.txt").write_text("A case.")
+    (tmp_path / "task1_test_labels_2022.json").write_text(labels)
+    with pytest.raises(ReadError, match="not labels"):
+        open_collection(f"coliee({tmp_path})").qrels()
+
+
 def test_coliee_without_its_labels_still_has_queries(tmp_path: Path) -> None:
     shutil.copytree(SAMPLES / "coliee", tmp_path / "coliee")
     (tmp_path / "coliee/task1_test_labels_2022.json").unlink()

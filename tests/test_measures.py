@@ -187,6 +187,15 @@ def test_many_orders_at_once_are_each_of_them(text: str) -> None:
     np.testing.assert_allclose(measure.total(queries), totals, rtol=0, atol=1e-14)
 
 
+@pytest.mark.parametrize("text", [*QUICK, *BY_LEVEL, "F1@4", "MPR"])
+@pytest.mark.parametrize("seed", range(5))
+def test_equal_orders_get_equal_values_to_the_last_bit(text: str, seed: int) -> None:
+    row = np.random.default_rng(seed).integers(0, 3, size=50)
+    for p in (7, 234, 1761):
+        ranked = Ranked(np.tile(row, (p, 1)), np.tile(np.arange(50.0)[::-1], (p, 1)), row[row > 0])
+        assert len(np.unique(parse_measure(text).parts(ranked), axis=0)) == 1
+
+
 @pytest.mark.parametrize("text", ["Bpref", "Judged@5", "infAP", "P(judged_only=True)@5"])
 def test_what_depends_on_irrelevant_documents_must_know_them(text: str) -> None:
     with pytest.raises(UsageError, match="judged not relevant"):
@@ -301,6 +310,9 @@ def test_several_are_parted_by_blanks_or_commas_and_meant_once() -> None:
         ("P@0", "The 'cutoff' parameter of P cannot be 0"),
         ("P@1.5", "The 'cutoff' parameter of P cannot be 1.5"),
         ("P@-1", "takes a number above 0"),
+        ("P@99999999999999999999", "The 'cutoff' parameter of P cannot be 99999999999999999999"),
+        ("P(rel=0)@3", "The 'rel' parameter of P cannot be 0"),
+        ("AP(rel=-1)", "The 'rel' parameter of AP cannot be -1"),
         ("P@ratio(p=0.5)", "F1, macro_P, micro_P ... take a rule, too"),
         ("P(foo=1)@2", "P has no parameter 'foo': it has cutoff, rel, judged_only"),
         ("P(rel=x)@2", "must be a number, a quoted text, True or False"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from pathlib import Path
 
@@ -77,6 +78,7 @@ def test_what_a_file_leaves_out_is_as_ever(tmp_path: Path) -> None:
         ("first = 'bm52'", "There is no ranker named 'bm52': did you mean 'bm25'?"),
         ("rerank = 'rprs(n=0)'", "The 'n' parameter of rprs must be an integer in [1, inf). Got 0 instead."),
         ("cutoff = 'half'", "Cannot read the cut-off of 'half'"),
+        ("cutoff = '5..3'", "Cannot read the cut-off of '5..3'"),
     ],
 )
 def test_what_is_wrong_is_said_with_the_file(text: str, said: str, tmp_path: Path) -> None:
@@ -105,3 +107,16 @@ def test_a_failed_write_leaves_what_was_there(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["tuned.toml"]
     with pytest.raises(UsageError, match="There is no folder"):
         write_whole(tmp_path / "no" / "such.toml", "")
+
+
+def test_a_write_leaves_the_permissions_of_the_process_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To ask for the umask is to set it, and threads that do so at once may leave it at 0."""
+    set_umask = os.umask
+    before = set_umask(0o027)
+    try:
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "umask", lambda _mask: pytest.fail("the umask was set"))
+            write_whole(tmp_path / "file", "")
+        assert (tmp_path / "file").stat().st_mode & 0o777 == 0o640
+    finally:
+        set_umask(before)

@@ -185,6 +185,19 @@ def test_tuning_keeps_what_is_held_out_apart(everything: Place) -> None:
     assert (elsewhere["depth"], elsewhere["tuned"]["settings"]["depth"]) == (8, 5)
 
 
+def test_what_was_tuned_is_what_is_measured_also_at_a_tuned_depth(place: Place) -> None:
+    said = "tuned = { tune = 'rprs', folds = 3, measure = 'AP', grid = { n = [4], k1 = [0], b = [0], depth = [12] } }\n"
+    place.study(SMALL.replace("depth = 8", "depth = 2") + said)
+    tuned = place.results()["parts"]["systems"]["tuned"]
+    assert tuned["scores"]["AP"] == pytest.approx(tuned["tuned"]["held_out"], abs=1e-12)
+
+
+def test_figures_by_length_say_what_they_count(everything: Place) -> None:
+    folder = everything.folder / "results" / "study" / "figures"
+    assert "P(retrieved | length), BM25" in (folder / "length-bias.svg").read_text()
+    assert "P(relevant and retrieved | length), BM25" in (folder / "length-bias-hits.svg").read_text()
+
+
 def test_probabilities_by_length_count_all_pairs(everything: Place) -> None:
     found = everything.results()["parts"]["length_bias"]
     assert found["edges"] == [0.0, 200.0, 250.0, None]
@@ -196,6 +209,18 @@ def test_probabilities_by_length_count_all_pairs(everything: Place) -> None:
     assert math.isclose(sum(relevant), 8)
     assert math.isclose(sum(retrieved), 3 * 2)
     assert all(hit <= p for hit, p in zip(found["hits"]["BM25"], found["retrieved"]["relevant"], strict=True))
+
+
+def test_a_query_that_is_not_there_has_no_part_in_probabilities(place: Place) -> None:
+    judged = place.folder / "sample" / "qrels" / "test.tsv"
+    study = SMALL + "[analyses]\nlength_bias = { k = 2, edges = [0] }\n"
+    place.study(study)
+    before = place.results()["parts"]["length_bias"]["retrieved"]
+    judged.write_text(judged.read_text() + "not-asked\tcontracts/employment.txt\t1\n")
+    place.study(study)
+    results = place.results()
+    assert results["collection"]["queries_absent"] == ["not-asked"]
+    assert results["parts"]["length_bias"]["retrieved"] == before
 
 
 def test_the_correlation_is_that_of_the_run(everything: Place) -> None:
@@ -351,6 +376,20 @@ def test_what_is_missing_is_found_before_the_work(place: Place) -> None:
 def test_candidates_alone_need_an_encoder_of_their_own(place: Place) -> None:
     with pytest.raises(UsageError, match="pool_only needs an encoder that is not fitted"):
         place.study(SMALL + 'other = { encoder = "fitted", pool_only = true }\n')
+
+
+def test_a_collection_without_documents_is_said(place: Place) -> None:
+    (place.folder / "sample" / "corpus.jsonl").write_text("")
+    with pytest.raises(UsageError, match=r"beir\(sample\) has no document that can be read"):
+        place.study(SMALL)
+
+
+def test_a_system_may_have_a_long_name_in_any_script(place: Place) -> None:
+    name = "../𝒳/" * 90
+    place.study(f'{SMALL}"{name}" = {{ rerank = "none" }}\n')
+    files = [file.name for file in (place.folder / "results" / "study" / "runs").iterdir()]
+    assert len(files) == 3
+    assert name in place.results()["parts"]["systems"]
 
 
 def test_a_folder_of_something_else_is_left_alone(place: Place) -> None:

@@ -27,6 +27,7 @@ from rprs.search import Searcher
 from rprs.settings import Settings
 from rprs.spec import Component, Kind
 from rprs.tune import (
+    Axes,
     Bm25Grid,
     CutoffGrid,
     Remembered,
@@ -43,7 +44,9 @@ from rprs.tune import (
 )
 from rprs.tune import first as first_module
 from rprs.tune import rerankers as rerankers_module
+from rprs.tune.choose import Problem, choose
 from rprs.tune.first import rank_grid
+from rprs.tune.work import NOTHING
 
 WORDS = "reef kelp buoy sail tide mast keel wave gull sand rope foam crab surf dock".split()
 SMALL = RprsGrid(n=(1, 3, 4), k1=(0, 0.6, 2.8, 9), b=(0, 0.5, 1))
@@ -170,6 +173,15 @@ class TestRprs:
         tuned = tune_rprs(pools, {"q0": {"elsewhere": 1}}, "AP", SMALL)
         assert tuned.point == {"depth": 5, "n": 1, "k1": 0.0, "b": 0.0}
         assert tuned.value == 0
+
+    def test_what_is_equal_on_paper_is_equal(self) -> None:
+        """Three queries change their values: added up in another order, the sum differs in its last bit."""
+        parts = np.array([[[0.1], [0.3]], [[0.2], [0.2]], [[0.3], [0.1]]])
+        assert parts.mean(axis=0)[0, 0] != parts.mean(axis=0)[1, 0]
+        axes = Axes({"k1": (0.0, 1.0)}, ("k1",))
+        for turned in (parts, parts[:, ::-1]):
+            problem = Problem(axes, parse_measure("AP"), "abc", turned, lambda _: Settings(), lambda *_: NOTHING)
+            assert choose(problem).point == {"k1": 0.0}
 
     def test_the_mean_length_of_the_candidates(self, index: Index) -> None:
         pools = pools_at_depths(index, QUERIES, first_stage(index, QUERIES, "bm25", 10), [10])

@@ -130,3 +130,8 @@ class TestFolds:
         assert deal(queries, 5) != deal(queries, 5, seed=1)
         dealt = list(deal(queries, 5).values())
         assert sorted(dealt) == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+
+
+def test_only_numbers_go_on_beyond_the_last() -> None:
+    axes = Axes({"form": ("full", "no_dp"), "n": (1, 2)}, ("n", "form"))
+    assert axes.at_the_end(3) == ["n"]

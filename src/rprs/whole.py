@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from secrets import token_hex
 
 from rprs.errors import UsageError
 
@@ -19,13 +19,12 @@ def drafted(path: str | Path) -> Iterator[Path]:
     path = Path(path)
     if not path.parent.is_dir():
         raise UsageError(f"There is no folder {path.parent} to write {path.name} to")
-    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", delete=False) as made:
-        draft = Path(made.name)
+    draft = path.parent / f".{path.name}-{token_hex(4)}"
+    draft.touch(exist_ok=False)
     try:
         yield draft
         with draft.open("rb") as stream:
             os.fsync(stream.fileno())
-        draft.chmod(0o666 & ~_umask())  # temporary files are made for their owner alone
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
@@ -35,9 +34,3 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
     """Write a file in one piece."""
     with drafted(path) as draft:
         draft.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rprs.document import Document, Ranking
     from rprs.index import Index
     from rprs.read import Qrels
+    from rprs.scoring.measures import Measure
     from rprs.settings import Settings
     from rprs.tune import Tuned, Work
 
@@ -118,17 +119,23 @@ def tune(
     """
     from rprs.index import Index
     from rprs.read import read_pairs, read_qrels
+    from rprs.scoring.measures import parse_measure
     from rprs.tune import Work, parse_axis
+    from rprs.tune.cutoffs import set_measure
 
     talk: Talk = context.obj
+    if output.is_dir():
+        raise UsageError(f"{output} is a folder: name the file for the settings, as {output / 'tuned.toml'}")
     if not output.parent.is_dir():
         raise UsageError(f"There is no folder {output.parent} to write {output.name} to")
     wanted = chosen(context, settings)
     axes = dict(parse_axis(text) for text in grid or ())
+    target = set_measure(measure) if what is What.cutoff else parse_measure(measure)
     judged, excluded = read_qrels(qrels), read_pairs(exclude) if exclude else {}
     with Index(path) as index:
+        asked = _judged(_asked(talk, queries, only), judged, folds)
         kept = Work(work or _work_of(output))
-        job = _Job(index, _asked(talk, queries, only), judged, measure, folds, wanted, axes, excluded, kept, talk)
+        job = _Job(index, asked, judged, target, folds, wanted, axes, excluded, kept, talk)
         found = _TUNERS[what](job)
         about = _about(job, what, found)
     _write(output, found, about)
@@ -145,7 +152,7 @@ class _Job:
     index: Index
     queries: Sequence[Document]
     qrels: Qrels
-    measure: str
+    measure: Measure
     folds: int | None
     base: Settings
     grid: Mapping[str, tuple[Any, ...]]
@@ -176,6 +183,7 @@ def _tune_rerank(job: _Job) -> Tuned:
     from rprs import spec
     from rprs.rerank import RPRS
     from rprs.tune import RprsGrid, integers, pools_at_depths, tune_reranker, tune_rprs
+    from rprs.tune.rerankers import reranker_axes
 
     if job.base.rerank is None:
         raise UsageError("There is no re-ranker to tune: name one, as --rerank rprs, or tune with --what first")
@@ -190,6 +198,7 @@ def _tune_rerank(job: _Job) -> Tuned:
         n = max(*grid.n, reranker.n)
         pools = pools_at_depths(job.index, job.queries, run, depths, n=n, work=job.work, progress=progress)
         return tune_rprs(pools, job.qrels, job.measure, grid, folds=job.folds, base=job.base, progress=progress)
+    reranker_axes(reranker, job.base, job.grid)  # likewise
     return tune_reranker(
         job.index,
         job.queries,
@@ -248,6 +257,7 @@ def _tune_cutoff(job: _Job) -> Tuned:
         if name not in known:
             raise UsageError(f"A cut-off has no parameter {name!r}: it has {', '.join(known)}")
     grid = CutoffGrid(**job.grid)
+    grid.axes()  # a wrong value is found before anything is computed
     run = job.first_stage(job.base.depth)
     if job.base.rerank is not None:
         run = rerank_run(job.index, job.queries, run, job.base.rerank, progress=job.talk.progress)
@@ -284,6 +294,18 @@ def _asked(talk: Talk, queries: Path, only: Path | None) -> list[Document]:
     if missing:
         raise UsageError(f"{only} names {missing[0]!r}, which is none of the {len(found):,} queries of {queries}")
     return [query for query in found if query.id in wanted]
+
+
+def _judged(queries: Sequence[Document], qrels: Qrels, folds: int | None) -> list[Document]:
+    """Those that can be tuned on. None, or too few for the folds, is an error before anything is computed."""
+    from rprs.tune import deal
+    from rprs.tune.choose import judged_queries
+
+    known = set(judged_queries([query.id for query in queries], qrels))
+    found = [query for query in queries if query.id in known]
+    if folds is not None:
+        deal({query.id: query.content_hash for query in found}, folds)
+    return found
 
 
 def _about(job: _Job, what: What, found: Tuned) -> dict[str, Any]:
@@ -328,6 +350,7 @@ def _write(output: Path, found: Tuned, about: Mapping[str, Any]) -> None:
     write_whole(_beside(output, "sensitivity.md"), "\n".join(table.markdown() for table in tables))
     write_whole(_beside(output, "sensitivity.csv"), found.sensitivity.csv())
     write_whole(_beside(output, "points.csv"), found.points.csv())
+    _beside(output, "held-out.trec").unlink(missing_ok=True)  # it may be of other settings
     if found.held_out is not None:
         stream = io.StringIO()
         for query, ranking in found.held_out.run.items():

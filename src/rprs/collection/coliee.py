@@ -99,10 +99,13 @@ class Coliee(Component):
         if not _is_pooled(cases):
             return {path.stem: path for path in _case_files(cases)}
         return {
-            f"{base.parent.name}_{path.stem}": path
-            for base in self._bases()
-            for path in _case_files(base.parent / "candidates")
+            f"{base.parent.name}_{path.stem}": path for base in self._bases() for path in _case_files(self._own(base))
         }
+
+    def _own(self, base: Path) -> Path:
+        """The folder of a query's own candidates, in 2020."""
+        folder = base.with_name("candidates")
+        return folder if folder.is_dir() else self._fail(f"the folder {folder.relative_to(self.folder)}")
 
     def _bases(self) -> list[Path]:
         return sorted(self._layout().glob("*/base_case.txt"))
@@ -190,14 +193,18 @@ def _case_files(folder: Path) -> list[Path]:
 def _labels(path: Path) -> dict[str, list[str]]:
     """The noticed cases by query, without `.txt`."""
     content = loaded(lambda: json.loads(path.read_bytes()), str(path))
-    if isinstance(content, list):  # queries that wait for their labels
-        content = {query: [] for query in content}
-    if not isinstance(content, dict) or not all(isinstance(noticed, list) for noticed in content.values()):
+    if _is_list_of_names(content):  # queries that wait for their labels
+        content = {str(query): [] for query in content}
+    if not isinstance(content, dict) or not all(map(_is_list_of_names, content.values())):
         raise ReadError(f"{path}: not labels, which are an object with a list of cases for each query")
     return {
         query.removesuffix(".txt"): [str(id).removesuffix(".txt") for id in noticed]
         for query, noticed in content.items()
     }
+
+
+def _is_list_of_names(noticed: object) -> bool:
+    return isinstance(noticed, list) and all(isinstance(id, str | int) for id in noticed)
 
 
 def _treated(item: Document | Skipped, treat: Callable[[str], str]) -> Document | Skipped:

@@ -163,17 +163,18 @@ def probability(
     edges: Sequence[float],
     curves: Mapping[str, ArrayLike],
     *,
+    what: str = "P(retrieved | length)",
     x_label: str = "length of the document (words)",
 ) -> Picture:
     """P(relevant | length) against P(retrieved | length): the curve named "relevant" is the former, systems the rest.
 
-    `edges` bound the bins of length, one more than there are bins; the last may be infinity.
+    `what` names the latter. `edges` bound the bins of length, one more than there are bins; the last may be infinity.
     """
     if len(edges) < 2 or not curves:
         raise UsageError(f"The figure {name!r} has nothing to show: it needs a bin (two edges) and a curve")
     bins = len(edges) - 1
     drawn = {
-        "P(relevant | length)" if label == "relevant" else f"P(retrieved | length), {label}": numbers(
+        "P(relevant | length)" if label == "relevant" else f"{what}, {label}": numbers(
             name, values, (bins,), f"{label!r}, one value for each bin"
         )
         for label, values in curves.items()

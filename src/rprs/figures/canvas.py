@@ -53,6 +53,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "*")
 DASHES = ("-", "--", "-.", ":")
 LEVELS = ((0, (6, 2)), (0, (2, 2)), (0, (1, 1)), (0, (6, 2, 1, 2)))  # of reference lines: points on, points off
 
+LINES = 3  # of a title or a label; more would leave no room for the figure
 WIDTH = 7.0  # inches: a page's width of text
 VECTOR_POINTS = 2000  # a scatter of more becomes an image inside its SVG
 STYLE: dict[str, Any] = {
@@ -197,8 +198,8 @@ def plain(text: str) -> str:
 
 
 def wrapped(text: str, width: int) -> str:
-    """The same on several lines of at most this many letters."""
-    return textwrap.fill(plain(text), max(width, 12))
+    """The same on a few lines of at most this many letters; a text that is longer ends in an ellipsis."""
+    return textwrap.fill(plain(text), max(width, 12), max_lines=LINES, placeholder=" …")
 
 
 def short(value: float) -> str:

@@ -35,7 +35,7 @@ def _average_precision(gains: Ints, grades: Ints, _k: int | None, rel: int) -> F
 def _ndcg(gains: Ints, grades: Ints, k: int | None, _rel: int) -> Floats:
     ideal = np.sort(grades)[::-1][:k]
     best = float((ideal * _discounts(len(ideal))).sum())
-    return np.asarray((gains @ _discounts(gains.shape[1])) / (best or 1.0))
+    return np.asarray((gains * _discounts(gains.shape[1])).sum(axis=1) / (best or 1.0))  # @: equal rows may differ
 
 
 def _discounts(depth: int) -> Floats:

@@ -266,7 +266,9 @@ def standard(
 
 # ---------------------------------------------------------------------------- text → measure
 
+_COUNTED, _COUNTS = ("cutoff", "rel"), range(1, 2**31)  # beyond which trec_eval's numbers overflow
 _OURS: dict[str, Measure] = {"MPR": MPR(), "sdr_RR": SdrRR(), "sdr_MRR": SdrRR()}
+_NO_RULE = "Cannot read the cut-off of {!r}: write a number, as 4, or a rule, as ratio(p=0.8,l=1,h=6)"
 _RETURNED: dict[str, tuple[Quantity, Over]] = {
     "F1": ("F1", "each"),
     "macro_F1": ("F1", "macro"),
@@ -300,7 +302,11 @@ def parse_measure(text: str) -> Measure:
 
 def parse_rule(text: str) -> Rule:
     """The cut-off rule that a text names: `4`, or `ratio(p=0.8,l=1,h=6)`; `str` of it parses back."""
-    return _rule(_expression(text), text)
+    try:
+        node = _expression(text)
+    except UsageError as error:
+        raise UsageError(_NO_RULE.format(text)) from error
+    return _rule(node, text)
 
 
 def _expression(text: str) -> ast.expr:
@@ -353,9 +359,7 @@ def _rule(node: ast.expr, text: str) -> Rule:
     fits = {"p": (int, float), "l": (int,), "h": (int,)}
     good = name == "ratio" and "p" in params and all(type(value) in fits.get(key, ()) for key, value in params.items())
     if not good:
-        raise UsageError(
-            f"Cannot read the cut-off of {text!r}: write a number, as 4, or a rule, as ratio(p=0.8,l=1,h=6)"
-        )
+        raise UsageError(_NO_RULE.format(text))
     return Ratio(**params)
 
 
@@ -381,7 +385,7 @@ def _instance(text: str) -> Any:
         if param.required and key not in {**found.params, **params}:
             where = f"{name}@10" if key == "cutoff" else f"{name}({key}=...)"
             raise UsageError(f"{name} needs the parameter {key!r}: {where}")
-        if key in params and not (param.validate(params[key]) and (key != "cutoff" or params[key] >= 1)):
+        if key in params and not (param.validate(params[key]) and (key not in _COUNTED or params[key] in _COUNTS)):
             raise UsageError(f"The {key!r} parameter of {name} cannot be {params[key]!r}: {param.desc}")
     made = found(**params)
     try:

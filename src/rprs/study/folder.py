@@ -24,11 +24,12 @@ from rprs.whole import write_whole
 __all__ = ["file_name", "per_query_csv", "per_query_json", "run_text", "write_results"]
 
 RESULTS = "results.json"
+LONGEST = 60  # characters of the name of a file: disks take 255 bytes, and a character may have four
 
 
 def file_name(name: str) -> str:
     """A name that every disk takes: `RPRS w/freq` is `rprs-w-freq`."""
-    return re.sub(r"[^\w.]+", "-", name.lower()).strip("-.") or "system"
+    return re.sub(r"[^\w.]+", "-", name.lower()).strip("-.")[:LONGEST] or "system"
 
 
 def run_text(run: Run, tag: str) -> str:

@@ -20,6 +20,8 @@ def _values(name: str, said: Any) -> tuple[Value, ...]:
     wrong = [value for value in found if type(value) not in (int, float, type(None))]
     if wrong:
         raise UsageError(f"{name!r} must be numbers. Got {wrong[0]!r} instead.")
+    if not found:
+        raise UsageError(f"{name!r} must have one value at least")
     return ascending(found)
 
 

@@ -77,7 +77,10 @@ def length_bias(study: Study, options: LengthBias) -> Finding:
     words = study.workshop.documents.words
     edges = _edges(words, options.edges)
     pairs = len(study.workshop.queries) * np.histogram(words, edges)[0]
-    relevant = {pair for pair in study.relevant if pair[1] in study.workshop.documents.words_of}
+    asked = {query.id for query in study.workshop.queries}
+    relevant = {
+        (query, id) for query, id in study.relevant if query in asked and id in study.workshop.documents.words_of
+    }
     counted = {"relevant": _binned(study, (id for _, id in relevant), edges)}
     found: dict[str, NDArray[np.int64]] = {}
     for name in options.systems or study.compared:
@@ -108,7 +111,7 @@ def length_bias(study: Study, options: LengthBias) -> Finding:
         },
         pictures=(
             probability("length-bias", title, edges, shares),
-            probability("length-bias-hits", found_title, edges, hits),
+            probability("length-bias-hits", found_title, edges, hits, what="P(relevant and retrieved | length)"),
         ),
     )
 

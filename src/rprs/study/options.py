@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from rprs.scoring.measures import parse_measure, parse_measures
 from rprs.study.grids import rprs_grid, whole
 
 __all__ = [
@@ -38,6 +39,7 @@ class Sensitivity:
 
     def __post_init__(self) -> None:
         rprs_grid({"n": self.n, "k1": self.k1, "b": self.b})
+        _known(self.measure)
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,10 @@ class Units:
     measure: str = ""
     pool_only: bool = False
 
+    def __post_init__(self) -> None:
+        whole("lengths", self.lengths)
+        _known(self.measure)
+
 
 @dataclass(frozen=True)
 class Truncation:
@@ -56,6 +62,10 @@ class Truncation:
     lengths: tuple[int, ...] = (256, 512, 1024, 2048, 4096, 8192, 16384)
     measure: str = ""
     pool_only: bool = False
+
+    def __post_init__(self) -> None:
+        whole("lengths", self.lengths)
+        _known(self.measure)
 
 
 @dataclass(frozen=True)
@@ -67,6 +77,7 @@ class Depth:
 
     def __post_init__(self) -> None:
         whole("depths", self.depths)
+        _known(self.measure)
 
 
 @dataclass(frozen=True)
@@ -76,6 +87,9 @@ class LengthBias:
     k: int = 5
     edges: tuple[int, ...] = ()  # of the bins, in words; none: ten bins of equally many documents
     systems: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        whole("k", self.k)
 
 
 @dataclass(frozen=True)
@@ -98,6 +112,9 @@ class Judgements:
     qrels: str
     measures: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        parse_measures(self.measures)
+
 
 @dataclass(frozen=True)
 class Unjudged:
@@ -106,6 +123,15 @@ class Unjudged:
     k: int = 5
     qrels: str = ""  # all that was judged, if the collection's own judgements are not all; a path in its folder
     systems: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        whole("k", self.k)
+
+
+def _known(measure: str) -> None:
+    """Raise the line for a measure that there is not; no measure is the study's."""
+    if measure:
+        parse_measure(measure)
 
 
 ANALYSES: dict[str, type[Any]] = {

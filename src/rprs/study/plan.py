@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from rprs import spec
+from rprs.encode import Fittable
 from rprs.errors import UsageError
 from rprs.rank import BM25
 from rprs.scoring.measures import Measure, parse_measure, parse_measures
@@ -172,6 +173,7 @@ def read_plan(path: str | Path) -> Plan:
     for name in significance.baselines:
         known(name, names, f"{path}, [significance]", "system")
     subject, analyses = _analyses(path, table.analyses, systems)
+    _check_depths(path, systems, subject, analyses)
     return Plan(
         name=path.stem,
         folder=path.parent,
@@ -198,6 +200,24 @@ def _check_names(path: Path, names: list[str]) -> None:
             raise UsageError(f"{path}, [systems]: {other!r} and {name!r} would have the same run file: rename one")
 
 
+def _check_depths(path: Path, systems: list[System], subject: str | None, analyses: Mapping[str, Any]) -> None:
+    """A system after another has no more candidates than that one lists."""
+    listed = {system.name: _depths(system)[-1] for system in systems}
+    for system in systems:
+        asked = list(_depths(system))
+        if system.name == subject and "depth" in analyses:
+            asked += whole("depths", analyses["depth"].depths)
+        if system.after is not None and max(asked) > listed[system.after]:
+            raise UsageError(
+                f"{path}, [systems] {system.name!r}: {max(asked)} candidates are asked for, but {system.after!r} lists "
+                f"{listed[system.after]}: change a depth"
+            )
+
+
+def _depths(system: System) -> tuple[int, ...]:
+    return whole("depth", system.grid.get("depth", system.depth))
+
+
 def _system(path: Path, name: str, said: Any, defaults: _PlanTable, earlier: list[str]) -> System:
     where = f"{path}, [systems] {name!r}"
     table = filled(_SystemTable, said, where)
@@ -210,6 +230,9 @@ def _system(path: Path, name: str, said: Any, defaults: _PlanTable, earlier: lis
     depth = given.get("depth", defaults.depth)
     if depth < 1:
         raise UsageError(f"{where}: 'depth' must be an integer in [1, inf). Got {depth} instead.")
+    encoder = _text(where, "encoder", given.get("encoder", defaults.encoder))
+    if table.pool_only and isinstance(spec.parse("encoder", encoder), Fittable):
+        raise UsageError(f"{where}: pool_only needs an encoder that is not fitted to the collection: {encoder} is")
     if tune == "bm25" and (first in earlier or spec.find("ranker", first.partition("(")[0].strip()) is not BM25):
         raise UsageError(f"{where}: what is tuned must be bm25(...). Got {first!r} instead.")
     return System(
@@ -220,7 +243,7 @@ def _system(path: Path, name: str, said: Any, defaults: _PlanTable, earlier: lis
         depth=depth,
         splitter=_text(where, "splitter", given.get("splitter", defaults.splitter)),
         analyzer=_text(where, "analyzer", given.get("analyzer", defaults.analyzer)),
-        encoder=_text(where, "encoder", given.get("encoder", defaults.encoder)),
+        encoder=encoder,
         pool_only=table.pool_only,
         tune=tune,
         folds=table.folds,
@@ -243,8 +266,8 @@ def _with_settings(table: _SystemTable, path: Path) -> _SystemTable:
 
 def _tuned(where: str, table: _SystemTable) -> str | None:
     if table.tune is None:
-        for key in ("folds", "on"):
-            if getattr(table, key) is not None:
+        for key in ("folds", "on", "grid", "measure"):
+            if getattr(table, key) not in (None, {}):
                 raise UsageError(f'{where}: {key!r} says how to tune, so it needs \'tune\' too: "rprs" or "bm25"')
         return None
     if table.tune not in ("rprs", "bm25"):
@@ -278,6 +301,8 @@ def _elsewhere(where: str, said: Any) -> Elsewhere | None:
     found = filled(Elsewhere, {"data": said} if isinstance(said, str) else said, where)
     if found.measure:
         parse_measure(found.measure)
+    if found.depth < 0:
+        raise UsageError(f"{where}: 'depth' must be an integer in [1, inf). Got {found.depth} instead.")
     encoder = _text(where, "encoder", found.encoder) if found.encoder else ""
     return replace(found, first=_text(where, "ranker", found.first), encoder=encoder)
 
@@ -298,6 +323,8 @@ def _analyses(path: Path, table: dict[str, Any], systems: list[System]) -> tuple
     fixed = [system.name for system in systems if (system.rerank or "").startswith("rprs") and system.tune is None]
     subject = options.pop("system", fixed[0] if fixed else None)
     if subject is not None:
+        if not isinstance(subject, str):
+            raise UsageError(f"{where}: 'system' must be a text. Got {subject!r} instead.")
         known(subject, names, where, "system")
         if subject not in fixed:
             raise UsageError(f"{where}: the system {subject!r} must re-rank with rprs(...) and given parameters")
@@ -308,6 +335,8 @@ def _analyses(path: Path, table: dict[str, Any], systems: list[System]) -> tuple
             found[name] = filled(ANALYSES[name], {} if said is True else said, f"{where} {name}")
         for system in getattr(found.get(name), "systems", ()):
             known(system, names, f"{where} {name}", "system")
+    if "length_bias" in found and "relevant" in names:
+        raise UsageError(f"{where} length_bias: a system cannot be called 'relevant' beside what is: rename it")
     needing = {"ablation", "sensitivity", "units", "truncation", "depth"} & set(found)
     if needing and subject is None:
         raise UsageError(f"{where}: {sorted(needing)[0]} needs a system that re-ranks with rprs(...)")

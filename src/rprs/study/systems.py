@@ -122,9 +122,11 @@ class Study:
         return read_run(made.path / "run.trec")
 
     def rankings(self, name: str) -> Run:
-        """The ranking of a system by query, cut to its depth."""
+        """The ranking of a system by query, cut to its depth, unless that is what was tuned."""
         system = self.plan.system(name)
         found = self.read(self.run(system))
+        if "depth" in system.grid:
+            return found
         return {
             query: Ranking(ranking.ids[: system.depth], ranking.scores[: system.depth])
             for query, ranking in found.items()

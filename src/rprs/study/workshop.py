@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import cached_property
@@ -16,7 +17,6 @@ from numpy.typing import NDArray
 from rprs import spec
 from rprs.collection import Collection, open_collection
 from rprs.document import Candidates, Document, Ranking
-from rprs.encode import Fittable
 from rprs.errors import EmptyQuery, IndexMismatch, ReadError, UsageError
 from rprs.index import Index, Writer
 from rprs.pools import NEAREST, Pool, Run, at_depths, first_stage, load_pools, query_sentences, save_pools
@@ -98,9 +98,16 @@ class Workshop:
     @cached_property
     def documents(self) -> Documents:
         """The documents, counted and hashed; read in full only when a file changed."""
-        inputs = {"data": _described(self.collection), "files": self.cache.contents(self.collection.files())}
+        files = self.collection.files()
+        inputs = {
+            "data": _described(self.collection),
+            "files": self.cache.contents(files),
+            "names": [os.path.relpath(path, self.folder) for path in files],  # which may be the ids
+        }
         made = self.cache.write_json("documents", inputs, self._count, about=self.data)
         found = made.json()
+        if not found["ids"]:
+            raise UsageError(f"{self.data} has no document that can be read: there is nothing to search")
         return Documents(
             found["digest"], tuple(found["ids"]), np.array(found["words"], np.int64), tuple(found["skipped"])
         )
@@ -168,8 +175,6 @@ class Workshop:
 
     def pool_index(self, kind: Kind, ids: Iterable[str], shared: Made | None = None) -> Made:
         """An index of some documents alone. It grows as more are asked for: a document's sentences stay the same."""
-        if shared is None and isinstance(spec.parse("encoder", kind.encoder), Fittable):
-            raise UsageError(f"pool_only needs an encoder that is not fitted to the collection: {kind.encoder} is")
         wanted = frozenset(ids)
         inputs, encoder = self._index_inputs(kind, shared)
 

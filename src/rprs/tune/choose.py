@@ -34,6 +34,8 @@ Ints = NDArray[np.int64]
 Qrels = Mapping[str, Mapping[str, int]]
 Folds = int | Mapping[str, int] | None
 
+_ROUNDING = 1e-12  # totals that are equal on paper may differ by so much
+
 
 @dataclass(frozen=True)
 class Fold:
@@ -217,7 +219,7 @@ def _edges(axes: Axes, best: int) -> tuple[str, ...]:
 
 
 def _best(axes: Axes, totals: Floats) -> int:
-    return axes.preferred(np.flatnonzero(totals == np.nanmax(totals)).tolist())
+    return axes.preferred(np.flatnonzero(totals >= np.nanmax(totals) - _ROUNDING).tolist())
 
 
 def _validated(problem: Problem, folds: Folds) -> tuple[tuple[Fold, ...], HeldOut]:

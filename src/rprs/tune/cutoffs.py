@@ -17,7 +17,7 @@ from rprs.settings import Settings
 from rprs.tune.choose import Folds, Problem, Qrels, Tuned, as_measure, choose, judged_queries, unasked
 from rprs.tune.grids import CutoffGrid, Value
 
-__all__ = ["tune_cutoff"]
+__all__ = ["set_measure", "tune_cutoff"]
 
 Floats = NDArray[np.float64]
 
@@ -37,7 +37,7 @@ def tune_cutoff(
     What the measure says after an @ is what is tuned, and is not looked at. `contents` are hashes of the queries'
     texts, so that those of one text come into one fold. Where l is above h there is no point.
     """
-    base, wanted, axes = base or Settings(), _returned(measure), (grid or CutoffGrid()).axes()
+    base, wanted, axes = base or Settings(), set_measure(measure), (grid or CutoffGrid()).axes()
     rules = [_rule(point) for point in axes.points()]
     if not any(rules):
         raise UsageError("The grid has no rule: l must be at most h, and h at least 1")
@@ -72,7 +72,8 @@ def tune_cutoff(
     return choose(problem, folds)
 
 
-def _returned(measure: Measure | str) -> Returned:
+def set_measure(measure: Measure | str) -> Returned:
+    """A measure of sets, whatever it says after an @."""
     text = str(measure)
     found = as_measure(text if "@" in text else f"{text}@1")
     if not isinstance(found, Returned):

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from rprs.errors import UsageError
+from rprs.rerank import RPRS
+from rprs.scoring.cutoff import Ratio
 
 __all__ = [
     "DEPTHS",
@@ -77,7 +79,7 @@ class Axes:
     def at_the_end(self, number: int) -> list[str]:
         """The parameters that have their last value at a point, though more were possible: shares end at 1."""
         last = [name for name, value in self.point(number).items() if value == self.values[name][-1] and value != 1]
-        return [name for name in last if len(self.values[name]) > 1]
+        return [name for name in last if len(self.values[name]) > 1 and isinstance(self.values[name][-1], int | float)]
 
     def points(self) -> list[dict[str, Value]]:
         """The parameters of all points, in the order of their numbers."""
@@ -114,6 +116,10 @@ class RprsGrid:
             "k1": _floats("k1", self.k1),
             "b": _floats("b", self.b),
         }
+        for k1 in self.k1:
+            RPRS(k1=k1)  # it says what is wrong
+        for b in self.b:
+            RPRS(b=b)
         return Axes(values, ("k1", "n", "b", "depth"))
 
 
@@ -143,6 +149,8 @@ class CutoffGrid:
     def axes(self) -> Axes:
         """As a box, in which l beyond h is no point."""
         values = {"p": _floats("p", self.p), "l": integers("l", self.l), "h": integers("h", self.h)}
+        for p in self.p:
+            Ratio(p)  # it says what is wrong
         return Axes(values, ("h", "l", "p"))
 
 

@@ -24,7 +24,7 @@ from rprs.tune.choose import Folds, Problem, Qrels, Tuned, as_measure, choose, j
 from rprs.tune.grids import Axes, RprsGrid, Value, ascending
 from rprs.tune.work import NOTHING, Work, in_turn, kept
 
-__all__ = ["rerank_run", "tune_reranker", "tune_rprs"]
+__all__ = ["rerank_run", "reranker_axes", "tune_reranker", "tune_rprs"]
 
 Floats = NDArray[np.float64]
 
@@ -135,9 +135,9 @@ def tune_reranker(
     """
     base, measure = base or Settings(), as_measure(measure)
     reranker = spec.parse("reranker", base.rerank or spec.DEFAULT["reranker"])
-    axes = _axes(reranker, base, grid)
+    axes = reranker_axes(reranker, base, grid)
     points = axes.points()
-    components = [_at(reranker, point) for point in points]  # a wrong value is found before anything is computed
+    components = [_at(reranker, point) for point in points]
     documents = {query.id: query for query in queries}
     asked = judged_queries(list(documents), qrels)
     fingerprint = index.fingerprint if work else ""
@@ -192,7 +192,8 @@ def rerank_run(
     return found
 
 
-def _axes(reranker: Any, base: Settings, grid: Mapping[str, Sequence[Value]]) -> Axes:
+def reranker_axes(reranker: Any, base: Settings, grid: Mapping[str, Sequence[Value]]) -> Axes:
+    """The grid as a box; a parameter or value that a re-ranker does not have is an error."""
     known = [field.name for field in fields(reranker) if field.init]
     for name in grid:
         if name not in (*known, "depth"):
@@ -201,7 +202,10 @@ def _axes(reranker: Any, base: Settings, grid: Mapping[str, Sequence[Value]]) ->
         raise UsageError(f"There is no grid for {reranker.name}: give the values to try, as {known[0]}=0..0.9/0.1")
     values: dict[str, tuple[Value, ...]] = {"depth": (base.depth,)}
     values |= {name: ascending(tried) for name, tried in grid.items()}
-    return Axes(values, tuple(dict.fromkeys([*grid, "depth"])))
+    axes = Axes(values, tuple(dict.fromkeys([*grid, "depth"])))
+    for point in axes.points():
+        _at(reranker, point)
+    return axes
 
 
 @dataclass(frozen=True)
