@@ -56,16 +56,10 @@ class Units:
 
 
 @dataclass(frozen=True)
-class Truncation:
+class Truncation(Units):
     """Only the first tokens of queries and documents."""
 
     lengths: tuple[int, ...] = (256, 512, 1024, 2048, 4096, 8192, 16384)
-    measure: str = ""
-    pool_only: bool = False
-
-    def __post_init__(self) -> None:
-        whole("lengths", self.lengths)
-        _known(self.measure)
 
 
 @dataclass(frozen=True)
