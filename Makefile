@@ -17,12 +17,14 @@ help:  ## print this list
 
 # ---------------------------------------------------------------------------- environments
 
-# $(call install,folder,what): uv takes a tenth of pip's time; where it cannot be had, pip does the work.
+# $(call install,folder,what): uv takes a tenth of pip's time; where it cannot be had, pip does the work. uv looks at the
+# system's certificates, as pip does, only if it is told to, by a name that has changed: offices have their own.
 define install
 	@echo "Installing $(2) into $(1)"
 	@{ $(1)/bin/pip install -q --disable-pip-version-check uv \
-	   && $(1)/bin/uv pip install -q --python $(1)/bin/python $(2); } \
-	 || $(1)/bin/pip install -q --disable-pip-version-check $(2)
+	   && UV_SYSTEM_CERTS=1 UV_NATIVE_TLS=1 $(1)/bin/uv pip install -q --python $(1)/bin/python $(2); } \
+	 || { echo "uv could not do it: now pip, which takes longer" \
+	   && $(1)/bin/pip install -q --disable-pip-version-check $(2); }
 endef
 
 %/bin/python:

@@ -80,7 +80,7 @@ def _study(name: str, plan: Mapping[str, Any], result: Results, paper: Mapping[s
     remarks = EXPERIMENTS / "remarks" / f"{name}.md"
     parts = result["parts"]
     if "systems" in parts:
-        yield _systems(result, paper.get(plan.get("paper", ""), {}), plan.get("names", {})).markdown().strip()
+        yield _systems(result, paper.get(plan.get("paper", ""), {})).markdown().strip()
         if tuned := _tuned(parts["systems"]):
             yield tuned.markdown().strip()
     if "judgements" in parts:
@@ -132,14 +132,14 @@ def _missing(result: Results) -> str:
     return said
 
 
-def _systems(result: Results, paper: Mapping[str, Any], names: Mapping[str, str]) -> Table:
+def _systems(result: Results, paper: Mapping[str, Any]) -> Table:
     """Ours, and in the row above each what the paper prints for the system of that name."""
     measures = list(result["measures"])
     rows: list[tuple[Cell, ...]] = []
     best = {m: max(said["scores"][m] for said in result["parts"]["systems"].values()) for m in measures}
     marks = _marks(result)
     for system, said in result["parts"]["systems"].items():
-        printed = paper.get(names.get(system, system))
+        printed = paper.get(system)
         if printed:
             by_measure = dict(zip(paper["measures"], printed, strict=True))
             rows.append((system, "paper", *(_figure(by_measure.get(measure)) for measure in measures)))

@@ -142,6 +142,14 @@ def test_options_win_over_the_file(place: Path, tmp_path: Path) -> None:
     assert "bm25(k1=0.5) → rprs(n=2)" in said
 
 
+def test_a_held_out_run_of_other_settings_does_not_stay(place: Path, tmp_path: Path) -> None:
+    output = tmp_path / "tuned.toml"
+    done(*command(place, output, *SMALL, "--folds", 2))
+    assert (tmp_path / "tuned.held-out.trec").exists()
+    done(*command(place, output, *SMALL))
+    assert not (tmp_path / "tuned.held-out.trec").exists()
+
+
 def test_only_some_queries_and_without_some_documents(place: Path, tmp_path: Path) -> None:
     (tmp_path / "train.txt").write_text("rent\nboat\n")
     (tmp_path / "exclude.tsv").write_text("query-id\tcorpus-id\nrent\tlease.txt\n")
@@ -258,7 +266,7 @@ def test_what_is_wrong_is_one_line(more: tuple[str, ...], said: str, place: Path
 def test_files_that_are_not_there(place: Path, tmp_path: Path) -> None:
     output = tmp_path / "no" / "tuned.toml"
     assert refused(*command(place, output)) == f"There is no folder {output.parent} to write tuned.toml to"
-    assert refused(*command(place, tmp_path)).startswith(f"{tmp_path} is a folder: name the file for the settings")
+    assert refused(*command(place, tmp_path)).startswith(f"{tmp_path} is a folder: name a file to write to")
     missing = tmp_path / "missing"
     assert str(missing) in refused(*command(place, tmp_path / "x.toml", "--queries-list", missing))
     (tmp_path / "list").write_text("rent\n\nnobody \n")

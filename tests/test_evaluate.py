@@ -75,6 +75,12 @@ def test_a_query_that_the_run_lacks_counts_as_nothing_and_is_told() -> None:
     )
 
 
+def test_mpr_weighs_by_grade_but_tells_of_documents() -> None:
+    found = evaluate({"a": ranking("x", "z")}, {"a": {"x": 1, "y": 2, "z": 3}}, [parse_measure("MPR")])
+    assert found.total(parse_measure("MPR")) == 1 - (1 * 0 + 3 * 1 / 2) / 4
+    assert found.notes == ("MPR leaves out 1 of 3 relevant documents, which are not in the rankings",)
+
+
 def test_an_empty_ranking_counts_as_nothing() -> None:
     found = evaluate({"a": ranking(), "b": ranking("x")}, {"a": {"x": 1}, "b": {"x": 1}}, [parse_measure("AP")])
     assert found.values(parse_measure("AP")).tolist() == [0, 1]

@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,9 +18,12 @@ import numpy as np
 import pytest
 
 from cli_runs import done
+from rprs.collection import open_collection
 from rprs.errors import MissingExtra, ReadError, UsageError
 from rprs.read import read_run
 from rprs.study import make, read_plan
+from rprs.study.cache import Cache
+from rprs.study.workshop import Workshop
 from study_sample import EVERYTHING, SMALL, contents, made_collection
 
 
@@ -286,6 +290,20 @@ def test_changed_documents_change_everything(place: Place) -> None:
     corpus.write_text(corpus.read_text() + json.dumps({"_id": "new", "text": "The tenant pays rent."}) + "\n")
     steps = place.study(SMALL)
     assert [step.split()[0] for step in steps.made] == ["documents", "index", "first", "pools", "ranking"]
+
+
+def test_a_renamed_file_is_another_document(tmp_path: Path) -> None:
+    shutil.copytree(Path(__file__).parent / "data" / "collections" / "coliee", tmp_path / "coliee")
+
+    def ids() -> tuple[str, ...]:
+        collection = open_collection("coliee(coliee,year=2022)", tmp_path)
+        with Workshop("coliee", collection, Cache(tmp_path / "cache")) as workshop:
+            return workshop.documents.ids
+
+    before = ids()
+    last = tmp_path / "coliee" / "task1_test_files_2022" / "000104.txt"
+    last.rename(last.with_name("000105.txt"))  # the same contents in the same order
+    assert ids() == (*before[:-1], "000105")
 
 
 def test_studies_share_a_cache(place: Place) -> None:

@@ -101,7 +101,7 @@ def _notes(
     if unjudged:
         notes.append(f"{unjudged:,} of {len(run):,} queries of the run have no relevant document; they are left out")
     if MPR() in parts:
-        _, listed, relevant = parts[MPR()].sum(axis=0)
+        _, _, listed, relevant = parts[MPR()].sum(axis=0)
         if listed < relevant:
             left_out = f"{relevant - listed:,.0f} of {relevant:,.0f}"
             notes.append(f"MPR leaves out {left_out} relevant documents, which are not in the rankings")

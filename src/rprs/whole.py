@@ -10,15 +10,23 @@ from secrets import token_hex
 
 from rprs.errors import UsageError
 
-__all__ = ["drafted", "write_whole"]
+__all__ = ["check_place", "drafted", "write_whole"]
+
+
+def check_place(path: str | Path) -> None:
+    """That a file can be made there: what takes long asks before, not after."""
+    path = Path(path)
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder: name a file to write to")
+    if not path.parent.is_dir():
+        raise UsageError(f"There is no folder {path.parent} to write {path.name} to")
 
 
 @contextmanager
 def drafted(path: str | Path) -> Iterator[Path]:
     """A file to write to, which becomes `path` at the end of the block; if that fails, nothing has happened."""
     path = Path(path)
-    if not path.parent.is_dir():
-        raise UsageError(f"There is no folder {path.parent} to write {path.name} to")
+    check_place(path)
     draft = path.parent / f".{path.name}-{token_hex(4)}"
     draft.touch(exist_ok=False)
     try:

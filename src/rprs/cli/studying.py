@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated
@@ -66,17 +68,19 @@ def study(
         return
     parts = [part.strip() for part in only.split(",") if part.strip()]
     for plan in plans:
-        started, counts = perf_counter(), {True: 0, False: 0}
-
-        def told(step: str, made: bool, about: str, counts: dict[bool, int] = counts) -> None:
-            counts[made] += 1
-            if verbose:
-                talk.say(f"{'made' if made else 'kept'} {step}: {about}")
-
+        started, counts = perf_counter(), Counter[bool]()
+        told = partial(_tell_step, talk if verbose else None, counts)
         folder = make(plan, to, data=data, cache=cache, only=parts, progress=talk.progress, told=told)
-        seconds = perf_counter() - started
         typer.echo(folder / "report.html")
+        seconds = perf_counter() - started
         talk.say(f"{plan.title}: {counted(counts[True], 'step')} made, {counts[False]:,} kept, in {seconds:.1f} s")
+
+
+def _tell_step(talk: Talk | None, counts: Counter[bool], step: str, made: bool, about: str) -> None:
+    """Count a step and, to who wants to know, name it."""
+    counts[made] += 1
+    if talk is not None:
+        talk.say(f"{'made' if made else 'kept'} {step}: {about}")
 
 
 def _print(plan: Plan, base: Path) -> None:

@@ -122,12 +122,10 @@ def tune(
     from rprs.scoring.measures import parse_measure
     from rprs.tune import Work, parse_axis
     from rprs.tune.cutoffs import set_measure
+    from rprs.whole import check_place
 
     talk: Talk = context.obj
-    if output.is_dir():
-        raise UsageError(f"{output} is a folder: name the file for the settings, as {output / 'tuned.toml'}")
-    if not output.parent.is_dir():
-        raise UsageError(f"There is no folder {output.parent} to write {output.name} to")
+    check_place(output)
     wanted = chosen(context, settings)
     axes = dict(parse_axis(text) for text in grid or ())
     target = set_measure(measure) if what is What.cutoff else parse_measure(measure)

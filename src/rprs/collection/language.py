@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from rprs.errors import MissingExtra, UsageError
 from rprs.split import SentenceSplitter
@@ -75,7 +75,7 @@ def load_translator(name: str) -> Translator:
         raise UsageError(f"The translator {name!r} cannot be loaded: {error}") from error
     if not callable(found):
         raise UsageError(f"The translator {name!r} must be a callable named as package.module:function")
-    return found  # type: ignore[no-any-return]
+    return cast("Translator", found)
 
 
 def treatment(french: French, translator: str | None) -> Callable[[str], str]:

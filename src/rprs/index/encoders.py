@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from rprs import spec
-from rprs.encode import Encoder, Fittable
+from rprs.encode import Encoder, Fittable, FittedEncoder
 from rprs.errors import IndexCorrupt, IndexMismatch
 from rprs.index.catalog import Catalog
 from rprs.index.files import File, register, sync_folder
@@ -38,7 +38,7 @@ def store(catalog: Catalog, root: Path, encoder: Encoder, component: Any, report
     if isinstance(component, Fittable):
         place = root / folder(generation)
         place.mkdir(parents=True)
-        encoder.save(place)  # type: ignore[attr-defined]
+        cast("FittedEncoder", encoder).save(place)
         files = tuple(register(root, f"{folder(generation)}/{file.name}") for file in sorted(place.iterdir()))
         sync_folder(place)
         sync_folder(place.parent)

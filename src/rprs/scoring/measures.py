@@ -169,12 +169,13 @@ class MPR(Measure):
         return False
 
     def parts(self, ranked: Ranked) -> Floats:
-        """(p, 3): of the relevant documents in the list, the sum of rank / length and the number; the number of all."""
+        """(p, 4): the sum of rank / length of the relevant documents in the list, and that of their weights, their
+        grades; how many they are, and how many there are in all."""
         depth = max(ranked.gains.shape[1], 1)
         percentiles = (ranked.gains * (np.arange(ranked.gains.shape[1]) / depth)).sum(axis=1)
-        listed = ranked.gains.sum(axis=1)
-        relevant = np.full(len(listed), ranked.grades.sum())
-        return np.stack([percentiles, listed, relevant], axis=1).astype(np.float64)
+        listed = (ranked.gains > 0).sum(axis=1)
+        relevant = np.full(len(listed), len(ranked.grades))
+        return np.stack([percentiles, ranked.gains.sum(axis=1), listed, relevant], axis=1).astype(np.float64)
 
     def combine(self, parts: Floats) -> Floats:
         """1 − the mean; 0 where no relevant document is listed."""

@@ -142,8 +142,7 @@ class _PlanTable:
     title: str = ""
     download: str = ""
     notes: tuple[str, ...] = ()
-    paper: str = ""  # the table of the paper that it stands beside, and what that calls the systems:
-    names: dict = field(default_factory=dict)  # type: ignore[type-arg]  # for who compares; nothing depends on them
+    paper: str = ""  # the table of the paper that it stands beside, for who compares; nothing depends on it
     target: str = ""
     first: str = spec.DEFAULT["ranker"]
     rerank: str = spec.DEFAULT["reranker"]
