@@ -107,6 +107,28 @@ def test_another_process_with_other_settings_of_matplotlib_draws_the_same_bytes(
     assert json.loads(made.stdout) == [digests(), False]  # without the state that pyplot keeps
 
 
+FIRST_TIME = """
+import threading
+patient = threading.Timer.__init__
+def hasty(self, interval, *rest, **more):  # as on a machine so slow that matplotlib has something to say
+    patient(self, 0, *rest, **more)
+threading.Timer.__init__ = hasty
+import test_figures
+test_figures.DRAW["units"]("Title")
+"""
+
+
+def test_the_first_figure_on_a_machine_says_nothing_of_fonts(tmp_path: Path) -> None:
+    """Matplotlib would, where looking for them takes longer than five seconds."""
+    environment = {**os.environ, "MPLCONFIGDIR": str(tmp_path)}
+    command = [sys.executable, "-c", FIRST_TIME]
+    made = subprocess.run(
+        command, capture_output=True, text=True, check=True, cwd=Path(__file__).parent, env=environment
+    )
+    assert (made.stdout, made.stderr) == ("", "")
+    assert list(tmp_path.glob("fontlist*"))  # it did look for them
+
+
 def test_drawing_leaves_the_settings_of_matplotlib_as_they_were() -> None:
     with matplotlib.rc_context({"font.size": 17}):
         before = dict(matplotlib.rcParams)

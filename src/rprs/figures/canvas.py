@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import textwrap
 import warnings
@@ -105,13 +106,24 @@ class Picture:
 @contextmanager
 def styled() -> Iterator[None]:
     """Matplotlib with our style alone, whatever the user's own settings are."""
-    try:
-        from matplotlib import style
-    except ImportError as error:
-        raise MissingExtra("A figure", "matplotlib", "study") from error
+    style = _loaded()
     with style.context(["default", STYLE]), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)  # a browser finds another font
         yield
+
+
+def _loaded() -> Any:
+    """Its module of styles. The first time on a machine it looks for fonts, and would say so in the midst of ours."""
+    fonts = logging.getLogger("matplotlib.font_manager")
+    before = fonts.level
+    fonts.setLevel(logging.ERROR)
+    try:
+        from matplotlib import font_manager, style  # noqa: F401  # the fonts are loaded on import
+    except ImportError as error:
+        raise MissingExtra("A figure", "matplotlib", "study") from error
+    finally:
+        fonts.setLevel(before)
+    return style
 
 
 def blank(title: str, height: float, width: float = WIDTH) -> Figure:
