@@ -112,7 +112,9 @@ def test_an_interruption_keeps_what_was_committed(tmp_path: Path, made: Path) ->
     """The reader waits at a pipe that somebody holds open, and gets Ctrl-C there."""
     pipe = tmp_path / "more.jsonl"
     os.mkfifo(pipe)
+    heard = signal.signal(signal.SIGINT, signal.default_int_handler)  # in a shell's background it would be ignored
     process = subprocess.Popen([sys.executable, "-m", "rprs", "add", made, pipe], stderr=subprocess.PIPE, text=True)
+    signal.signal(signal.SIGINT, heard)
     with pipe.open("w") as source:  # opens when the reader does
         source.write(json.dumps({"id": "late", "text": "Too late."}) + "\n")
         source.flush()
