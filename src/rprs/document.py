@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -82,8 +82,13 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What a re-ranker gets: the first stage's ranking with the sentences of every document in it."""
+    """What a re-ranker gets: the first stage's ranking with the sentences of every document in it.
+
+    What reads words and not vectors needs the last two, which are there in every search.
+    """
 
     ranking: Ranking
     sentences: Sequence[Sentences]
     mean_sentences: float  # avgdl: sentences per document, over the whole indexed collection
+    query: Document | None = None
+    read: Callable[[str], Document] | None = None  # a document of the index by its id

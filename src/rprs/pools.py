@@ -31,7 +31,6 @@ __all__ = [
     "first_stage",
     "load_pools",
     "pools",
-    "query_sentences",
     "save_pools",
 ]
 
@@ -138,7 +137,7 @@ def at_depths(
     """
     avgdl = index.mean_sentences if mean_sentences is None else mean_sentences
     known = [place for place, id in enumerate(ranking.ids) if index.number(id) is not None][: max(depths)]
-    sentences = query_sentences(index, query) if known else Sentences(np.empty((0, 2), np.int64), np.empty(0, np.int32))
+    sentences = index.query_sentences(query) if known else Sentences(np.empty((0, 2), np.int64), np.empty(0, np.int32))
     if not len(sentences):
         known = []
     found: dict[int, Pool] = {}
@@ -158,14 +157,6 @@ def _joined(left: Neighbours, right: Neighbours, n: int) -> Neighbours:
     moved = right.sentence + left.offsets[-1]
     similarity, sentence = merge([left.similarity, right.similarity], [left.sentence, moved], n)
     return Neighbours(similarity, sentence, np.concatenate([left.offsets, left.offsets[-1] + right.offsets[1:]]))
-
-
-def query_sentences(index: Index, query: Document, progress: Progress = silent) -> Sentences:
-    """The query's sentences and vectors: the stored ones if the index has this very document."""
-    number = index.number(query.id)
-    if number is not None and number in index.same_content(query):
-        return index.sentences(query.id)
-    return index.encode(query, progress)
 
 
 # ---------------------------------------------------------------------------- files

@@ -11,12 +11,12 @@ from typing import Any, overload
 import numpy as np
 
 from rprs import spec
-from rprs.document import Candidates, Document, Metadata, Ranking, Sentences
+from rprs.document import Document, Metadata, Ranking, Sentences
 from rprs.errors import EmptyQuery, UsageError
 from rprs.index import Index
 from rprs.progress import Progress, silent
 from rprs.rank import Mask, Ranker
-from rprs.rerank import Reranker
+from rprs.rerank import Reranker, gather
 
 __all__ = ["Explanation", "Hit", "Pair", "Results", "Searcher"]
 
@@ -101,7 +101,7 @@ class _Outcome:
     first: Ranking
     final: Ranking
     query: Sentences
-    pool: list[Sentences]
+    pool: Sequence[Sentences]
     seconds: dict[str, float]
 
     @property
@@ -191,7 +191,11 @@ class Searcher:
         """Both stages; `also` joins the candidates at their end if the first stage did not find it."""
         seconds: dict[str, float] = {}
         with _timed(seconds, "sentences"):
-            query = self._encode(document) if self.reranker else self.index.splitter.split(document.text)
+            query = (
+                self.index.query_sentences(document, self.progress)
+                if self.reranker
+                else self.index.splitter.split(document.text)
+            )
         if not len(query):
             raise EmptyQuery(f"The query {document.id!r} has no sentences: there is nothing to compare")
         with _timed(seconds, "first stage"):
@@ -201,21 +205,14 @@ class Searcher:
         if self.reranker is None:
             return _Outcome(first, first, query, [], seconds)
         with _timed(seconds, "candidates"):
-            pool = [self.index.sentences(id) for id in first.ids]
+            candidates = gather(self.index, document, first)
+            pool = candidates.sentences
         with (
             _timed(seconds, "re-ranking"),
             self.progress("re-ranking", sum(len(sentences) for sentences in pool), "sentences") as advance,
         ):
-            candidates = Candidates(first, pool, self.index.mean_sentences)
             final = self.reranker.rerank(query, candidates, advance)
         return _Outcome(first, final, query, pool, seconds)
-
-    def _encode(self, document: Document) -> Sentences:
-        """The query's sentences and vectors: the stored ones if the index has this very document."""
-        number = self.index.number(document.id)
-        if number is not None and number in self.index.same_content(document):
-            return self.index.sentences(document.id)
-        return self.index.encode(document, self.progress)
 
     def _pending(self) -> tuple[str, ...]:
         waiting = self.index.pending

@@ -187,6 +187,13 @@ class Index:
             vectors = to_grid(encoder.encode(found.texts(document.text), advance))
         return Sentences(found.spans, found.paragraphs, vectors)
 
+    def query_sentences(self, query: Document, progress: Progress = silent) -> Sentences:
+        """A query's sentences and vectors: the stored ones if the index has this very document."""
+        number = self.number(query.id)
+        if number is not None and number in self.same_content(query):
+            return self.sentences(query.id)
+        return self.encode(query, progress)
+
     # ------------------------------------------------------------------------ choosing documents
 
     def same_content(self, document: Document) -> list[int]:

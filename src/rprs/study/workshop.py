@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from rprs import spec
 from rprs.collection import Collection, open_collection
-from rprs.document import Candidates, Document, Ranking
+from rprs.document import Document, Ranking
 from rprs.errors import EmptyQuery, IndexMismatch, ReadError, UsageError
 from rprs.index import Index, Writer
-from rprs.pools import NEAREST, Pool, Run, at_depths, first_stage, load_pools, query_sentences, save_pools
+from rprs.pools import NEAREST, Pool, Run, at_depths, first_stage, load_pools, save_pools
 from rprs.progress import Progress, silent
 from rprs.rank import BM25, RunFile
 from rprs.read import read_run, write_run
-from rprs.rerank import RPRS
+from rprs.rerank import RPRS, gather
 from rprs.study.cache import Cache, Made, digest
 
 __all__ = ["Documents", "Kind", "Workshop", "found_collection", "load", "reranked", "write_rankings"]
@@ -329,9 +329,9 @@ class Workshop:
             for query in self.queries:
                 ranking = run.get(query.id, NOTHING)
                 top = Ranking(ranking.ids[:depth], ranking.scores[:depth])
-                candidates = Candidates(top, [index.sentences(id) for id in top.ids], mean)
+                candidates = gather(index, query, top, mean)
                 try:
-                    found[query.id] = reranker.rerank(query_sentences(index, query), candidates)
+                    found[query.id] = reranker.rerank(index.query_sentences(query), candidates)
                 except EmptyQuery:
                     found[query.id] = NOTHING
                 advance(1)

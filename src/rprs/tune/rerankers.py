@@ -14,9 +14,9 @@ from rprs import spec
 from rprs.document import Candidates, Document, Ranking, Sentences
 from rprs.errors import UsageError
 from rprs.index import Index
-from rprs.pools import Pool, Run, query_sentences
+from rprs.pools import Pool, Run
 from rprs.progress import Progress, silent
-from rprs.rerank import RPRS, Reranker
+from rprs.rerank import RPRS, Reranker, gather
 from rprs.scoring import grid as kernel
 from rprs.scoring.measures import Measure
 from rprs.settings import Settings
@@ -144,7 +144,7 @@ def tune_reranker(
 
     def parts(query: str) -> Floats:
         def compute() -> dict[str, Floats]:
-            pool = _Candidates.of(index, documents[query], run)
+            pool = _Asked.of(index, documents[query], run)
             found = (
                 pool.ranked(component, _depth(point, base)) for component, point in zip(components, points, strict=True)
             )
@@ -155,7 +155,7 @@ def tune_reranker(
         return kept(work, compute, "parts", fingerprint, *key, sorted(qrels[query].items()))["parts"]
 
     def rank(query: str, point: Mapping[str, Value]) -> Ranking:
-        return _Candidates.of(index, documents[query], run).ranked(_at(reranker, point), _depth(point, base))
+        return _Asked.of(index, documents[query], run).ranked(_at(reranker, point), _depth(point, base))
 
     found = []
     with progress("re-ranking", len(asked), "queries") as advance:
@@ -186,8 +186,8 @@ def rerank_run(
     found = {}
     with progress("re-ranking", len(queries), "queries") as advance:
         for query in queries:
-            pool = _Candidates.of(index, query, run)
-            found[query.id] = pool.ranked(component, len(pool.first))
+            pool = _Asked.of(index, query, run)
+            found[query.id] = pool.ranked(component, len(pool.candidates.ranking))
             advance(1)
     return found
 
@@ -209,26 +209,23 @@ def reranker_axes(reranker: Any, base: Settings, grid: Mapping[str, Sequence[Val
 
 
 @dataclass(frozen=True)
-class _Candidates:
+class _Asked:
     """A query and its candidates, ready to be re-ranked again and again."""
 
     query: Sentences
-    first: Ranking
-    sentences: Sequence[Sentences]
-    mean_sentences: float
+    candidates: Candidates
 
     @classmethod
-    def of(cls, index: Index, query: Document, run: Run) -> _Candidates:
-        first = run.get(query.id, NOTHING)
-        pool = [index.sentences(id) for id in first.ids]
-        return cls(query_sentences(index, query), first, pool, index.mean_sentences)
+    def of(cls, index: Index, query: Document, run: Run) -> _Asked:
+        return cls(index.query_sentences(query), gather(index, query, run.get(query.id, NOTHING)))
 
     def ranked(self, reranker: Reranker, depth: int) -> Ranking:
         """A query without sentences, or without candidates, has no answer."""
-        if not len(self.query) or not self.sentences:
+        first, sentences = self.candidates.ranking, self.candidates.sentences
+        if not len(self.query) or not sentences:
             return NOTHING
-        cut = Ranking(self.first.ids[:depth], self.first.scores[:depth])
-        return reranker.rerank(self.query, Candidates(cut, self.sentences[:depth], self.mean_sentences))
+        cut = Ranking(first.ids[:depth], first.scores[:depth])
+        return reranker.rerank(self.query, replace(self.candidates, ranking=cut, sentences=sentences[:depth]))
 
 
 def _one(measure: Measure, ranking: Ranking, judgements: Mapping[str, int]) -> Floats:

@@ -1,12 +1,10 @@
-"""First stages: which documents of the collection are worth a closer look."""
+"""BM25 over the counts of an index; with KLI, from the most informative terms of the query alone."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,22 +14,13 @@ from rprs.document import Document, Ranking
 from rprs.errors import UsageError
 from rprs.index import Index
 from rprs.index.segment import Terms
-from rprs.read.runs import read_run
+from rprs.rank.ranker import Mask
 from rprs.scoring import bm25
 from rprs.spec import Component, Kind, require
 
-__all__ = ["BM25", "QueryTerms", "Ranker", "RunFile"]
+__all__ = ["BM25", "QueryTerms"]
 
-Mask = NDArray[np.bool_]
 Postings = list[tuple[NDArray[np.int64], NDArray[np.int64]]]  # of each segment: where the terms' start and stop
-
-
-class Ranker(Protocol):
-    """A first stage."""
-
-    def rank(self, query: Document, index: Index, depth: int, allowed: Mask) -> Ranking:
-        """The best `depth` of the allowed documents, best first; of equals, the smaller id first."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,29 +139,3 @@ class BM25(Component):
         """Terms a document: its words, and its n-grams where they are used."""
         grams = [np.maximum(index.lengths - n + 1, 0) for n in range(1, self.ngrams + 1)]
         return np.asarray(np.sum(grams, axis=0), dtype=np.int64)
-
-
-@dataclass(frozen=True)
-class RunFile(Component):
-    """A ranking that some other system wrote, in TREC format: the query's id says which lines are meant."""
-
-    path: str
-    name: ClassVar[str] = "runfile"
-    kind: ClassVar[Kind] = "ranker"
-
-    def rank(self, query: Document, index: Index, depth: int, allowed: Mask) -> Ranking:
-        """The allowed documents that the run lists for the query, in its order."""
-        run = _load_run(self.path, Path(self.path).stat().st_mtime_ns if Path(self.path).exists() else 0)
-        if query.id not in run:
-            raise UsageError(f"The run {self.path} has no ranking for the query {query.id!r}")
-        listed = run[query.id]
-        numbers = [index.number(id) for id in listed.ids]
-        missing = sum(number is None for number in numbers)
-        kept = [place for place, number in enumerate(numbers) if number is not None and allowed[number]][:depth]
-        notes = (f"{missing} of {len(listed)} documents of the run are not in the index",) if missing else ()
-        return Ranking(tuple(listed.ids[place] for place in kept), listed.scores[kept], notes=notes)
-
-
-@lru_cache(maxsize=4)
-def _load_run(path: str, _changed: int) -> dict[str, Ranking]:
-    return read_run(path)

@@ -1,28 +1,20 @@
-"""Re-rankers: the candidates of a first stage in a better order. Listwise by nature: they see all of them at once."""
+"""RPRS itself, the proportional relevance score."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from rprs.document import Candidates, Neighbours, Ranking, Sentences
-from rprs.errors import EmptyQuery
+from rprs.rerank.reranker import Advance, check_query, nothing
 from rprs.scoring import rprs
 from rprs.scoring.neighbours import neighbours
 from rprs.spec import Component, Kind, require
 
-__all__ = ["RPRS", "Reranker"]
-
-
-class Reranker(Protocol):
-    """Orders the candidates of a query."""
-
-    def rerank(self, query: Sentences, candidates: Candidates, advance: Callable[[int], None] = ...) -> Ranking:
-        """All candidates, best first; of equals, the one that the first stage ranked higher."""
-        ...
+__all__ = ["RPRS"]
 
 
 @dataclass(frozen=True)
@@ -48,12 +40,9 @@ class RPRS(Component):
         require(self, "avgdl", self.avgdl in ("collection", "candidates"), "'collection' or 'candidates'")
         require(self, "form", self.form in ("full", "no_qp", "no_dp", "no_min", "no_b_k1"), "one of the ablations")
 
-    def rerank(
-        self, query: Sentences, candidates: Candidates, advance: Callable[[int], None] = lambda _rows: None
-    ) -> Ranking:
+    def rerank(self, query: Sentences, candidates: Candidates, advance: Advance = nothing) -> Ranking:
         """The candidates by QP · DP, with both proportions and the neighbours as evidence."""
-        if not len(query.vectors):
-            raise EmptyQuery("The query has no sentences: there is nothing to compare")
+        check_query(query)
         pool = [sentences.vectors for sentences in candidates.sentences]
         found = neighbours(query.vectors, pool, self.n, advance=advance)
         return self.from_neighbours(found, candidates.ranking.ids, candidates.mean_sentences)

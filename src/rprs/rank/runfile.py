@@ -1,0 +1,43 @@
+"""A first stage that repeats what some other system found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import ClassVar
+
+from rprs.document import Document, Ranking
+from rprs.errors import UsageError
+from rprs.index import Index
+from rprs.rank.ranker import Mask
+from rprs.read.runs import read_run
+from rprs.spec import Component, Kind
+
+__all__ = ["RunFile"]
+
+
+@dataclass(frozen=True)
+class RunFile(Component):
+    """A ranking that some other system wrote, in TREC format: the query's id says which lines are meant."""
+
+    path: str
+    name: ClassVar[str] = "runfile"
+    kind: ClassVar[Kind] = "ranker"
+
+    def rank(self, query: Document, index: Index, depth: int, allowed: Mask) -> Ranking:
+        """The allowed documents that the run lists for the query, in its order."""
+        run = _load_run(self.path, Path(self.path).stat().st_mtime_ns if Path(self.path).exists() else 0)
+        if query.id not in run:
+            raise UsageError(f"The run {self.path} has no ranking for the query {query.id!r}")
+        listed = run[query.id]
+        numbers = [index.number(id) for id in listed.ids]
+        missing = sum(number is None for number in numbers)
+        kept = [place for place, number in enumerate(numbers) if number is not None and allowed[number]][:depth]
+        notes = (f"{missing} of {len(listed)} documents of the run are not in the index",) if missing else ()
+        return Ranking(tuple(listed.ids[place] for place in kept), listed.scores[kept], notes=notes)
+
+
+@lru_cache(maxsize=4)
+def _load_run(path: str, _changed: int) -> dict[str, Ranking]:
+    return read_run(path)
