@@ -90,6 +90,20 @@ def test_the_paper_grid_is_the_default(place: Path, tmp_path: Path) -> None:
     assert about(tmp_path / "tuned.toml")["measure"] == "AP@100"
 
 
+def test_other_rerankers_have_grids_of_their_own(place: Path, tmp_path: Path) -> None:
+    birch, fused, run = tmp_path / "birch.toml", tmp_path / "fused.toml", tmp_path / "run.trec"
+    outcome = done(*command(place, birch, "--rerank", "birch", "--depth", 6, "-m", "nDCG@5", "--folds", 3))
+    assert "the best of 1,000 points" in outcome.err
+    done(*command(place, fused, "--rerank", "fuse(first, rprs(k1=0))", "--depth", 6, "-m", "nDCG@5"))
+    assert about(fused)["grid"] == {"depth": "6", "weight": "0.0,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1.0"}
+    for tuned in (birch, fused):
+        done("run", place / "made.rprs", place / "queries.jsonl", "-o", run, "--settings", tuned)
+        assert measured(run, place, "nDCG@5") == pytest.approx(about(tuned)["value"])
+    done(*command(place, tmp_path / "depth.toml", "--settings", birch, "--what", "depth", "--grid", "depth=2..6/2"))
+    assert read_settings(tmp_path / "depth.toml").rerank == read_settings(birch).rerank
+    assert list(tmp_path.glob("*.work")) == []
+
+
 def test_the_first_stage_then_the_depth_then_the_end(place: Path, tmp_path: Path) -> None:
     first, depth, end = (tmp_path / f"{name}.toml" for name in ("first", "depth", "end"))
     done(*command(place, first, "--what", "first", "--grid", "k1=0..4/2", "--grid", "kli=none,0.5", "-m", "RR"))
@@ -278,4 +292,4 @@ def test_files_that_are_not_there(place: Path, tmp_path: Path) -> None:
 
 def test_help_shows_how() -> None:
     text = " ".join(rprs("tune", "--help").out.split())
-    assert text.count("Example: rprs tune cases.rprs queries.jsonl --qrels qrels.txt -o") == 4
+    assert text.count("Example: rprs tune cases.rprs queries.jsonl --qrels qrels.txt -o") == 5

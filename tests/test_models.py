@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from rprs.encode import models
+from rprs.encode.hub import OPTIONAL
 from rprs.errors import ModelError
 from tiny import make_bert
 
@@ -187,7 +188,7 @@ def test_the_wheel_gives_the_pinned_weights_and_nothing_to_run(cache: Path) -> N
     folder = cache / "models" / models.DEFAULT
     assert said.strip() == other.strip() == str(folder), errors
     assert models.sha256(folder / "model.safetensors") == models.SHA256[models.DEFAULT]
-    assert set(files(folder)) == {*models.REQUIRED, *models.OPTIONAL, "model.safetensors"}
+    assert set(files(folder)) == {*models.REQUIRED, *OPTIONAL, "model.safetensors"}
     assert {file.name for file in (cache / "models").iterdir()} == {models.DEFAULT, f".{models.DEFAULT}.lock"}
 
 

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pytest
 
 from indexes import built, documents
-from rprs.document import Document
+from rprs.cli import show
+from rprs.document import Candidates, Document, Ranking, Sentences
 from rprs.errors import EmptyQuery, UsageError
 from rprs.index import Index
 from rprs.rank import BM25
 from rprs.rerank import RPRS
+from rprs.rerank.birch import Birch
+from rprs.rerank.fuse import First
+from rprs.rerank.reranker import ranked
 from rprs.scoring.vectors import to_grid
 from rprs.search import Hit, Pair, Searcher
+from rprs.spec import Component, Kind
 
 VOCABULARY = """anchor beacon buoy channel chart cliff compass current deck dusk ebb ferry flag fog gale harbour hull
 keel kelp lamp ledge mast moor oar pier pilot quay reef rope rudder sail sand shoal shore signal swell tide wake
@@ -239,6 +246,62 @@ class TestPairs:
 
     def test_can_be_left_out(self, index: Index) -> None:
         assert all(hit.pairs == () for hit in Searcher(index).search(QUERY, pairs=0))
+
+
+@dataclass(frozen=True)
+class Shortest(Component):
+    """A re-ranker that looks at no sentence: the shorter the better."""
+
+    name: ClassVar[str] = "shortest"
+    kind: ClassVar[Kind] = "reranker"
+
+    def rerank(self, query: Sentences, candidates: Candidates, advance: object = None) -> Ranking:
+        return ranked(candidates, -np.array([len(each) for each in candidates.sentences], dtype=np.float64))
+
+
+class TestEvidenceOfAnyReranker:
+    """Also where a re-ranker aligns no sentences, a hit says why; its scores are the re-ranker's."""
+
+    @pytest.mark.parametrize("reranker", [Shortest(), Birch(), First()])
+    def test_is_that_of_the_five_nearest(self, index: Index, reranker: Any) -> None:
+        depth = 12
+        pool = BM25(k1=2.8, b=1.0).rank(QUERY, index, depth, index.select(None)).ids
+        everything = nearest(index, QUERY, pool, 5)
+        searcher = Searcher(index, rerank=reranker, depth=depth)
+        ranking, results = searcher.rank(QUERY), searcher.search(QUERY, k=depth)
+        assert ranking.neighbours is None
+        assert [(hit.id, hit.score) for hit in results] == list(zip(ranking.ids, ranking.scores.tolist(), strict=True))
+        aligned = Searcher(index, depth=depth).search(QUERY, k=depth)  # RPRS with n = 5
+        assert {hit.id: hit.pairs for hit in results} == {hit.id: hit.pairs for hit in aligned}
+        for id in pool[:4]:
+            explanation = searcher.explain(QUERY, id)
+            assert as_neighbours(explanation.hit) == [found for found in everything if found.id == id]
+        assert all(math.isnan(hit.qp) and math.isnan(hit.dp) for hit in results)
+
+    def test_is_not_computed_where_nobody_sees_it(self, index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("rprs.search.neighbours", None)
+        searcher = Searcher(index, rerank=Shortest())
+        assert len(searcher.rank(QUERY)) == 30
+        assert all(hit.pairs == () for hit in searcher.search(QUERY, pairs=0))
+
+    def test_on_the_terminal_and_as_json(self, index: Index, capsys: pytest.CaptureFixture[str]) -> None:
+        for reranker in ("birch", "first"):
+            searcher = Searcher(index, rerank=reranker, depth=5)
+            results = searcher.search(QUERY)
+            outside = searcher.explain(QUERY, Searcher(index, rerank=None).rank(QUERY).ids[-1])
+            show.print_json(show.hit_object(results[0], "query"))
+            show.print_json(show.explanation_object(outside, 3))
+            hit, explained = map(json.loads, capsys.readouterr().out.splitlines())
+            assert (hit["qp"], hit["dp"], explained["first_score"]) == (None, None, None)
+            assert len(hit["pairs"]) == 3
+            assert ("best_sentences" in hit, explained["sentences"]) == (reranker == "birch", 3)
+            show.print_hits(results)
+            show.print_explanation(outside, 3, everything=False)
+            shown = capsys.readouterr().out
+            assert "nan" not in shown
+            assert "QP" not in shown
+            assert shown.count("⇄") == len(results) + 1
+            assert ("(first 0.000, best sentences " in shown) == (reranker == "birch")
 
 
 # ---------------------------------------------------------------------------- unusual queries

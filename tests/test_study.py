@@ -10,6 +10,8 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,8 +25,10 @@ from rprs.errors import MissingExtra, ReadError, UsageError
 from rprs.read import read_run
 from rprs.study import make, read_plan
 from rprs.study.cache import Cache
-from rprs.study.workshop import Workshop
+from rprs.study.systems import Study
+from rprs.study.workshop import Workshop, notes_of
 from study_sample import EVERYTHING, SMALL, contents, made_collection
+from tiny import make_cross
 
 
 @dataclass
@@ -49,6 +53,23 @@ class Place:
         path.write_text(text)
         steps = Steps()
         make(path, self.folder / to, told=steps, **options)
+        return steps
+
+    @contextmanager
+    def opened(self, text: str, steps: Steps) -> Iterator[Study]:
+        """A study at work, without the folder of its results."""
+        path = self.folder / "study.toml"
+        path.write_text(text)
+        plan, cache = read_plan(path), Cache(self.folder / "results" / ".cache", steps)
+        with Workshop(plan.data, open_collection(plan.data, self.folder), cache) as workshop:
+            yield Study(plan, workshop, self.folder)
+
+    def steps(self, text: str, *systems: str) -> Steps:
+        """What has to be made for the runs of some systems."""
+        steps = Steps()
+        with self.opened(text, steps) as study:
+            for name in systems:
+                study.run(study.plan.system(name))
         return steps
 
     def results(self, to: str = "results") -> Any:
@@ -194,6 +215,68 @@ def test_what_was_tuned_is_what_is_measured_also_at_a_tuned_depth(place: Place) 
     place.study(SMALL.replace("depth = 8", "depth = 2") + said)
     tuned = place.results()["parts"]["systems"]["tuned"]
     assert tuned["scores"]["AP"] == pytest.approx(tuned["tuned"]["held_out"], abs=1e-12)
+
+
+TUNED = (
+    SMALL
+    + """
+Birch = { rerank = "birch(top=2)", tune = "rerank", folds = 3, measure = "AP", grid = { w2 = [0, 0.5], w3 = [0] } }
+fused = { first = "Birch", rerank = "fuse(first,rprs)", tune = "rerank", on = { data = "beir(sample)", depth = 5 } }
+alone = { rerank = "birch", encoder = "hashed(dimension=32)", tune = "rerank", folds = 3, grid = { depth = [3, 9] } }
+"""
+)
+
+
+def test_any_reranker_is_tuned(place: Place) -> None:
+    """In folds, elsewhere, and over candidates that alone are encoded: the same at a second look."""
+    first = place.study(TUNED)
+    systems = place.results()["parts"]["systems"]
+    birch, fused, alone = (systems[name] for name in ("Birch", "fused", "alone"))
+    assert birch["scores"]["AP"] == pytest.approx(birch["tuned"]["held_out"], abs=1e-12)
+    assert (birch["tuned"]["what"], len(birch["tuned"]["folds"])) == ("rerank", 3)
+    assert birch["tuned"]["grid"]["a"] == "0.0,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9"
+    assert birch["tuned"]["best"].startswith("depth=8, a=")
+    assert fused["tuned"]["settings"]["rerank"].startswith("fuse(a=first(),b=rprs()")
+    assert (fused["tuned"]["on"], fused["tuned"]["settings"]["depth"], fused["depth"]) == ("beir(sample)", 5, 8)
+    assert alone["tuned"]["grid"]["depth"] == "3,9"
+    table = (place.folder / "results" / "study" / "tables" / "settings.md").read_text()
+    assert "| birch(top=2), tuned 3-fold |" in table
+    assert "| fuse(a=first(),b=rprs()), tuned on beir(sample) |" in table
+    assert [step for step in first.made if step.startswith("tuned")] == ["tuned Birch", "tuned fused", "tuned alone"]
+    own, cut = 'hashed(dimension=32)"', "w2 = [0, 0.5]"
+    said = TUNED.replace(own, f"{own}, pool_only = true").replace(cut, "w2 = [0, 0.7]")
+    assert place.steps(TUNED, "Birch", "fused", "alone").made == []
+    assert {step for step in place.steps(said, "Birch", "alone").made if step.startswith("tuned")} == {
+        "tuned Birch",  # its grid has changed
+        "tuned alone",  # its index has
+    }
+
+
+def test_rprs_is_tuned_the_same_under_both_names(place: Place) -> None:
+    said = 'tuned = { tune = "rprs", folds = 3, grid = { n = [1, 2] } }\n'
+    place.steps(SMALL + said, "tuned")
+    assert place.steps(SMALL + said.replace('"rprs"', '"rerank"'), "tuned").made == []
+
+
+def test_candidates_that_alone_are_encoded_are_tuned_on_alike(place: Place) -> None:
+    said = SMALL + "tuned = { rerank = 'birch', tune = 'rerank', folds = 3, grid = { w3 = [0], depth = [3, 9] } }\n"
+    runs = {}
+    for text in (said, said.replace("birch',", "birch', pool_only = true,")):
+        with place.opened(text, Steps()) as study:
+            runs[text] = (study.run(study.plan.system("tuned")).path / "run.trec").read_bytes()
+    assert len(set(runs.values())) == 1
+    assert len(runs) == 2
+
+
+def test_what_a_tuned_model_does_not_see_is_told(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RPRS_CACHE", str(place.folder / "models"))
+    model = make_cross(place.folder / "cross")
+    said = SMALL + f"tuned = {{ rerank = 'fuse(first,cross(\"{model}\"))', tune = 'rerank', folds = 3 }}\n"
+    with place.opened(said, Steps()) as study:
+        assert notes_of(study.run(study.plan.system("tuned"))) == ["24 of 24 inputs truncated to 24 tokens"]
+    make_cross(place.folder / "other", layers=1)
+    shutil.copytree(place.folder / "other", model, dirs_exist_ok=True)
+    assert place.steps(said, "tuned").made == ["tuned tuned"]  # a model that was trained anew is another one
 
 
 def test_figures_by_length_say_what_they_count(everything: Place) -> None:

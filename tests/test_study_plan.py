@@ -58,6 +58,19 @@ def test_tuned_settings_are_taken_from_a_file(tmp_path: Path) -> None:
     assert (shallow.first, shallow.rerank, shallow.depth) == ("bm25(k1=9.0)", None, 3)
 
 
+def test_any_reranker_can_be_tuned(tmp_path: Path) -> None:
+    said = """
+birch = { rerank = "birch(top=2)", tune = "rerank", folds = 3, grid = { a = "0..0.5/0.1", scorer = ["cosine"] } }
+words = { rerank = "fuse(first, rprs)", tune = "rerank", folds = 3, grid = { method = "rrf,minmax", depth = [4, 8] } }
+same = { rerank = "rprs(avgdl=candidates)", tune = "rerank", folds = 3 }
+form = { rerank = "rprs(form=no_qp)", tune = "rerank", folds = 3, grid = { n = [1, 2] } }
+"""
+    plan = _plan(tmp_path, SMALL + said)
+    tunes = {name: plan.system(name).tune for name in ("birch", "words", "same", "form")}
+    assert tunes == {"birch": "rerank", "words": "rerank", "same": "rprs", "form": "rerank"}
+    assert plan.system("words").rerank == "fuse(a=first(),b=rprs())"
+
+
 WRONG = {
     "mesures = []": "study.toml has no key 'mesures': did you mean 'measures'?",
     "depth = 'deep'": "study.toml: 'depth' must be an integer. Got 'deep' instead.",
@@ -73,7 +86,7 @@ WRONG = {
     "systems.A.measure = 'AP'": "'measure' says how to tune, so it needs 'tune' too",
     "systems.A.pool_only = true": "pool_only needs an encoder that is not fitted to the collection: fitted is",
     "systems.A.tune = 'rprs'": "'tune' needs either 'folds' (cross-validation) or 'on' (another collection)",
-    "systems.A = { tune = 'sdr', folds = 2 }": "'tune' must be \"rprs\" or \"bm25\". Got 'sdr' instead.",
+    "systems.A = { tune = 'sdr', folds = 2 }": '\'tune\' must be "rprs", "bm25" or "rerank". Got \'sdr\' instead.',
     "systems.A = { tune = 'rprs', folds = 1 }": "'folds' must be an integer in [2, inf). Got 1 instead.",
     "systems.A = { tune = 'bm25', folds = 2, rerank = 'rprs' }": "a tuned BM25 has no 'rerank'",
     "systems.A = { tune = 'rprs', folds = 2, grid = { k2 = [1] } }": "'grid' has no parameter 'k2': it may have n, k1",
@@ -82,6 +95,13 @@ WRONG = {
     "systems.A = { tune = 'rprs', on = { data = 'x', depth = -4 } }": "'on': 'depth' must be an integer in [1, inf)",
     "systems.A = { tune = 'rprs', folds = 2, grid = { b = '0..2' } }": "must be a number in [0, 1]. Got 2 instead.",
     "systems.A = { tune = 'rprs', folds = 2, grid = { b = 'low' } }": "'b' must be numbers. Got 'low' instead.",
+    "systems.A = { tune = 'rprs', folds = 2, rerank = 'birch' }": 'birch is tuned with tune = "rerank"',
+    "systems.A = { tune = 'rerank', folds = 2, rerank = 'none' }": "there is no re-ranker to tune: name one",
+    "systems.A = { tune = 'rerank', folds = 2, rerank = 'birhc' }": "no reranker named 'birhc': did you mean 'birch'?",
+    "systems.A = { tune = 'rerank', folds = 2, rerank = 'first' }": "There is no grid for first: give the values",
+    "systems.A = { tune = 'rerank', folds = 2, rerank = 'birch', grid = { w4 = 1 } }": "birch has no parameter 'w4'",
+    "systems.A = { tune = 'rerank', folds = 2, rerank = 'birch', grid = { a = 2 } }": "a number in [0, 1]. Got 2.0",
+    "systems.A = { tune = 'rerank', folds = 2, rerank = 'birch', grid = { depth = 0 } }": "'depth' must be integers in",
     "systems.A = { tune = 'bm25', folds = 2, first = 'runfile(x)' }": "what is tuned must be bm25(...)",
     "systems.A = { tune = 'bm25', on = { dta = 'x' } }": "'on' has no key 'dta': did you mean 'data'?",
     "systems.A = { tune = 'bm25', on = {} }": "'on' needs the key 'data'",

@@ -22,6 +22,8 @@ from rprs.index import Index
 from rprs.pools import allowed, first_stage
 from rprs.rank import BM25
 from rprs.rerank import RPRS
+from rprs.rerank.birch import Birch
+from rprs.rerank.reranker import nothing
 from rprs.scoring.measures import parse_measure
 from rprs.search import Searcher
 from rprs.settings import Settings
@@ -46,6 +48,7 @@ from rprs.tune import first as first_module
 from rprs.tune import rerankers as rerankers_module
 from rprs.tune.choose import Problem, choose
 from rprs.tune.first import rank_grid
+from rprs.tune.rerankers import reranker_axes
 from rprs.tune.work import NOTHING
 
 WORDS = "reef kelp buoy sail tide mast keel wave gull sand rope foam crab surf dock".split()
@@ -385,6 +388,89 @@ class TestAnyReranker:
             tune_reranker(index, QUERIES, run, QRELS, "AP", {}, base=base)
         with pytest.raises(UsageError, match="The depth of re-ranking must be an integer"):
             tune_reranker(index, QUERIES, run, QRELS, "AP", {"depth": (0,)}, base=base)
+
+
+class TestStaged:
+    """Re-rankers that look once and weigh many times, against ranking anew at every point."""
+
+    GRID: ClassVar = {"a": (0, 0.9), "w2": (0.5,), "w3": (0, 1), "top": (1, 3), "depth": (4, 12)}
+
+    def test_every_point_of_birch_is_what_a_search_gets(self, index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+        looks: list[tuple[int, int]] = []
+        look = Birch.look
+
+        def counted(self: Birch, query: Sentences, candidates: Candidates, advance: Any = nothing) -> Any:
+            looks.append((self.top, len(candidates.ranking)))
+            return look(self, query, candidates, advance)
+
+        monkeypatch.setattr(Birch, "look", counted)
+        run, base = first_stage(index, QUERIES, "bm25", 20), Settings("bm25", "birch", 12)
+        tuned = tune_reranker(index, QUERIES, run, QRELS, "AP", self.GRID, base=base, folds=3)
+        answered = sum(1 for query in JUDGED if len(run[query.id]) and query.text.strip())
+        assert len(looks) == 4 * answered  # not for 16 points, nor again for the queries held out
+        monkeypatch.undo()
+        expected = {
+            (depth, a, 0.5, w3, top): value(
+                {query.id: searched(index, query, Birch(float(a), 0.5, float(w3), top), depth) for query in JUDGED},
+                "AP",
+            )
+            for depth, a, w3, top in product((4, 12), (0, 0.9), (0, 1), (1, 3))
+        }
+        same_totals(tuned, expected)
+        assert tuned.held_out is not None
+        chosen = {query: fold.best for fold in tuned.folds for query in fold.queries}
+        expected_run = {
+            query.id: searched(index, query, chosen[query.id].rerank, chosen[query.id].depth) for query in JUDGED
+        }
+        same_run(tuned.held_out.run, expected_run)
+
+    def test_the_grid_of_the_paper_is_the_default(self, index: Index) -> None:
+        run = first_stage(index, QUERIES, "bm25", 8)
+        tuned = tune_reranker(index, QUERIES, run, QRELS, "nDCG@5", base=Settings("bm25", "birch", 8))
+        tenths = tuple(tenth / 10 for tenth in range(10))
+        assert tuned.axes.values == {"depth": (8,), "a": tenths, "w2": tenths, "w3": tenths}
+        assert tuned.best.rerank is not None
+        best = {query.id: searched(index, query, tuned.best.rerank, 8) for query in JUDGED}
+        assert tuned.value == pytest.approx(value(best, "nDCG@5"))
+        default = {query.id: searched(index, query, "birch", 8) for query in JUDGED}
+        assert tuned.before == pytest.approx(value(default, "nDCG@5"))
+        fixed = reranker_axes(Birch(), Settings(), {"w3": (0,), "depth": (5, 9)})
+        assert fixed.values == {"depth": (5, 9), "a": tenths, "w2": tenths, "w3": (0,)}
+
+    def test_the_weight_of_a_fusion(self, index: Index) -> None:
+        run, text = first_stage(index, QUERIES, "bm25", 10), "fuse(first,rprs(n=3,k1=0),method=minmax)"
+        tuned = tune_reranker(index, QUERIES, run, QRELS, "AP", base=Settings("bm25", text, 10))
+        fused = spec.parse("reranker", text)
+        expected = {
+            (10, tenth / 10): value(
+                {query.id: searched(index, query, replace(fused, weight=tenth / 10), 10) for query in JUDGED}, "AP"
+            )
+            for tenth in range(11)
+        }
+        same_totals(tuned, expected)
+
+    def test_what_was_computed_is_found_again(
+        self, index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        run, base, work = first_stage(index, QUERIES, "bm25", 6), Settings("bm25", "birch", 6), Work(tmp_path)
+        grid = {"w2": (0,), "w3": (0,)}
+        tuned = tune_reranker(index, QUERIES, run, QRELS, "AP", grid, base=base, work=work)
+
+        def fail(*_: object) -> None:
+            raise AssertionError("looked again")
+
+        monkeypatch.setattr(Birch, "look", fail)
+        again = tune_reranker(index, QUERIES, run, QRELS, "AP", grid, base=base, work=work)
+        assert np.array_equal(again.totals, tuned.totals)
+        with pytest.raises(AssertionError, match="looked again"):  # another mean length may change a ranking
+            tune_reranker(index, QUERIES, run, QRELS, "AP", grid, base=base, work=work, mean_sentences=3.0)
+
+    def test_one_without_parameters_has_its_depth(self, index: Index) -> None:
+        run, base = first_stage(index, QUERIES, "bm25", 9), Settings("bm25", "first", 9)
+        with pytest.raises(UsageError, match=r"There is no grid for first: give the values to try, as depth=15..100/5"):
+            tune_reranker(index, QUERIES, run, QRELS, "AP", base=base)
+        tuned = tune_reranker(index, QUERIES, run, QRELS, "AP", {"depth": (3, 9)}, base=base)
+        assert tuned.value == pytest.approx(value(first_stage(index, QUERIES, "bm25", 9), "AP"))
 
 
 # ---------------------------------------------------------------------------- cut-offs

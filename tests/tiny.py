@@ -9,7 +9,7 @@ import numpy as np
 from safetensors.numpy import save_file
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-__all__ = ["WORDS", "make_bert"]
+__all__ = ["WORDS", "make_bert", "make_cross"]
 
 WORDS = "the a court tenant pays rent of steel laser welds and dismissed appeal month first cat dog mat".split()
 
@@ -54,6 +54,26 @@ def make_bert(folder: Path, *, width: int = 32, layers: int = 2, positions: int 
     return folder
 
 
+def make_cross(folder: Path, *, width: int = 32, layers: int = 2, positions: int = 24, labels: int = 1) -> Path:
+    """The same with a pooler and a classifier, as transformers saves a BertForSequenceClassification."""
+    from safetensors.numpy import load_file
+
+    make_bert(folder, width=width, layers=layers, positions=positions)
+    random = np.random.default_rng(labels)
+    head = {"bert.pooler.dense": (width, width), "classifier": (labels, width)}
+    weights = {f"bert.{name}": array for name, array in load_file(folder / "model.safetensors").items()}
+    for name, shape in head.items():
+        weights[f"{name}.weight"] = random.normal(0, 0.3, shape).astype(np.float32)
+        weights[f"{name}.bias"] = random.normal(0, 0.1, shape[:1]).astype(np.float32)
+    save_file(weights, folder / "model.safetensors")
+    config = json.loads((folder / "config.json").read_text())
+    config["architectures"] = ["BertForSequenceClassification"]
+    config["id2label"] = {str(number): f"LABEL_{number}" for number in range(labels)}
+    config["label2id"] = {f"LABEL_{number}": number for number in range(labels)}
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
 def _weights(width: int, layers: int, positions: int, vocabulary: int) -> dict[str, np.ndarray]:
     random = np.random.default_rng(7)
     shapes = {
@@ -83,6 +103,8 @@ def _tokenizer(vocabulary: list[str]) -> Tokenizer:
     words.normalizer = normalizers.BertNormalizer()
     words.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     words.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", numbers["[CLS]"]), ("[SEP]", numbers["[SEP]"])]
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[("[CLS]", numbers["[CLS]"]), ("[SEP]", numbers["[SEP]"])],
     )
     return words

@@ -9,7 +9,17 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["NOT_ENCODED", "Candidates", "Document", "Metadata", "Neighbours", "Ranking", "Sentences", "Value"]
+__all__ = [
+    "NOT_ENCODED",
+    "NO_SENTENCES",
+    "Candidates",
+    "Document",
+    "Metadata",
+    "Neighbours",
+    "Ranking",
+    "Sentences",
+    "Value",
+]
 
 Value = str | int | float | bool | None
 Metadata = Mapping[str, Value]
@@ -46,6 +56,9 @@ class Sentences:
     def texts(self, text: str) -> list[str]:
         """The sentences as strings, cut out of the text they were found in."""
         return [text[start:end] for start, end in self.spans.tolist()]
+
+
+NO_SENTENCES = Sentences(np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=np.int32))
 
 
 @dataclass(frozen=True, slots=True)

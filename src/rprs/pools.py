@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rprs import spec
-from rprs.document import Document, Neighbours, Ranking, Sentences
+from rprs.document import NO_SENTENCES, Document, Neighbours, Ranking
 from rprs.errors import ReadError, UsageError
 from rprs.index import Index
 from rprs.progress import Progress, silent
@@ -137,7 +137,7 @@ def at_depths(
     """
     avgdl = index.mean_sentences if mean_sentences is None else mean_sentences
     known = [place for place, id in enumerate(ranking.ids) if index.number(id) is not None][: max(depths)]
-    sentences = index.query_sentences(query) if known else Sentences(np.empty((0, 2), np.int64), np.empty(0, np.int32))
+    sentences = index.query_sentences(query) if known else NO_SENTENCES
     if not len(sentences):
         known = []
     found: dict[int, Pool] = {}

@@ -17,10 +17,12 @@ from rprs.index import Index
 from rprs.progress import Progress, silent
 from rprs.rank import Mask, Ranker
 from rprs.rerank import Reranker, gather
+from rprs.scoring.neighbours import neighbours
 
 __all__ = ["Explanation", "Hit", "Pair", "Results", "Searcher"]
 
 TELLING = 30  # characters: shorter sentences (headings, citations) make poor evidence and are shown last
+NEAREST = 5  # neighbours of a sentence that are evidence, where the re-ranker does not look at any
 
 Span = tuple[int, int]
 
@@ -143,10 +145,13 @@ class Searcher:
     ) -> Results:
         """The k documents most like this one, each with its best aligned pairs of sentences.
 
-        The query itself, by its id or its text, is left out unless `keep_self`; `where` is a metadata filter.
+        The query itself, by its id or its text, is left out unless `keep_self`; `where` is a metadata filter. Where a
+        re-ranker does not align sentences, the pairs are those of the 5 nearest of each query sentence among the
+        candidates', as RPRS would have them; ranks and scores are the re-ranker's all the same.
         """
         outcome = self._run(document, self._allowed(document, where, keep_self))
         with _timed(outcome.seconds, "evidence"):
+            outcome = _aligned(outcome) if pairs and k else outcome
             hits = tuple(self._hit(document, outcome, place, pairs) for place in range(min(k, len(outcome.final))))
         notes = (*outcome.notes, *self._pending())
         return Results(hits, len(outcome.first), len(outcome.query), notes, outcome.seconds)
@@ -159,12 +164,13 @@ class Searcher:
     def explain(self, document: Document, id: str, *, where: str | None = None, keep_self: bool = False) -> Explanation:
         """Every aligned pair between a document and one of the index, in the pool that the same search would have.
 
-        A document that the search leaves out, such as the query itself, joins that pool at its end.
+        A document that the search leaves out, such as the query itself, joins that pool at its end. The pairs are the
+        re-ranker's own, or as `search` has them.
         """
         if self.reranker is None:
             raise UsageError("There is nothing to explain without a re-ranker: choose one, for example rprs")
         found = self.index.document(id)
-        outcome = self._run(document, self._allowed(document, where, keep_self), also=id)
+        outcome = _aligned(self._run(document, self._allowed(document, where, keep_self), also=id))
         hit = self._hit(document, outcome, outcome.final.ids.index(id), None)
         covered = {pair.query_span for pair in hit.pairs}
         spans = [(start, end) for start, end in outcome.query.spans.tolist()]
@@ -235,6 +241,14 @@ class Searcher:
             parts={name: float(values[place]) for name, values in outcome.final.parts.items()},
             pairs=_pairs(query, document, outcome, candidate, pairs),
         )
+
+
+def _aligned(outcome: _Outcome) -> _Outcome:
+    """With neighbours as evidence, also where the re-ranker gave none; without one there are no vectors."""
+    if outcome.final.neighbours is not None or not outcome.pool:
+        return outcome
+    found = neighbours(outcome.query.vectors, [sentences.vectors for sentences in outcome.pool], NEAREST)
+    return replace(outcome, final=replace(outcome.final, neighbours=found))
 
 
 def _pairs(

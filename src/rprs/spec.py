@@ -247,9 +247,17 @@ def _fit(owner: str, field: str, value: Any, hint: Any) -> Any:
                     return float(meant) if option is float else meant
         word = value.word if isinstance(value, _Bare) else value
         if kinds:
-            return _build(kinds[0], _Call(word, ()))
+            return _build(kinds[0], _meant(kinds[0], word, options))
         shown = repr(_literal(word) if isinstance(value, _Bare) else word)
     raise UsageError(f"The {field!r} parameter of {owner} must be {_describe(options)}. Got {shown} instead.")
+
+
+def _meant(kind: Kind, word: str, options: Sequence[Any]) -> _Call:
+    """A component by its name alone; a word that names none is the parameter `bare` of the option that has one."""
+    taker = next((option for option in options if getattr(option, "bare", None)), None)
+    if taker is None or word in names(kind):
+        return _Call(word, ())
+    return _Call(taker.name, ((taker.bare, word),))
 
 
 def _goes(value: Any, option: Any) -> bool:

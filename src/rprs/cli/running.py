@@ -39,7 +39,7 @@ from rprs.spec import DEPTH
 from rprs.whole import drafted
 
 if TYPE_CHECKING:
-    from rprs.document import Document
+    from rprs.document import Document, Ranking
     from rprs.search import Searcher
 
 
@@ -131,38 +131,48 @@ def _progress(talk: Talk, output: Path | None) -> Progress:
 
 
 def _answer_all(talk: Talk, searcher: Searcher, job: _Job) -> None:
-    """Rank for every query, write, and say how many failed."""
+    """Rank for every query, write, and say what there is to say of the rankings, and how many failed."""
     from rprs.read import read_queries
+    from rprs.rerank.truncation import Truncation, other_notes
 
     searcher.index.select(job.where)  # a wrong filter is one error, not one a query
-    started, answered, failed = perf_counter(), 0, Remarks(talk, job.verbose)
+    started, answered, failed, noted = perf_counter(), 0, Remarks(talk, job.verbose), Remarks(talk, job.verbose)
+    truncation = Truncation()
     found = read_queries(job.queries, strict=job.strict, skipped=lambda what: failed(f"skipped {what}"))
     with _written(job.output) as stream, searcher.progress("answering", unit="queries") as advance:
         for query in found:
             try:
-                _answer(searcher, query, job, stream)
+                ranking = _answer(searcher, query, job, stream)
                 answered += 1
+                truncation = truncation.plus(ranking)
+                for note in other_notes(ranking):
+                    noted(f"{query.id}: {note}")
             except (EmptyQuery, UsageError) as error:
                 if job.strict:
                     raise
                 failed(f"failed {query.id}: {error}")
             advance(1)
+        noted.close()
         failed.close()
         if not answered:
             raise UsageError(f"None of the {failed.count:,} queries of {job.queries} could be answered")
+    for line in truncation.notes:
+        talk.say(line)
     seconds = perf_counter() - started
     talk.say(
         f"{counted(answered, 'query', 'queries')} answered, {failed.count:,} failed, in {seconds:.1f} s: {job.tag}"
     )
 
 
-def _answer(searcher: Searcher, query: Document, job: _Job, stream: TextIO) -> None:
+def _answer(searcher: Searcher, query: Document, job: _Job, stream: TextIO) -> Ranking:
+    """Write the ranking of one query, cut as the job says; the whole of it."""
     from rprs.read import write_run
 
     ranking = searcher.rank(query, where=job.where, keep_self=job.keep_self)
     end = len(ranking) if job.cutoff is None else returned(job.cutoff, ranking.scores.tolist())
     end = end if job.k is None else min(end, job.k)
     write_run(stream, query.id, replace(ranking, ids=ranking.ids[:end], scores=ranking.scores[:end]), job.tag)
+    return ranking
 
 
 @contextmanager

@@ -173,10 +173,14 @@ def _explicit(context: typer.Context, name: str) -> bool:
 
 
 def open_searcher(index: Index, system: Settings, progress: Progress, first: Ranker | None = None) -> Searcher:
-    """A searcher of that system, with another first stage if there is one."""
+    """A searcher of that system, with another first stage if there is one; a model of its re-ranker is loaded."""
+    from rprs.encode import Loadable
     from rprs.search import Searcher
 
-    return Searcher(index, first or system.first, system.rerank, system.depth, progress)
+    found = Searcher(index, first or system.first, system.rerank, system.depth, progress)
+    if isinstance(found.reranker, Loadable):
+        found.reranker.load(progress)
+    return found
 
 
 def returned(cutoff: str, scores: Sequence[float]) -> int:

@@ -202,13 +202,18 @@ def summary(found: Explanation, sentences: int) -> list[str]:
     if not found.in_pool:
         place = "not among the candidates of the first stage; put at their end to be compared"
     matched_query, matched = matches(hit.pairs)
-    parts = ", ".join(f"{name.upper()} {value:.3f}" for name, value in hit.parts.items())
+    parts = ", ".join(f"{_symbol(name)} {value:.3f}" for name, value in hit.parts.items() if math.isfinite(value))
     return [
         f"score {_score(hit.score)}{f' ({parts})' if parts else ''}; {place}",
         f"{matched_query:,} of {found.sentences:,} sentences of the query ({_percent(matched_query, found.sentences)}) "
         f"have a match in the document; {matched:,} of its {sentences:,} sentences ({_percent(matched, sentences)}) "
         "match the query.",
     ]
+
+
+def _symbol(name: str) -> str:
+    """QP and DP are symbols of the paper; other parts of a score have names."""
+    return name.upper() if name in ("qp", "dp") else name.replace("_", " ")
 
 
 def _percent(part: int, whole: int) -> str:

@@ -87,7 +87,8 @@ def _print(plan: Plan, base: Path) -> None:
     """A study in a few lines."""
     typer.echo(f"{plan.name}: {plan.title}, {plan.data} in {base}")
     for system in plan.systems:
-        how = f"tuned ({system.tune})" if system.tune else system.rerank or "no re-ranker"
+        tuned = {"bm25": "bm25, tuned", "rerank": f"{system.rerank}, tuned", "rprs": "rprs, tuned"}
+        how = tuned[system.tune] if system.tune else system.rerank or "no re-ranker"
         typer.echo(f"  {system.name}: {system.first} → {how}, depth {system.depth}")
     if plan.analyses:
         typer.echo(f"  analyses: {', '.join(plan.analyses)}")

@@ -55,7 +55,7 @@ Grid = Annotated[
         "--grid",
         help="Other values for a parameter: k1=0..10/0.5, b=0.7,1 or kli=none,0.1. May be given several times.",
         metavar="NAME=VALUES",
-        show_default="the paper's grid",
+        show_default="the grid of what is tuned",
     ),
 ]
 Parts = Annotated[
@@ -102,8 +102,9 @@ def tune(
     """Find the parameters that are best for a measure, on queries whose answers are known.
 
     Without --grid it tries the paper's grid for RPRS (n, k1, b: 1,760 points), as many for BM25 (k1, b, kli), the
-    depths from 15 to 100, or rules that end an answer at a share of the top score. A parameter that --grid names gets
-    those values instead; give one value to hold it fixed. Any other re-ranker is tuned over what --grid says.
+    depths from 15 to 100, or rules that end an answer at a share of the top score. Of the other re-rankers, birch has a
+    grid too (a, w2, w3: 1,000 points), and fuse (weight: 11). A parameter that --grid names gets those values instead;
+    give one value to hold it fixed. A re-ranker without a grid is tuned over what --grid says.
 
     The result is a file for --settings of search, explain, run and rerank. Beside it are the sensitivity of the measure
     to each parameter (.sensitivity.md and .csv), all points (.points.csv) and, with --folds, a run in which every query
@@ -114,6 +115,8 @@ def tune(
     Example: rprs tune cases.rprs queries.jsonl --qrels qrels.txt -o bm25.toml --what first --grid k1=0..10/0.5
 
     Example: rprs tune cases.rprs queries.jsonl --qrels qrels.txt -o both.toml --settings bm25.toml
+
+    Example: rprs tune cases.rprs queries.jsonl --qrels qrels.txt -o birch.toml --rerank birch
 
     Example: rprs tune cases.rprs queries.jsonl --qrels qrels.txt -o end.toml --what cutoff -m micro_F1
     """
@@ -162,11 +165,11 @@ class _Job:
         """The candidates of all queries; what the first stage remarks is said."""
         from rprs import spec
         from rprs.pools import first_stage
-        from rprs.rank import RunFile
+        from rprs.rank.fuse import run_files
         from rprs.tune import Remembered
 
         ranker = spec.parse("ranker", self.base.first)
-        if not isinstance(ranker, RunFile):  # whose file may change
+        if not run_files(ranker):  # which may change
             ranker = Remembered(ranker, self.work, self.index.fingerprint)
         run = first_stage(self.index, self.queries, ranker, depth, excluded=self.excluded, progress=self.talk.progress)
         remarks = Remarks(self.talk)
@@ -214,14 +217,15 @@ def _tune_rerank(job: _Job) -> Tuned:
 def _tune_depth(job: _Job) -> Tuned:
     """As the re-ranker, held at its parameters."""
     from rprs import spec
-    from rprs.rerank import RPRS
+    from rprs.rerank import RPRS, Staged
     from rprs.tune import DEPTHS
 
     other = job.grid.keys() - {"depth"}
     if other:
         raise UsageError(f"--what depth has no parameter {min(other)!r}: tune them together with --what rerank")
     reranker = spec.parse("reranker", job.base.rerank) if job.base.rerank else None
-    fixed = {name: (getattr(reranker, name),) for name in ("n", "k1", "b")} if isinstance(reranker, RPRS) else {}
+    tuned = ("n", "k1", "b") if isinstance(reranker, RPRS) else reranker.grid if isinstance(reranker, Staged) else ()
+    fixed = {name: (getattr(reranker, name),) for name in tuned}
     return _tune_rerank(replace(job, grid={"depth": job.grid.get("depth", DEPTHS), **fixed}))
 
 

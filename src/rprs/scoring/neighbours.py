@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from rprs.document import Neighbours
 from rprs.scoring.threads import cores, one_blas_thread
 
-__all__ = ["merge", "neighbours", "widen"]
+__all__ = ["POOL_ROWS", "QUERY_ROWS", "Vectors", "blocks", "merge", "neighbours", "widen"]
 
 Vectors = NDArray[np.float16]
 
@@ -57,7 +57,7 @@ def neighbours(
         best = np.full((len(query), width), -np.inf, dtype=np.float32)
         where = np.full((len(query), width), size, dtype=np.int64)
         products = np.empty((min(QUERY_ROWS, len(query)), block), dtype=np.float32)
-        for first, rows in _blocks(pool, offsets, start, stop, block):
+        for first, rows in blocks(pool, offsets, start, stop, block):
             for top in range(0, len(query), QUERY_ROWS):
                 part = slice(top, min(top + QUERY_ROWS, len(query)))
                 out = products[: part.stop - top, : len(rows)]
@@ -90,7 +90,7 @@ def merge(
     return np.take_along_axis(similarity, order, 1), np.take_along_axis(sentence, order, 1)
 
 
-def _blocks(
+def blocks(
     pool: Sequence[Vectors], offsets: NDArray[np.int64], start: int, stop: int, block: int
 ) -> Iterator[tuple[int, NDArray[np.float32]]]:
     """The pool's rows from start to stop as float32, `block` at a time, with the number of the first row."""

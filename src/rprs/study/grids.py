@@ -10,19 +10,25 @@ from rprs.rank import BM25
 from rprs.rerank import RPRS
 from rprs.tune.grids import Bm25Grid, RprsGrid, Value, ascending, parse_values
 
-__all__ = ["bm25_grid", "rprs_grid", "whole"]
+__all__ = ["any_grid", "bm25_grid", "rprs_grid", "whole"]
 
 
-def _values(name: str, said: Any) -> tuple[Value, ...]:
+def _listed(name: str, said: Any) -> tuple[Value, ...]:
     """The values of a parameter: a list, or a text such as "0..3/0.2"."""
     listed = said if isinstance(said, list | tuple) else (said,)
     found = [value for part in listed for value in (parse_values(part) if isinstance(part, str) else (part,))]
-    wrong = [value for value in found if type(value) not in (int, float, type(None))]
-    if wrong:
-        raise UsageError(f"{name!r} must be numbers. Got {wrong[0]!r} instead.")
     if not found:
         raise UsageError(f"{name!r} must have one value at least")
     return ascending(found)
+
+
+def _values(name: str, said: Any) -> tuple[Value, ...]:
+    """The same for numbers."""
+    found = _listed(name, said)
+    wrong = [value for value in found if type(value) not in (int, float, type(None))]
+    if wrong:
+        raise UsageError(f"{name!r} must be numbers. Got {wrong[0]!r} instead.")
+    return found
 
 
 def whole(name: str, said: Any) -> tuple[int, ...]:
@@ -43,6 +49,11 @@ def rprs_grid(said: Mapping[str, Any]) -> RprsGrid:
     for k1, b in ((k1, b) for k1 in grid.k1 for b in grid.b):
         RPRS(k1=k1, b=b)  # a wrong value is found here
     return grid
+
+
+def any_grid(said: Mapping[str, Any]) -> dict[str, tuple[Value, ...]]:
+    """The grid of a table with parameters of any re-ranker, which knows what they may be."""
+    return {name: whole(name, values) if name == "depth" else _listed(name, values) for name, values in said.items()}
 
 
 def bm25_grid(said: Mapping[str, Any]) -> Bm25Grid:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import MISSING, asdict, fields, replace
 from typing import Any, cast
 
+from rprs import spec
 from rprs.compare import Comparison, Correction, Test, compare
 from rprs.evaluate import Evaluation
 from rprs.figures import Picture, differences, systems_bars
@@ -14,6 +16,7 @@ from rprs.study.finding import DIGITS, Finding, score_table, scores
 from rprs.study.plan import System
 from rprs.study.systems import Study
 from rprs.study.tuned import tuned_facts
+from rprs.study.workshop import notes_of
 from rprs.table import Cell, Figure, Table
 
 __all__ = ["compared", "describe", "overview", "significance", "tuning"]
@@ -78,9 +81,19 @@ def _settings(described: dict[str, dict[str, Any]]) -> Table:
         first, rerank = said["first"], said["rerank"] or "none"
         if tuned:
             how = f"on {tuned['on']}" if tuned["on"] else f"{len(tuned['folds'])}-fold"
-            first, rerank = (first, f"rprs, tuned {how}") if tuned["what"] == "rprs" else (f"bm25, tuned {how}", "none")
+            if tuned["what"] == "bm25":
+                first = f"bm25, tuned {how}"
+            else:
+                rerank = f"{'rprs' if tuned['what'] == 'rprs' else _untuned(rerank, tuned['grid'])}, tuned {how}"
         rows.append((name, first, rerank, said["depth"], said.get("encoder", "–")))
     return Table("How the systems were made", ("system", "first stage", "re-ranker", "depth", "encoder"), tuple(rows))
+
+
+def _untuned(rerank: str, grid: Mapping[str, Any]) -> str:
+    """A re-ranker without the parameters that are tuned."""
+    component = spec.parse("reranker", rerank)
+    given = {each.name: each.default for each in fields(component) if each.name in grid and each.default is not MISSING}
+    return str(replace(component, **given))
 
 
 def tuning(study: Study) -> Finding | None:
@@ -126,7 +139,7 @@ def _remarks(study: Study, evaluations: dict[str, Evaluation]) -> list[str]:
 
 
 def _absences(study: Study, system: System) -> list[str]:
-    """What of a system's first stage is not there."""
+    """What of a system's first stage is not there, and what of its inputs a model did not see."""
     facts = _candidates(study, system)
     said = []
     if facts.get("listed_absent"):
@@ -137,7 +150,7 @@ def _absences(study: Study, system: System) -> list[str]:
         )
     if facts.get("unanswered"):
         said.append(f"{len(facts['unanswered']):,} queries have no candidates; they count as 0")
-    return said
+    return [*said, *notes_of(study.run(system))]
 
 
 def significance(study: Study, found: Comparison) -> Finding:

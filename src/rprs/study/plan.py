@@ -9,6 +9,7 @@
     "BM25" = { rerank = "none" }
     "RPRS" = { rerank = "rprs(n=4,k1=0)" }
     "RPRS w/freq, tuned" = { tune = "rprs", folds = 5 }
+    "Birch, tuned" = { rerank = "birch", tune = "rerank", folds = 5 }
 
     [significance]
     baselines = ["BM25"]
@@ -30,12 +31,14 @@ from rprs import spec
 from rprs.encode import Fittable
 from rprs.errors import UsageError
 from rprs.rank import BM25
+from rprs.rerank import RPRS
 from rprs.scoring.measures import Measure, parse_measure, parse_measures
-from rprs.settings import read_settings
+from rprs.settings import Settings, read_settings
 from rprs.study.folder import file_name
-from rprs.study.grids import bm25_grid, rprs_grid, whole
+from rprs.study.grids import any_grid, bm25_grid, rprs_grid, whole
 from rprs.study.options import ANALYSES
 from rprs.study.toml import filled, known, read_toml
+from rprs.tune.rerankers import reranker_axes
 
 __all__ = ["Elsewhere", "Plan", "Significance", "System", "read_plan"]
 
@@ -67,7 +70,7 @@ class System:
     analyzer: str
     encoder: str
     pool_only: bool = False  # encode the candidates alone, not the whole collection
-    tune: str | None = None  # rprs or bm25
+    tune: str | None = None  # rprs, bm25, or rerank: any other re-ranker
     folds: int | None = None
     measure: str = ""  # what is tuned for
     grid: dict[str, Any] = field(default_factory=dict, hash=False)
@@ -223,7 +226,7 @@ def _system(path: Path, name: str, said: Any, defaults: _PlanTable, earlier: lis
     if table.settings is not None:
         table = _with_settings(table, path.parent / table.settings)
     given = {f.name: getattr(table, f.name) for f in fields(_SystemTable) if getattr(table, f.name) is not None}
-    tune = _tuned(where, table)
+    tune = _tuned(where, table, defaults.rerank)
     rerank = "none" if tune == "bm25" else given.get("rerank", defaults.rerank)
     first = given.get("first", defaults.first if tune != "bm25" else spec.DEFAULT["ranker"])
     depth = given.get("depth", defaults.depth)
@@ -263,34 +266,52 @@ def _with_settings(table: _SystemTable, path: Path) -> _SystemTable:
     )
 
 
-def _tuned(where: str, table: _SystemTable) -> str | None:
+def _tuned(where: str, table: _SystemTable, rerank: str) -> str | None:
+    """What is tuned, checked; `rerank` is the re-ranker where the system names none."""
     if table.tune is None:
         for key in ("folds", "on", "grid", "measure"):
             if getattr(table, key) not in (None, {}):
-                raise UsageError(f'{where}: {key!r} says how to tune, so it needs \'tune\' too: "rprs" or "bm25"')
+                raise UsageError(f"{where}: {key!r} says how to tune, so it needs 'tune' too: {_TUNED}")
         return None
-    if table.tune not in ("rprs", "bm25"):
-        raise UsageError(f'{where}: \'tune\' must be "rprs" or "bm25". Got {table.tune!r} instead.')
+    if table.tune not in ("rprs", "bm25", "rerank"):
+        raise UsageError(f"{where}: 'tune' must be {_TUNED}. Got {table.tune!r} instead.")
     if (table.folds is None) == (table.on is None):
         raise UsageError(f"{where}: 'tune' needs either 'folds' (cross-validation) or 'on' (another collection)")
     if table.folds is not None and table.folds < 2:
         raise UsageError(f"{where}: 'folds' must be an integer in [2, inf). Got {table.folds} instead.")
     if table.tune == "bm25" and table.rerank not in (None, "none"):
         raise UsageError(f"{where}: a tuned BM25 has no 'rerank': name it as the 'first' of a system after it")
-    for name in table.grid:
-        known(name, _TUNABLE[table.tune], f"{where}: 'grid'", "parameter")
+    tune = table.tune if table.tune == "bm25" else _second(where, table.tune, table.rerank or rerank)
+    for name in table.grid if tune in _TUNABLE else ():
+        known(name, _TUNABLE[tune], f"{where}: 'grid'", "parameter")
     try:
-        if table.tune == "bm25":
+        whole("depth", table.grid.get("depth", 1))
+        if tune == "bm25":
             bm25_grid(table.grid)
-        else:
+        elif tune == "rprs":
             rprs_grid(table.grid)
-            whole("depth", table.grid.get("depth", 1))
+        else:
+            reranker_axes(spec.parse("reranker", table.rerank or rerank), Settings(), any_grid(table.grid))
     except UsageError as error:
         raise UsageError(f"{where}: 'grid': {error}") from error
-    return table.tune
+    return tune
 
 
+_TUNED = '"rprs", "bm25" or "rerank"'
 _TUNABLE = {"rprs": ["n", "k1", "b", "depth"], "bm25": ["k1", "b", "kli"]}
+
+
+def _second(where: str, tune: str, rerank: str) -> str:
+    """How a re-ranker is tuned: RPRS from neighbours found once, whatever it was called; any other by itself."""
+    if rerank.strip().lower() == "none":
+        if tune == "rprs":
+            return tune
+        raise UsageError(f'{where}: there is no re-ranker to tune: name one, as rerank = "birch"')
+    component = spec.parse("reranker", _text(where, "reranker", rerank))
+    from_neighbours = isinstance(component, RPRS) and component.form == "full"
+    if tune == "rprs" and not from_neighbours:
+        raise UsageError(f'{where}: tune = "rprs" is for rprs(...), and {component} is tuned with tune = "rerank"')
+    return "rprs" if from_neighbours else "rerank"
 
 
 def _elsewhere(where: str, said: Any) -> Elsewhere | None:

@@ -10,7 +10,7 @@ from rprs.document import Ranking
 from rprs.errors import ReadError
 from rprs.evaluate import Evaluation, evaluate
 from rprs.pools import NEAREST, Run
-from rprs.rank import RunFile
+from rprs.rank.fuse import run_files
 from rprs.read import read_run
 from rprs.scoring.measures import Measure, parse_measure
 from rprs.spec import parse
@@ -33,9 +33,9 @@ class Study:
     def check(self) -> None:
         """Find out that a file is missing before hours of work, not after."""
         for system in self.plan.systems:
-            ranker = self.workshop.ranker(system.first) if system.after is None else None
-            if isinstance(ranker, RunFile) and not Path(ranker.path).is_file():
-                raise ReadError(f"{ranker.path}: no such run file, which is the first stage of {system.name!r}")
+            for file in run_files(self.workshop.ranker(system.first)) if system.after is None else ():
+                if not Path(file.path).is_file():
+                    raise ReadError(f"{file.path}: no such run file, which is the first stage of {system.name!r}")
             if system.on is not None:
                 self.workshop.other(system.on.data, self.base, system.on.download)
         for analysis, asked in self.plan.analyses.items():

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
+from rprs import spec
+from rprs.rerank.truncation import Truncation
 from rprs.settings import Settings
 from rprs.study.cache import Made
-from rprs.study.grids import bm25_grid, rprs_grid, whole
+from rprs.study.grids import any_grid, bm25_grid, rprs_grid, whole
 from rprs.study.plan import System
 from rprs.study.systems import Study
 from rprs.study.workshop import load, write_rankings
-from rprs.tune import Tuned, Work, tune_bm25, tune_rprs
+from rprs.tune import Tuned, Work, tune_bm25, tune_reranker, tune_rprs
+from rprs.tune.rerankers import reranker_axes
 
 __all__ = ["settled", "tuned_facts", "tuned_run"]
 
@@ -60,8 +64,11 @@ def _elsewhere(study: Study, system: System) -> tuple[Study, System]:
 
 def _tuned(study: Study, system: System) -> Made:
     """A folder with tuned.json and, after cross-validation, run.trec."""
-    if system.tune == "bm25":
-        return _bm25(study, system)
+    return {"bm25": _bm25, "rprs": _rprs, "rerank": _rerank}[system.tune or ""](study, system)
+
+
+def _rprs(study: Study, system: System) -> Made:
+    """RPRS, from the neighbours of all candidates."""
     workshop = study.workshop
     depths = whole("depth", system.grid.get("depth", system.depth))
     grid = rprs_grid({name: value for name, value in system.grid.items() if name != "depth"})
@@ -116,6 +123,48 @@ def _bm25(study: Study, system: System) -> Made:
     return workshop.cache.make("tuned", inputs, produce, about=f"{workshop.data}: {system.name}")
 
 
+def _rerank(study: Study, system: System) -> Made:
+    """Any other re-ranker, from the candidates themselves."""
+    workshop = study.workshop
+    depths = whole("depth", system.grid.get("depth", system.depth))
+    index, first, mean = (
+        study.index(system, max(depths)),
+        study.first(system, max(depths)),
+        study.mean_sentences(system),
+    )
+    reranker, base = spec.parse("reranker", system.rerank or ""), Settings(system.first, system.rerank, max(depths))
+    grid = any_grid(system.grid)
+    inputs = {
+        "index": index.key,
+        "queries": workshop.asked,
+        "run": first.key,
+        "mean_sentences": mean,
+        "qrels": workshop.judged,
+        "grid": reranker_axes(reranker, base, grid).values,
+        **_asked(system),
+        "rerank": spec.text(reranker, full=True),
+        "models": workshop.models(reranker),
+    }
+
+    def produce(path: Path) -> None:
+        found = tune_reranker(
+            workshop.open(index),
+            workshop.queries,
+            study.read(first),
+            workshop.qrels,
+            system.measure,
+            grid,
+            folds=system.folds,
+            base=base,
+            mean_sentences=mean,
+            work=Work(workshop.cache.root / "work"),  # it is long: what is done is kept query by query
+            progress=workshop.progress,
+        )
+        _save(path, found)
+
+    return workshop.cache.make("tuned", inputs, produce, about=f"{workshop.data}: {system.name}")
+
+
 def _asked(system: System) -> dict[str, Any]:
     return {"measure": system.measure, "folds": system.folds, "tune": system.tune, "rerank": system.rerank}
 
@@ -141,6 +190,9 @@ def _save(path: Path, found: Tuned) -> None:
     (path / "tuned.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     if found.held_out:
         write_rankings(path / "run.trec", found.held_out.run, "tuned")
+        truncation = reduce(Truncation.plus, found.held_out.run.values(), Truncation())
+        if truncation.cut:
+            (path / "facts.json").write_text(json.dumps({"notes": truncation.notes}) + "\n", encoding="utf-8")
 
 
 def _said(point: Any) -> str:

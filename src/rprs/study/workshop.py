@@ -17,16 +17,19 @@ from numpy.typing import NDArray
 from rprs import spec
 from rprs.collection import Collection, open_collection
 from rprs.document import Document, Ranking
+from rprs.encode import Loadable
 from rprs.errors import EmptyQuery, IndexMismatch, ReadError, UsageError
 from rprs.index import Index, Writer
 from rprs.pools import NEAREST, Pool, Run, at_depths, first_stage, load_pools, save_pools
 from rprs.progress import Progress, silent
 from rprs.rank import BM25, RunFile
+from rprs.rank.fuse import run_files
 from rprs.read import read_run, write_run
 from rprs.rerank import RPRS, gather
+from rprs.rerank.truncation import Truncation
 from rprs.study.cache import Cache, Made, digest
 
-__all__ = ["Documents", "Kind", "Workshop", "found_collection", "load", "reranked", "write_rankings"]
+__all__ = ["Documents", "Kind", "Workshop", "found_collection", "load", "notes_of", "reranked", "write_rankings"]
 
 SHARD = 32  # queries whose pools are in memory together
 NOTHING = Ranking((), np.empty(0))
@@ -192,7 +195,9 @@ class Workshop:
         }
         if shared is not None:
             written["encoder"] = self.open(shared).encoder_text
-        return {"documents": self.documents.digest, **written}, written["encoder"]
+        inputs: dict[str, Any] = {"documents": self.documents.digest, **written}
+        models = self.models(spec.parse("encoder", written["encoder"]))
+        return {**inputs, "models": models} if models else inputs, written["encoder"]
 
     def _build(self, path: Path, kind: Kind, documents: Iterable[Document]) -> None:
         self._open.pop(path.name, None)  # what is open does not see what is added
@@ -229,9 +234,8 @@ class Workshop:
     # ------------------------------------------------------------------------ first stages
 
     def ranker(self, text: str) -> Any:
-        """A first stage; the path of a run file is relative to the collection's folder."""
-        found = spec.parse("ranker", text)
-        return dataclasses.replace(found, path=str(self.folder / found.path)) if isinstance(found, RunFile) else found
+        """A first stage; the paths of run files are relative to the collection's folder."""
+        return _placed(spec.parse("ranker", text), self.folder)
 
     def first(self, text: str, depth: int, index: Made, analyzer: str) -> Made:
         """The run of a first stage: a folder with run.trec and facts.json."""
@@ -243,11 +247,13 @@ class Workshop:
             "depth": depth,
             "analyzer": spec.text(spec.parse("analyzer", analyzer), full=True),
         }
-        if isinstance(ranker, RunFile):
-            if not Path(ranker.path).is_file():
-                raise ReadError(f"{ranker.path}: no such run file")
-            inputs["contents"] = self.cache.contents([Path(ranker.path)])
-        elif not isinstance(ranker, BM25):  # what others look at is not known
+        files = [Path(file.path) for file in run_files(ranker)]
+        for file in files:
+            if not file.is_file():
+                raise ReadError(f"{file}: no such run file")
+        if files:
+            inputs["contents"] = self.cache.contents(files)
+        if not isinstance(ranker, RunFile | BM25):  # what others look at is not known
             inputs["index"] = index.key
 
         def produce(path: Path) -> None:
@@ -311,17 +317,34 @@ class Workshop:
             inputs: dict[str, Any] = {"pools": pooled.key, "rerank": written}
         else:
             inputs = {**self._pool_inputs(index, run, mean_sentences), "depth": depth, "rerank": written}
+            models = self.models(reranker)
+            inputs |= {"models": models} if models else {}
 
         def produce(path: Path) -> None:
             if isinstance(reranker, RPRS):
                 found = reranked(pooled, reranker)
             else:
+                if isinstance(reranker, Loadable):
+                    reranker.load(self.progress)
                 given = read_run(run.path / "run.trec")
                 found = self._reranked_one_by_one(self.open(index), given, depth, reranker, mean_sentences)
             path.mkdir()
             write_rankings(path / "run.trec", found, rerank)
+            _write_facts(path / "facts.json", found)
 
         return self.cache.make("ranking", inputs, produce, about=about)
+
+    def models(self, component: Any) -> dict[str, list[str]]:
+        """The folders of models that a component reads, with hashes of their files: a model may be trained anew."""
+        found: dict[str, list[str]] = {}
+        for field in dataclasses.fields(component):
+            part = getattr(component, field.name)
+            if dataclasses.is_dataclass(part):
+                found |= self.models(part)
+            elif field.name == "model" and (folder := Path(part).expanduser() / "config.json").is_file():
+                files = sorted(path for path in folder.parent.rglob("*") if path.suffix in _MODEL_FILES)
+                found[part] = self.cache.contents(files)
+        return found
 
     def _reranked_one_by_one(self, index: Index, run: Run, depth: int, reranker: Any, mean: float) -> Run:
         found: dict[str, Ranking] = {}
@@ -338,6 +361,7 @@ class Workshop:
         return found
 
 
+_MODEL_FILES = (".bin", ".json", ".onnx", ".safetensors", ".txt")
 _COMPONENTS: tuple[spec.Kind, ...] = ("splitter", "analyzer", "encoder")
 
 
@@ -347,6 +371,15 @@ def _described(collection: Any) -> dict[str, Any]:
     values = {field.name: getattr(collection, field.name) for field in dataclasses.fields(collection)}
     shown = {name: Path(value).name if name in paths and value else value for name, value in values.items()}
     return {"name": collection.name, **shown}
+
+
+def _placed(ranker: Any, folder: Path) -> Any:
+    """A first stage with its run files, and those of its parts, in a folder."""
+    if isinstance(ranker, RunFile):
+        return dataclasses.replace(ranker, path=str(folder / ranker.path))
+    parts = {field.name: getattr(ranker, field.name) for field in dataclasses.fields(ranker)}
+    inner = {name: _placed(part, folder) for name, part in parts.items() if dataclasses.is_dataclass(part)}
+    return dataclasses.replace(ranker, **inner)
 
 
 def load(pooled: Made) -> Iterator[Pool]:
@@ -360,6 +393,21 @@ def reranked(pooled: Made, reranker: RPRS) -> Run:
     return {
         pool.query: reranker.from_neighbours(pool.neighbours, pool.ids, pool.mean_sentences) for pool in load(pooled)
     }
+
+
+def _write_facts(path: Path, run: Run) -> None:
+    """What a reader must know of rankings, if there is anything: how many inputs a model did not see whole."""
+    total = Truncation()
+    for ranking in run.values():
+        total = total.plus(ranking)
+    if total.cut:
+        path.write_text(json.dumps({**dataclasses.asdict(total), "notes": total.notes}, indent=1) + "\n", "utf-8")
+
+
+def notes_of(made: Made) -> list[str]:
+    """What there is to say of the rankings that a step made."""
+    facts = made.path / "facts.json"
+    return list(json.loads(facts.read_text(encoding="utf-8")).get("notes", [])) if facts.exists() else []
 
 
 def _unanswered(queries: Iterable[Document], run: Run) -> list[str]:

@@ -1,22 +1,25 @@
-"""Tuning what comes second: RPRS over its whole grid from neighbours found once, any other re-ranker point by point."""
+"""Tuning what comes second: RPRS over its whole grid from neighbours found once, and any other re-ranker.
+
+One that works in two stages looks at the candidates once for all points; others rank anew at each of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rprs import spec
-from rprs.document import Candidates, Document, Ranking, Sentences
+from rprs.document import NOT_ENCODED, Candidates, Document, Ranking, Sentences
 from rprs.errors import UsageError
 from rprs.index import Index
 from rprs.pools import Pool, Run
 from rprs.progress import Progress, silent
-from rprs.rerank import RPRS, Reranker, gather
+from rprs.rerank import RPRS, Reranker, Staged, gather
 from rprs.scoring import grid as kernel
 from rprs.scoring.measures import Measure
 from rprs.settings import Settings
@@ -122,40 +125,49 @@ def tune_reranker(
     run: Run,
     qrels: Qrels,
     measure: Measure | str,
-    grid: Mapping[str, Sequence[Value]],
+    grid: Mapping[str, Sequence[Value]] | None = None,
     *,
     folds: Folds = None,
     base: Settings | None = None,
+    mean_sentences: float | None = None,
     work: Work | None = None,
     progress: Progress = silent,
 ) -> Tuned:
     """The best values of the parameters of any re-ranker, `base.rerank`, and of "depth".
 
-    `run` is the first stage's, as deep as the deepest. Every point re-ranks every query anew, so keep the grid small.
+    `run` is the first stage's, as deep as the deepest. A re-ranker with a grid of its own (`Staged`) looks at the
+    candidates of a query once and weighs what it saw at every point; `grid` replaces the values of the parameters that
+    it names. Any other re-ranks every query anew at every point of `grid`, which should then be small. Where the index
+    does not hold the whole collection, `mean_sentences` must come from the one that does.
     """
     base, measure = base or Settings(), as_measure(measure)
     reranker = spec.parse("reranker", base.rerank or spec.DEFAULT["reranker"])
-    axes = reranker_axes(reranker, base, grid)
-    points = axes.points()
-    components = [_at(reranker, point) for point in points]
+    axes = reranker_axes(reranker, base, grid or {})
+    points = [_Point.of(_at(reranker, point), _depth(point, base)) for point in axes.points()]
     documents = {query.id: query for query in queries}
     asked = judged_queries(list(documents), qrels)
     fingerprint = index.fingerprint if work else ""
+    deepest = max(point.depth for point in points)
+    seen: dict[str, _Asked] = {}  # what a staged re-ranker saw is small, and wanted again for queries held out
+
+    def pool(query: str) -> _Asked:
+        return seen.get(query) or _Asked.of(index, documents[query], run, deepest, mean_sentences)
 
     def parts(query: str) -> Floats:
         def compute() -> dict[str, Floats]:
-            pool = _Asked.of(index, documents[query], run)
-            found = (
-                pool.ranked(component, _depth(point, base)) for component, point in zip(components, points, strict=True)
-            )
-            return {"parts": np.concatenate([_one(measure, ranking, qrels[query]) for ranking in found])}
+            asked = pool(query)
+            found = _all(measure, (asked.ranked(point) for point in points), qrels[query])
+            if isinstance(reranker, Staged):
+                seen[query] = asked.looked()
+            return {"parts": found}
 
         first = run.get(query, NOTHING)
-        key = (query, documents[query].content_hash, first.ids, first.scores.tolist(), reranker, axes.values, measure)
-        return kept(work, compute, "parts", fingerprint, *key, sorted(qrels[query].items()))["parts"]
+        key = (query, documents[query].content_hash, first.ids, first.scores.tolist(), mean_sentences, reranker)
+        judged = sorted(qrels[query].items())
+        return kept(work, compute, "parts", fingerprint, *key, axes.values, measure, judged)["parts"]
 
     def rank(query: str, point: Mapping[str, Value]) -> Ranking:
-        return _Asked.of(index, documents[query], run).ranked(_at(reranker, point), _depth(point, base))
+        return pool(query).ranked(_Point.of(_at(reranker, point), _depth(point, base)))
 
     found = []
     with progress("re-ranking", len(asked), "queries") as advance:
@@ -186,26 +198,48 @@ def rerank_run(
     found = {}
     with progress("re-ranking", len(queries), "queries") as advance:
         for query in queries:
-            pool = _Asked.of(index, query, run)
-            found[query.id] = pool.ranked(component, len(pool.candidates.ranking))
+            depth = len(run.get(query.id, NOTHING))
+            found[query.id] = _Asked.of(index, query, run, depth).ranked(_Point(component, depth))
             advance(1)
     return found
 
 
 def reranker_axes(reranker: Any, base: Settings, grid: Mapping[str, Sequence[Value]]) -> Axes:
-    """The grid as a box; a parameter or value that a re-ranker does not have is an error."""
+    """The grid as a box, with the re-ranker's own values where none are given.
+
+    A parameter or value that a re-ranker does not have is an error.
+    """
     known = [field.name for field in fields(reranker) if field.init]
     for name in grid:
         if name not in (*known, "depth"):
             raise UsageError(f"{reranker.name} has no parameter {name!r} to tune: it has {', '.join(known)} and depth")
-    if not grid:
-        raise UsageError(f"There is no grid for {reranker.name}: give the values to try, as {known[0]}=0..0.9/0.1")
+    tried = {**(reranker.grid if isinstance(reranker, Staged) else {}), **grid}
+    if not tried:
+        hint = f"{known[0]}=0..0.9/0.1" if known else "depth=15..100/5"
+        raise UsageError(f"There is no grid for {reranker.name}: give the values to try, as {hint}")
     values: dict[str, tuple[Value, ...]] = {"depth": (base.depth,)}
-    values |= {name: ascending(tried) for name, tried in grid.items()}
-    axes = Axes(values, tuple(dict.fromkeys([*grid, "depth"])))
+    values |= {name: ascending(each) for name, each in tried.items()}
+    axes = Axes(values, tuple(dict.fromkeys([*tried, "depth"])))
     for point in axes.points():
         _at(reranker, point)
+        _depth(point, base)
     return axes
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A re-ranker with its parameters, and how many candidates it gets."""
+
+    reranker: Any
+    depth: int
+    looking: tuple[Any, ...] | None = None  # of a staged one: the parameters that change what it sees
+
+    @classmethod
+    def of(cls, reranker: Any, depth: int) -> _Point:
+        if not isinstance(reranker, Staged):
+            return cls(reranker, depth)
+        names = [each.name for each in fields(cast(Any, reranker)) if each.name not in reranker.grid]
+        return cls(reranker, depth, tuple(getattr(reranker, name) for name in names))
 
 
 @dataclass(frozen=True)
@@ -214,24 +248,54 @@ class _Asked:
 
     query: Sentences
     candidates: Candidates
+    looks: dict[Any, Any] = field(default_factory=dict)  # by depth, and by the parameters that a grid leaves alone
 
     @classmethod
-    def of(cls, index: Index, query: Document, run: Run) -> _Asked:
-        return cls(index.query_sentences(query), gather(index, query, run.get(query.id, NOTHING)))
+    def of(cls, index: Index, query: Document, run: Run, depth: int, mean_sentences: float | None = None) -> _Asked:
+        first = run.get(query.id, NOTHING)
+        top = Ranking(first.ids[:depth], first.scores[:depth])
+        return cls(index.query_sentences(query), gather(index, query, top, mean_sentences))
 
-    def ranked(self, reranker: Reranker, depth: int) -> Ranking:
+    def looked(self) -> _Asked:
+        """The same for points that were looked at, without the vectors of the query."""
+        return replace(self, query=replace(self.query, vectors=NOT_ENCODED))
+
+    def ranked(self, point: _Point) -> Ranking:
         """A query without sentences, or without candidates, has no answer."""
-        first, sentences = self.candidates.ranking, self.candidates.sentences
-        if not len(self.query) or not sentences:
+        if not len(self.query) or not self.candidates.sentences:
             return NOTHING
+        if point.looking is None:
+            found: Ranking = point.reranker.rerank(self.query, self._top(point.depth))
+            return found
+        key = (min(point.depth, len(self.candidates.ranking)), point.looking)
+        if key not in self.looks:
+            top = self._top(point.depth)
+            self.looks[key] = top, point.reranker.look(self.query, top)
+        top, seen = self.looks[key]
+        weighed: Ranking = point.reranker.weigh(seen, top)
+        return weighed
+
+    def _top(self, depth: int) -> Candidates:
+        first = self.candidates.ranking
         cut = Ranking(first.ids[:depth], first.scores[:depth])
-        return reranker.rerank(self.query, replace(self.candidates, ranking=cut, sentences=sentences[:depth]))
+        return replace(self.candidates, ranking=cut, sentences=self.candidates.sentences[:depth])
 
 
-def _one(measure: Measure, ranking: Ranking, judgements: Mapping[str, int]) -> Floats:
-    """(1, j)."""
-    grades = np.array([[judgements.get(id, -1) for id in ranking.ids]], dtype=np.int64).reshape(1, len(ranking))
-    return measured(measure, grades, np.asarray(ranking.scores, dtype=np.float64)[None], judgements)
+def _all(measure: Measure, rankings: Iterable[Ranking], judgements: Mapping[str, int]) -> Floats:
+    """(points, j): what every ranking of a query gets; those of one length are measured together."""
+    rows: dict[int, list[int]] = {}
+    grades: dict[int, list[list[int]]] = {}
+    scores: dict[int, list[Floats]] = {}
+    for number, ranking in enumerate(rankings):
+        size = len(ranking)
+        rows.setdefault(size, []).append(number)
+        grades.setdefault(size, []).append([judgements.get(id, -1) for id in ranking.ids])
+        scores.setdefault(size, []).append(np.asarray(ranking.scores, dtype=np.float64))
+    made = [
+        measured(measure, np.array(grades[size], np.int64).reshape(len(each), size), np.stack(scores[size]), judgements)
+        for size, each in rows.items()
+    ]
+    return np.concatenate(made)[np.argsort(np.concatenate([*rows.values()]))]
 
 
 # ---------------------------------------------------------------------------- what both need

@@ -1,0 +1,154 @@
+"""What is done with sentence vectors everywhere today: MaxSim, and the cosine of mean-pooled documents.
+
+    query(d)    = mean over the query's sentences of the greatest cosine to the document's  (ColBERT's sum over m)
+    document(d) = mean over the document's sentences of the greatest cosine to the query's
+    both(d)     = the mean of the two
+
+In the query's direction, MaxSim is SDR of documents of one paragraph. A document without sentences scores −1, as unlike
+as can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Literal
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from rprs.document import Sentences
+from rprs.scoring.aligned import DOCUMENT, USUAL, Block, Fold, Plan, Visit, multiply, scan
+from rprs.scoring.neighbours import Vectors, widen
+from rprs.scoring.sdr import Alignment, Statistics
+
+__all__ = ["Direction", "best_sentences", "maxsim", "meanpool"]
+
+Direction = Literal["query", "document", "both"]
+Floats = NDArray[np.float64]
+Wide = NDArray[np.float32]
+
+
+def maxsim(
+    query: Vectors,
+    documents: Iterable[Sentences],
+    direction: Direction = "query",
+    advance: Callable[[int], None] = lambda _rows: None,
+    *,
+    plan: Plan = USUAL,
+) -> Floats:
+    """(k,): the score of every document for a query with at least one sentence.
+
+    `advance` is told how many sentences of the documents are done.
+    """
+    whole, wide = np.array([len(query)]), widen(query)
+
+    def folds() -> list[Fold]:
+        each: dict[Direction, Fold] = {
+            "query": Alignment(whole, Statistics.none(1), plan, level=DOCUMENT),
+            "document": _Best(len(query), plan, _add),
+        }
+        return list(each.values()) if direction == "both" else [each[direction]]
+
+    visits = [multiply(wide, folds(), plan) for _ in range(plan.workers)]
+    scanned = scan(documents, visits, 2, plan=plan, advance=advance)
+    of_query, of_document = scanned.values[:, 0], scanned.values[:, 1] / np.maximum(scanned.sizes, 1)
+    scores = {"query": of_query, "document": of_document, "both": (of_query + of_document) / 2}[direction]
+    return np.where(scanned.sizes > 0, scores, -1.0)
+
+
+def best_sentences(
+    query: Vectors,
+    documents: Iterable[Sentences],
+    top: int,
+    advance: Callable[[int], None] = lambda _rows: None,
+    *,
+    plan: Plan = USUAL,
+) -> Floats:
+    """(k, top): the scores of every document's best sentences, falling; 0 where it has fewer.
+
+    A sentence scores the greatest cosine to the sentences of the query, which has at least one.
+    """
+    wide = widen(query)
+    visits = [multiply(wide, [_Best(len(query), plan, _insert)], plan) for _ in range(plan.workers)]
+    scanned = scan(documents, visits, top, -np.inf, plan=plan, advance=advance)
+    return np.where(np.arange(top) < scanned.sizes[:, None], scanned.values, 0.0)
+
+
+def meanpool(
+    query: Vectors,
+    documents: Iterable[Sentences],
+    advance: Callable[[int], None] = lambda _rows: None,
+    *,
+    plan: Plan = USUAL,
+) -> Floats:
+    """(k,): the cosine of the mean vectors of the query and of every document; 0 where one of them is zero."""
+    asked = query.astype(np.float64).sum(axis=0)
+
+    def visit() -> Visit:
+        running = np.zeros_like(asked)
+        return lambda block, values: _pool(block.vectors, block.ends, block.owner, asked, running, values)
+
+    scanned = scan(documents, [visit() for _ in range(plan.workers)], 1, plan=plan, advance=advance)
+    return np.where(scanned.sizes > 0, scanned.values[:, 0], -1.0)
+
+
+class _Best:
+    """Folds products into the greatest of every sentence of the documents, and these into the values."""
+
+    def __init__(self, rows: int, plan: Plan, enter: Callable[[Wide, Block, Floats], None]) -> None:
+        self._rows, self._enter = rows, enter
+        self._best = np.empty(plan.block, dtype=np.float32)
+
+    def __call__(self, products: Wide, top: int, block: Block, values: Floats) -> None:
+        best = self._best[: len(products)]
+        if top == 0:
+            best[:] = -np.inf
+        _greatest(products, best)
+        if top + products.shape[1] == self._rows:
+            self._enter(best, block, values)
+
+
+def _add(best: Wide, block: Block, values: Floats) -> None:
+    """Add the sentences' scores to those of their documents, in the column 1 of the values: exact in any order."""
+    values[:, 1] += np.bincount(block.owner, best, len(values))
+
+
+def _insert(best: Wide, block: Block, values: Floats) -> None:
+    """Let every document keep the greatest, in falling order."""
+    _keep(best, block.owner, values)
+
+
+@numba.njit(nogil=True, cache=True)
+def _keep(best, owner, values):  # type: ignore[no-untyped-def]
+    for sentence in range(best.size):
+        kept, score = values[owner[sentence]], np.float64(best[sentence])
+        for place in range(kept.size):
+            if score > kept[place]:
+                kept[place], score = score, kept[place]
+
+
+@numba.njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})
+def _greatest(products, best):  # type: ignore[no-untyped-def]
+    """Raise every sentence's best to the greatest of its products."""
+    for row in range(products.shape[0]):
+        greatest = best[row]
+        for column in range(products.shape[1]):
+            greatest = max(greatest, products[row, column])
+        best[row] = greatest
+
+
+@numba.njit(nogil=True, cache=True, fastmath={"reassoc"})
+def _pool(vectors, ends, owner, query, running, values):  # type: ignore[no-untyped-def]
+    """Sum a document's vectors, for the mean has that direction. Sums of multiples of GRID, or of GRID², are exact."""
+    for row in range(vectors.shape[0]):
+        for column in range(query.size):
+            running[column] += vectors[row, column]
+        if ends[row] == DOCUMENT:
+            product, squares, others = 0.0, 0.0, 0.0
+            for column in range(query.size):
+                product += running[column] * query[column]
+                squares += running[column] * running[column]
+                others += query[column] * query[column]
+            values[owner[row], 0] = product / np.sqrt(squares * others) if squares * others > 0 else 0.0
+            running[:] = 0.0
