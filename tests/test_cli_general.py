@@ -10,31 +10,33 @@ from time import sleep
 
 import pytest
 from rich.console import Console
+from typer.main import get_command
 
 import rprs as package
 from cli_runs import ENCODER, collection, done, made_index, refused, rprs
 from rprs.cli import app, talk
-from rprs.cli.reference import reference
+from rprs.cli.reference import reference, verbs
 
 ROOT = Path(__file__).parent.parent
 VERBS = """index add remove compact verify refit info search explain run rerank
     convert evaluate compare tune study pull""".split()
+ADAPT = ["adapt tsdae", "adapt sdr", "adapt mtft"]
 
 
 def test_the_verbs_are_those_of_the_design_in_the_order_of_the_data() -> None:
-    assert [command.name for command in app.registered_commands] == VERBS
+    assert [name for name, _ in verbs(get_command(app))] == [*VERBS, *ADAPT]
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", [*VERBS, *ADAPT])
 def test_every_verb_has_help_with_an_example(verb: str) -> None:
-    outcome = done(verb, "--help")
+    outcome = done(*verb.split(), "--help")
     assert f"Example: rprs {verb} " in outcome.out
     assert outcome.err == ""
 
 
 def test_alone_it_prints_its_help() -> None:
     assert done().out == done("--help").out
-    assert all(verb in done().out for verb in VERBS)
+    assert all(verb in done().out for verb in [*VERBS, "adapt"])
 
 
 def test_the_defaults_in_the_help_are_those_of_the_library() -> None:
@@ -57,7 +59,7 @@ def test_version() -> None:
     assert done("--version").out == f"rprs {package.__version__}\n"
 
 
-@pytest.mark.parametrize("words", [["--version"], ["--help"], ["search", "--help"]])
+@pytest.mark.parametrize("words", [["--version"], ["--help"], ["search", "--help"], ["adapt", "mtft", "--help"]])
 def test_help_and_version_load_nothing_heavy(words: list[str]) -> None:
     code = f"""
 import sys

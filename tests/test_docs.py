@@ -7,10 +7,12 @@ import re
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
 from docs_pages import DOCS, PAGES, ROOT, Block, Reader, alike, blocks, missing
 from rprs import errors
 from rprs.cli import app
+from rprs.cli.reference import verbs as all_verbs
 
 GENERATED = DOCS / "cli.md"
 TEXTS = {page: page.read_text(encoding="utf-8") for page in PAGES}
@@ -125,7 +127,7 @@ def test_all_pages_are_in_the_index() -> None:
 
 
 def test_every_verb_is_in_the_reference_and_in_a_guide() -> None:
-    verbs = [str(command.name) for command in app.registered_commands]
+    verbs = [name for name, _ in all_verbs(get_command(app))]
     guides = "".join(text for page, text in TEXTS.items() if page != GENERATED)
     assert [verb for verb in verbs if f"## rprs {verb}\n" not in TEXTS[GENERATED]] == []
     assert [verb for verb in verbs if f"rprs {verb}" not in guides] == []

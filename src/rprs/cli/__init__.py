@@ -9,13 +9,14 @@ from __future__ import annotations
 import inspect
 import os
 import sys
+from collections.abc import Callable
 from typing import Annotated, Any, cast
 
 import typer
 from typer.core import TyperGroup
 
 from rprs import __version__
-from rprs.cli import converting, indexing, measuring, running, searching, studying, tuning
+from rprs.cli import adapting, converting, indexing, measuring, running, searching, studying, tuning
 from rprs.errors import RprsError
 
 __all__ = ["app", "main"]
@@ -111,6 +112,10 @@ def _unwrapped(docstring: str) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in inspect.cleandoc(docstring).split("\n\n"))
 
 
+def _add(verbs: typer.Typer, verb: Callable[..., None]) -> None:
+    verbs.command(verb.__name__, help=_unwrapped(verb.__doc__ or ""))(verb)
+
+
 for verb in (
     indexing.index,
     indexing.add,
@@ -130,7 +135,13 @@ for verb in (
     studying.study,
     indexing.pull,
 ):
-    app.command(verb.__name__, help=_unwrapped(verb.__doc__ or ""))(verb)
+    _add(app, verb)
+
+group = typer.Typer(rich_markup_mode="rich", context_settings={"help_option_names": ["--help", "-h"]})
+group.callback(invoke_without_command=True, help=_unwrapped(adapting.adapt.__doc__ or ""))(adapting.adapt)
+for trainer in (adapting.tsdae, adapting.sdr, adapting.mtft):
+    _add(group, trainer)
+app.add_typer(group, name=adapting.adapt.__name__)
 
 
 def main() -> None:

@@ -28,10 +28,17 @@ def reference() -> str:
     group: Any = get_command(app)
     shown = [parameter for parameter in group.params if "completion" not in parameter.name]
     parts = [HEAD, "## General options\n", *_table(shown)]
-    for name, command in group.commands.items():
+    for name, command in verbs(group):
         parts += [f"## rprs {name}\n", *_prose(command.help), f"    {_usage(name, command.params)}\n"]
         parts += _table(command.params)
     return "\n".join(parts)
+
+
+def verbs(group: Any) -> Iterator[tuple[str, Any]]:
+    """All verbs with their names; those of a group have its name before theirs."""
+    for name, command in group.commands.items():
+        inner = verbs(command) if hasattr(command, "commands") else [("", command)]
+        yield from ((f"{name} {own}".rstrip(), verb) for own, verb in inner)
 
 
 def _prose(help: str) -> Iterator[str]:

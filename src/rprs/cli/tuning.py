@@ -134,7 +134,7 @@ def tune(
     target = set_measure(measure) if what is What.cutoff else parse_measure(measure)
     judged, excluded = read_qrels(qrels), read_pairs(exclude) if exclude else {}
     with Index(path) as index:
-        asked = _judged(_asked(talk, queries, only), judged, folds)
+        asked = _judged(asked_queries(talk, queries, only), judged, folds)
         kept = Work(work or _work_of(output))
         job = _Job(index, asked, judged, target, folds, wanted, axes, excluded, kept, talk)
         found = _TUNERS[what](job)
@@ -278,7 +278,7 @@ _TUNERS = {
 # ---------------------------------------------------------------------------- queries and results
 
 
-def _asked(talk: Talk, queries: Path, only: Path | None) -> list[Document]:
+def asked_queries(talk: Talk, queries: Path, only: Path | None) -> list[Document]:
     """The queries, or those of them that a list names."""
     from rprs.errors import ReadError
     from rprs.read import read_queries

@@ -25,7 +25,7 @@ from rprs.encode.runtime import Sessions, batches, in_threads
 from rprs.errors import MissingExtra, ModelError, UsageError
 from rprs.progress import Advance, Progress, silent
 
-__all__ = ["WINDOW", "PairScorer", "Pairs", "load_pairs", "longest_first"]
+__all__ = ["WINDOW", "PairScorer", "Pairs", "framed", "load_pairs", "longest_first", "template_of"]
 
 WINDOW = 512  # tokens of both texts, as the paper has it
 CHARACTERS = 1_000_000  # tokenised at a time
@@ -58,7 +58,7 @@ class PairScorer:
         if len(left) != len(right):
             raise UsageError(f"Pairs need as many texts on the left as on the right. Got {len(left)} and {len(right)}.")
         texts, where = once([*left, *right])
-        template = _template(self.words)
+        template = template_of(self.words)
         room = self.window - sum(which < 0 for which, _, _ in template)
         tokens, counts = self._tokens(texts, room)
         places = where.reshape(2, len(left))
@@ -70,7 +70,7 @@ class PairScorer:
             inputs = {name: np.ones((len(batch), size), dtype=np.int64) for name in _INPUTS}
             for row, pair in enumerate(batch):
                 cut = [tokens[places[side, pair]][: kept[side, pair]] for side in (0, 1)]
-                inputs["input_ids"][row], inputs["token_type_ids"][row] = _framed(template, cut)
+                inputs["input_ids"][row], inputs["token_type_ids"][row] = framed(template, cut)
             return self.logits(inputs)
 
         scores = np.zeros(len(left), dtype=np.float64)
@@ -112,7 +112,7 @@ _INPUTS = ("input_ids", "token_type_ids", "attention_mask")
 Template = list[tuple[int, int, int]]  # the text (0 or 1) or a special token (-1), its type, the special token
 
 
-def _template(words: Any) -> Template:
+def template_of(words: Any) -> Template:
     """How a tokenizer puts two texts together: `[CLS] 0 [SEP] 1 [SEP]` for a BERT."""
     example = words.encode("a", "a")
     found: Template = []
@@ -123,7 +123,7 @@ def _template(words: Any) -> Template:
     return found
 
 
-def _framed(template: Template, texts: Sequence[Ints]) -> tuple[Ints, Ints]:
+def framed(template: Template, texts: Sequence[Ints]) -> tuple[Ints, Ints]:
     """The tokens of two texts with the special ones, and the types of all."""
     parts = [texts[which] if which >= 0 else np.array([token]) for which, _, token in template]
     types = [np.full(len(part), kind) for part, (_, kind, _) in zip(parts, template, strict=True)]
@@ -198,12 +198,12 @@ def _fingerprint(folder: Path, source: Path, words: Any, window: int) -> str:
 
 def _check(folder: Path, scorer: PairScorer) -> None:
     """One pair without words says whether the model gives what a cross-encoder must."""
-    template = _template(scorer.words)
+    template = template_of(scorer.words)
     if not {0, 1} <= {which for which, _, _ in template}:
         raise ModelError(f"The tokenizer of {folder} does not put two texts together: cross cannot use it")
     if scorer.window < len(template):
         raise ModelError(f"{folder} takes {scorer.window} tokens at once, which leaves no room for two texts")
-    ids, types = _framed(template, [np.zeros(0, dtype=np.int64)] * 2)
+    ids, types = framed(template, [np.zeros(0, dtype=np.int64)] * 2)
     shape = scorer.logits(dict(zip(_INPUTS, (ids[None], types[None], np.ones_like(ids)[None]), strict=True))).shape
     if len(shape) != 2:
         raise ModelError(f"{folder} is no sequence-classification model: it gives vectors of tokens, not a score")

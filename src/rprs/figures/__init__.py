@@ -48,6 +48,7 @@ __all__ = [
     "differences",
     "heatmaps",
     "line",
+    "losses",
     "probability",
     "systems_bars",
 ]
@@ -273,6 +274,30 @@ def differences(name: str, title: str, values: ArrayLike, y_label: str) -> Pictu
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         label_axes(axes, "queries, largest gain first", y_label)
         return finish(figure, name, f"{title}. {said} (the dashed line); one bar a query.")
+
+
+def losses(
+    name: str, title: str, series: Mapping[str, ArrayLike], measure: str = "", values: Mapping[int, float] | None = None
+) -> Picture:
+    """How losses fell from step to step, as the means of stretches; below, a measure by the steps it was taken at."""
+    steps = max((np.size(loss) for loss in series.values()), default=0)
+    curves = {label: numbers(name, loss, (steps,), f"{label!r}, a loss a step") for label, loss in series.items()}
+    if not curves:
+        raise UsageError(f"The figure {name!r} has nothing to show: no losses")
+    stretches = np.array_split(np.arange(steps), min(40, steps))
+    means = {label: np.array([loss[part].mean() for part in stretches]) for label, loss in curves.items()}
+    with styled():
+        figure = blank(title, 5.0 if values else 3.4)
+        panels = figure.subplots(2 if values else 1, 1, sharex=True, squeeze=False)[:, 0]
+        draw_lines(panels[0], [part.mean() + 1 for part in stretches], means)
+        panels[0].xaxis.set_major_formatter("{x:,.0f}")
+        label_axes(panels[0], "" if values else "step", "loss")
+        if values:
+            panels[1].plot([*values], [*values.values()], color=INK, marker="o")
+            label_axes(panels[1], "step", measure)
+        add_legend(figure, panels[0])
+        said = ", ".join(f"{label} from {short(mean[0])} to {short(mean[-1])}" for label, mean in means.items())
+        return finish(figure, name, f"{title}. {said} in {steps:,} steps.")
 
 
 # ---------------------------------------------------------------------------- parts of a figure

@@ -1,0 +1,219 @@
+"""MTFT-BERT (Abolghasemi et al. 2022): one BERT learns to rank pairs and, beside it, to place documents.
+
+A query, a document relevant to it (d⁺) and one that the first stage took for such (d⁻) give two losses. The ranking
+loss is of the cross-encoder, which reads query and document together, cut to a window: −log softmax(s⁺, s⁻). The
+triplet loss is of the same BERT where it reads each alone: max(0, ‖q − d⁺‖ − ‖q − d⁻‖ + 1), of the last layer's first
+token. With the weight of the triplet loss at 0 it is the plain fine-tuning of a cross-encoder (Nogueira & Cho 2019).
+
+The paper has the losses, AdamW at 3e-5, batches of 32, and the end by P@5 with a patience of 10. Ours are: negatives
+drawn evenly from the top of the first stage; every relevant document once before any comes again; the norms of the
+triplet loss, Euclidean; which queries are held out; and how often they are looked at.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from inspect import signature
+from itertools import chain
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from rprs import spec
+from rprs.adapt.export import Adapted, write_cross
+from rprs.adapt.model import Base, New, load, load_base, tokenizer
+from rprs.adapt.sequences import Sequences
+from rprs.adapt.sources import Say, sample, unsaid
+from rprs.adapt.training import Losses, Training, Validation, device, train, workplace
+from rprs.adapt.triples import Excluded, Lessons, Qrels, Triple, judged, lessons
+from rprs.document import Document, Ranking
+from rprs.errors import MissingExtra, UsageError
+from rprs.evaluate import evaluate
+from rprs.index import Index
+from rprs.pools import first_stage
+from rprs.progress import Progress, silent
+from rprs.rank import Ranker
+from rprs.scoring.measures import parse_measure
+
+try:
+    import torch
+    from torch.nn.functional import relu, softplus
+except ImportError as error:
+    raise MissingExtra("Training a model", "torch", "torch") from error
+
+__all__ = ["CrossTask", "mtft", "ranking_loss", "triplet_loss"]
+
+MARGIN = 1.0
+MEASURE = "P@5"
+VOCABULARY = 10_000  # sentences of the index that a new model's vocabulary is made from
+QUERY, DOCUMENT = "query", "document"
+
+Item = TypeVar("Item")
+
+
+def mtft(
+    index: Index,
+    queries: Sequence[Document],
+    qrels: Qrels,
+    base: str,
+    to: str | Path,
+    *,
+    first: Ranker | str = spec.DEFAULT["ranker"],
+    depth: int = 50,
+    excluded: Excluded | None = None,
+    triplet: float = 1.0,
+    batch: int = 32,
+    part: int = 8,
+    rate: float = 3e-5,
+    window: int = 512,
+    steps: int = 5_000,
+    every: int = 100,
+    patience: int = 10,
+    valid: float = 0.2,
+    seed: int = 0,
+    checkpoint: int = 25,
+    progress: Progress = silent,
+    say: Say = unsaid,
+) -> Adapted:
+    """Fine-tune a model on judged queries, and write it to the folder `to`, for the re-ranker `cross(folder)`.
+
+    `base` is the name or the folder of a model, or `new(...)`; negatives are of the best `depth` documents of the first
+    stage. A share `valid` of the queries is held out: after `every` steps their candidates are re-ranked, and the
+    weights with the best P@5 win. A batch goes through in parts of `part` sequences, which bounds memory. A call that
+    was interrupted goes on from its last checkpoint when it is made again.
+    """
+    _check(depth=depth, batch=batch, part=part, every=every, patience=patience, triplet=triplet, valid=valid)
+    with workplace(Path(to)) as work:
+        asked = judged(queries, qrels)
+        run = first_stage(index, asked, first, depth, excluded=excluded, progress=progress)
+        learnt = lessons(index, asked, qrels, run, excluded or {}, valid, seed)
+        for note in learnt.notes:
+            say(note)
+        text = sample(index.path, VOCABULARY, seed=seed, progress=progress).sentences if New.parse(base) else []
+        start = load_base(base, work / "base", text, seed=seed, progress=progress)
+        model = load(start.folder, "AutoModelForSequenceClassification", seed=seed, num_labels=1).float().to(device())
+        sequences = _sequences(start, min(window, start.window), index, learnt)
+        task = CrossTask(model, sequences, learnt, triplet, batch, part, seed)
+        look = Validation(MEASURE, partial(_precision, task, progress), every, patience) if learnt.valid else None
+        training = Training(steps, seed=seed, rate=rate, checkpoint=checkpoint)
+        about = {"method": "mtft", "base": start.text, "weights": start.fingerprint, "data": learnt.fingerprint}
+        settings = {"index": index.fingerprint, "first": str(first), "depth": depth, "valid": valid, **task.settings}
+        curve = train(task, training, work, {**about, **settings}, validation=look, progress=progress)
+        if sequences.cut:
+            say(f"{sequences.cut:,} of {sequences.seen:,} inputs truncated to {sequences.window} tokens")
+        facts = {"seed": seed, "rate": rate, "training_pairs": len(learnt.pairs), MEASURE: dict(curve.values)}
+        with progress("writing the model"):
+            return write_cross(Path(to), model, start, curve, {**about, **settings, **facts})
+
+
+def _sequences(base: Base, window: int, index: Index, learnt: Lessons) -> Sequences:
+    """Queries and documents by their ids, as the base reads them."""
+    fast = tokenizer(base.folder)
+    words = Tokenizer.from_str(fast.backend_tokenizer.to_str())
+    words.no_truncation()
+    words.no_padding()
+
+    def read(key: tuple[str, str]) -> str:
+        kind, id = key
+        return learnt.queries[id].text if kind == QUERY else index.document(id).text
+
+    return Sequences(words, window, read, fast.pad_token_id or 0)
+
+
+def _check(**given: float) -> None:
+    bounds = {"triplet": (0, math.inf), "valid": (0, 1), "part": (3, math.inf)}
+    for name, value in given.items():
+        least, end = bounds.get(name, (1, math.inf))
+        if not least <= value < end:
+            raise UsageError(f"The {name!r} of MTFT must be in [{least}, {end}). Got {value} instead.")
+
+
+def _precision(task: CrossTask, progress: Progress) -> float:
+    """P@5 of the queries held out, their candidates re-ranked by the model as it is."""
+    measure, found = parse_measure(MEASURE), {}
+    with progress("validating", len(task.lessons.valid), "queries") as advance:
+        for query, candidates in task.lessons.valid.items():
+            found[query] = task.ranking(query, candidates)
+            advance(1)
+    return evaluate(found, {query: task.lessons.qrels[query] for query in found}, [measure]).total(measure)
+
+
+# ---------------------------------------------------------------------------- losses
+
+
+def ranking_loss(positive: Any, negative: Any) -> Any:
+    """(b,): −log softmax(s⁺, s⁻) of the scores (b,) of relevant documents and of others."""
+    return softplus(negative - positive)
+
+
+def triplet_loss(query: Any, positive: Any, negative: Any) -> Any:
+    """(b,): max(0, ‖q − d⁺‖ − ‖q − d⁻‖ + 1) of vectors (b, width)."""
+    near, far = (torch.linalg.vector_norm(query - document, dim=1) for document in (positive, negative))
+    return relu(near - far + MARGIN)
+
+
+@dataclass(frozen=True)
+class CrossTask:
+    """A cross-encoder with its lessons: what is trained, and what validation asks."""
+
+    module: Any  # for sequence classification, with one label
+    sequences: Sequences
+    lessons: Lessons
+    triplet: float = 1.0
+    batch: int = 32
+    part: int = 8  # sequences that are back-propagated at a time: at least the three of a triple
+    seed: int = 0
+
+    @property
+    def settings(self) -> dict[str, float]:
+        """What, beside the lessons, decides what a step does."""
+        return {"window": self.sequences.window, "triplet": self.triplet, "batch": self.batch, "part": self.part}
+
+    def losses(self, step: int) -> Iterator[Losses]:
+        """Both losses of a batch of triples, in parts; each is its share of the mean over the whole batch."""
+        triples = self.lessons.draw(self.batch, self.seed, step)
+        for some in _chunks(triples, self.part // 2):  # two pairs a triple
+            yield {"ranking": ranking_loss(*self._scored(some)).sum() / self.batch}
+        for some in _chunks(triples, self.part // 3) if self.triplet else ():  # three texts
+            yield {"triplet": self.triplet * triplet_loss(*self._placed(some)).sum() / self.batch}
+
+    def scores(self, queries: Sequence[str], documents: Sequence[str]) -> Any:
+        """(b,): how relevant each document is to its query; both by id."""
+        tokens = self.sequences.together([(QUERY, id) for id in queries], [(DOCUMENT, id) for id in documents])
+        return self.module(**_tensors(self.module, tokens)).logits[:, 0]
+
+    def ranking(self, query: str, candidates: Ranking) -> Ranking:
+        """The candidates of a query by their scores; of equals, the one that the first stage ranked higher."""
+        parts = (self.scores([query] * len(some), some).tolist() for some in _chunks(candidates.ids, self.part))
+        scores = np.array([*chain.from_iterable(parts)], dtype=np.float64)
+        order = np.argsort(-scores, kind="stable")
+        return Ranking(tuple(candidates.ids[place] for place in order), scores[order])
+
+    def _scored(self, triples: Sequence[Triple]) -> Any:
+        """s⁺ and s⁻, from one pass."""
+        queries, relevant, negative = zip(*triples, strict=True)
+        return self.scores(queries * 2, relevant + negative).chunk(2)
+
+    def _placed(self, triples: Sequence[Triple]) -> Any:
+        """q, d⁺ and d⁻, each read alone, from one pass."""
+        queries, relevant, negative = zip(*triples, strict=True)
+        tokens = self.sequences.alone(
+            [*((QUERY, id) for id in queries), *((DOCUMENT, id) for id in relevant + negative)]
+        )
+        model = self.module.base_model
+        return model(**_tensors(model, tokens)).last_hidden_state[:, 0].chunk(3)
+
+
+def _chunks(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
+    return (items[start : start + size] for start in range(0, len(items), size))
+
+
+def _tensors(model: Any, arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """What the model takes of some arrays: not every family has types of tokens."""
+    takes = signature(model.forward).parameters
+    return {name: torch.from_numpy(array).to(device()) for name, array in arrays.items() if name in takes}

@@ -1,0 +1,51 @@
+"""A small domain of invented sentences: eight scenes, each with its own words, and two words for everything in it."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+__all__ = ["paraphrases", "write_domain"]
+
+# Who does what to what, and where.
+SCENES = [
+    scene.split()
+    for scene in (
+        "pilot captain moors anchors boat vessel quay pier",
+        "cook baker kneads bakes bread pastry kitchen bakery",
+        "gardener grower trims prunes roses shrubs orchard greenhouse",
+        "judge magistrate dismisses rejects appeal petition court tribunal",
+        "nurse doctor treats heals patient invalid clinic hospital",
+        "farmer herder feeds milks cows goats barn stable",
+        "smith welder forges solders iron steel foundry workshop",
+        "teacher tutor explains reads poem essay school college",
+    )
+]
+HELD_OUT = [(0, 0, 0, 0), (1, 1, 1, 1), (0, 1, 0, 1), (1, 0, 1, 0)]  # which word for each thing; never told
+
+
+def _say(scene: list[str], ways: tuple[int, ...]) -> str:
+    who, does, what, where = (scene[2 * slot + way] for slot, way in enumerate(ways))
+    return f"The {who} {does} the {what} in the {where}."
+
+
+def write_domain(folder: Path, documents: int = 32) -> Path:
+    """Documents of two paragraphs of six sentences, each paragraph of one scene."""
+    folder.mkdir(parents=True)
+    random = np.random.default_rng(1)
+    told = [ways for ways in product((0, 1), repeat=4) if ways not in HELD_OUT]
+    for number in range(documents):
+        paragraphs = [
+            " ".join(_say(SCENES[scene], told[way]) for way in random.permutation(len(told))[:6])
+            for scene in random.permutation(len(SCENES))[:2]
+        ]
+        (folder / f"day-{number:02}.txt").write_text("\n\n".join(paragraphs) + "\n")
+    return folder
+
+
+def paraphrases() -> tuple[list[str], list[str]]:
+    """Sentences that no document has, and what says the same with no word in common but "the" and "in"."""
+    one, other = ([_say(scene, HELD_OUT[way + side]) for scene in SCENES for way in (0, 2)] for side in (0, 1))
+    return one, other
