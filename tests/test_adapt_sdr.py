@@ -199,6 +199,18 @@ def test_an_export_that_went_wrong_is_found(tmp_path: Path) -> None:
         check_graph(vectors * np.nan, vectors)
 
 
+def test_a_base_that_knows_pairs_is_warned_of(domain: Path, tmp_path: Path) -> None:
+    from rprs.adapt.sdr import sdr
+
+    base = make_bert(tmp_path / "base", positions=64)
+    (base / "modules.json").write_text("[]")
+    said: list[str] = []
+    sdr(domain, str(base), tmp_path / "to", sentences=8, say=said.append)
+    assert said == [
+        f"{base} has learnt from pairs of sentences already: SDR helps a plain model, and mostly harms such a one"
+    ]
+
+
 def test_what_cannot_be_is_one_line(domain: Path, tmp_path: Path) -> None:
     from rprs.adapt.sdr import sdr
 

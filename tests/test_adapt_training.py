@@ -250,13 +250,17 @@ def test_a_workplace_is_for_one_and_goes_when_all_went_well(tmp_path: Path) -> N
             pass
     assert [*tmp_path.iterdir()] == []
 
-    def fail() -> None:
+    def fail(*files: str) -> None:
         with workplace(to) as work:
-            (work / "checkpoint.pt").touch()
+            for name in files:
+                (work / name).touch()
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fail()
+        fail("config.json")
+    assert [*tmp_path.iterdir()] == []
+    with pytest.raises(KeyboardInterrupt):
+        fail("checkpoint.pt")
     assert (tmp_path / "model.work/checkpoint.pt").is_file()
     to.mkdir()
     with pytest.raises(UsageError, match="is there already: name a folder that is not"), workplace(to):

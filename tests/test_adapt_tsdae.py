@@ -212,7 +212,11 @@ def test_a_base_that_knows_pairs_is_warned_of(domain: Path, tmp_path: Path) -> N
     base = make_bert(tmp_path / "base", positions=64)
     (base / "modules.json").write_text("[]")
     said: list[str] = []
+    others = [tmp_path / ".to-notes", tmp_path / ".to-two-0123abcd"]  # somebody's, and of another training
+    for place in (*others, tmp_path / ".to-0123abcd"):
+        place.mkdir()
     found = tsdae(domain, str(base), tmp_path / "to", sentences=8, say=said.append)
+    assert {*tmp_path.glob(".to-*")} == {*others}
     assert len(said) == 1
     assert "has learnt from pairs of sentences already" in said[0]
     assert found.about["pairs"] is True

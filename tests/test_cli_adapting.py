@@ -16,6 +16,7 @@ from cli_runs import done, refused
 from docs_pages import DOCS, Reader, blocks, missing
 from judged import RULINGS, made, written
 from rprs.cli import adapting
+from tiny import make_bert
 
 VERBS = ["tsdae", "sdr", "mtft"]
 INSTALLED = importlib.util.find_spec("sentence_transformers") is not None
@@ -124,6 +125,18 @@ def test_a_collection_is_a_source_too(place: Path, tmp_path: Path) -> None:
     words = ["--base", NEW, "--to", to, "--sentences", 8, "--quiet"]
     outcome = done("adapt", "tsdae", f"beir({place / 'corpus'})", *words)
     assert (outcome.out, outcome.err) == (f"{to}\n", "")
+
+
+@pytest.mark.torch
+def test_a_cross_encoder_reads_as_much_as_it_was_trained_on(place: Path, tmp_path: Path) -> None:
+    base = make_bert(tmp_path / "base", positions=64)
+    (base / "sentence_bert_config.json").write_text('{"max_seq_length": 16}')  # of a sentence, not of a pair
+    given = [*words("mtft", place)[:-3], base, "--batch", 1, "--steps", 1, "--valid", 0]
+    for window, told in ((512, ""), (32, ",window=32")):
+        to = tmp_path / f"to{window}"
+        outcome = done(*given, "--to", to, "--window", window)
+        assert f'use it with --rerank "cross({to}{told})"' in outcome.err
+        assert json.loads((to / "adapted.json").read_text())["window"] == min(window, 64)
 
 
 @pytest.mark.torch

@@ -249,6 +249,13 @@ models.derive("thing", make)
     assert {entry.name for entry in (cache / "derived").iterdir()} == {"thing", ".thing.lock"}
 
 
+def test_what_another_name_is_being_made_of_stays(cache: Path) -> None:
+    for name in (".thing-0123abcd", ".thing-two-0123abcd"):  # of a killed process, and of one at work on thing-two
+        (cache / "derived" / name).mkdir(parents=True)
+    models.derive("thing", lambda file: file.touch())
+    assert {entry.name for entry in (cache / "derived").glob(".thing*-*")} == {".thing-two-0123abcd"}
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_cache_that_cannot_be_written_is_an_error_that_names_it(cache: Path) -> None:
     cache.mkdir(mode=0o500)

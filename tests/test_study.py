@@ -25,8 +25,9 @@ from rprs.errors import MissingExtra, ReadError, UsageError
 from rprs.read import read_run
 from rprs.study import make, read_plan
 from rprs.study.cache import Cache
+from rprs.study.runs import notes_of
 from rprs.study.systems import Study
-from rprs.study.workshop import Workshop, notes_of
+from rprs.study.workshop import Workshop
 from study_sample import EVERYTHING, SMALL, contents, made_collection
 from tiny import make_cross
 
@@ -142,6 +143,21 @@ def test_what_is_missing_is_said(everything: Place) -> None:
     assert results["parts"]["judgements"]["relevant_absent"] == 1
     page = (everything.folder / "results" / "study" / "report.html").read_text()
     assert "1 of the 7 documents that the run lists are not in the collection" in page
+
+
+def test_a_first_stage_of_vectors_names_its_encoder_and_its_runs(place: Place) -> None:
+    """And one that fuses a run file says what of it is not there."""
+    place.study(
+        SMALL
+        + 'dense = { first = "sdr", rerank = "none", encoder = "hashed(dimension=32)" }\n'
+        + 'fused = { first = "fuse(bm25,runfile(runs/other.trec))", rerank = "none" }\n'
+    )
+    results = place.results()
+    systems = results["parts"]["systems"]
+    assert systems["dense"]["encoder"] == "hashed(dimension=32)"
+    assert set(results["encoders"]) == {"hashed(dimension=32)", "hashed(dimension=64)"}
+    assert "encoder" not in systems["fused"]
+    assert systems["fused"]["candidates"]["listed_absent"] == 1
 
 
 # ---------------------------------------------------------------------------- the numbers are right

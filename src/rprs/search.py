@@ -204,7 +204,7 @@ class Searcher:
             )
         if not len(query):
             raise EmptyQuery(f"The query {document.id!r} has no sentences: there is nothing to compare")
-        with _timed(seconds, "first stage"):
+        with _timed(seconds, "first stage"), self.progress("first stage"):
             first = self.first.rank(document, self.index, self.depth, allowed)
         if also is not None and also not in first.ids:
             first = Ranking((*first.ids, also), np.append(first.scores, np.nan), notes=first.notes)

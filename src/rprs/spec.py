@@ -15,7 +15,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import types
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -25,7 +25,7 @@ from typing import Any, ClassVar, Literal, Union, get_args, get_origin, get_type
 from rprs.errors import UsageError
 from rprs.tokens import Tokens
 
-__all__ = ["DEFAULT", "DEPTH", "Component", "Kind", "find", "names", "parse", "require", "text"]
+__all__ = ["DEFAULT", "DEPTH", "Component", "Kind", "changed", "find", "names", "parse", "require", "text"]
 
 Kind = Literal["splitter", "analyzer", "encoder", "ranker", "reranker", "collection"]
 
@@ -224,6 +224,19 @@ def _build(kind: Kind, call: _Call) -> Any:
     if missing:
         raise UsageError(f"{call.name} needs the parameter {missing[0]!r}: {call.name}({missing[0]}=...)")
     return cls(**{field: _fit(call.name, field, value, hints[field]) for field, value in given.items()})
+
+
+@cache
+def _hints(cls: Any) -> dict[str, Any]:
+    return get_type_hints(cls)
+
+
+def changed(component: Any, values: Mapping[str, Any]) -> Any:
+    """The component with other values of some parameters, each taken as it would be in a text, and checked."""
+    hints = _hints(component.__class__)
+    meant = {name: value if isinstance(value, str) else _Bare(_write(value, False)) for name, value in values.items()}
+    fitted = {name: _fit(component.name, name, value, hints[name]) for name, value in meant.items()}
+    return dataclasses.replace(component, **fitted)
 
 
 def _required(field: dataclasses.Field[Any]) -> bool:

@@ -7,6 +7,7 @@ the fingerprint of the data, and the mean losses of the first and of the last te
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import shutil
@@ -23,8 +24,9 @@ import numpy as np
 
 import rprs
 from rprs.adapt.curve import Curve
-from rprs.adapt.model import Base, quiet, tokenizer
+from rprs.adapt.model import Base, tokenizer
 from rprs.encode.folder import config_of, obstacle
+from rprs.encode.loading import quiet
 from rprs.encode.onnx import Pooling, unit
 from rprs.errors import MissingExtra, ModelError
 
@@ -81,7 +83,7 @@ def check_graph(found: Any, wanted: Any) -> None:
 @contextmanager
 def _whole(folder: Path) -> Iterator[Path]:
     """A folder beside, which becomes `folder` at the end of the block; what a killed process left is swept."""
-    for left in folder.parent.glob(f".{folder.name}-*"):
+    for left in folder.parent.glob(f".{glob.escape(folder.name)}-{'[0-9a-f]' * 8}"):
         shutil.rmtree(left)
     draft = folder.parent / f".{folder.name}-{token_hex(4)}"
     draft.mkdir()

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar
 
 from rprs.encode import models
 from rprs.encode.folder import config_of, positions
+from rprs.encode.loading import plainly, quiet
 from rprs.errors import MissingExtra, ModelError, UsageError
 from rprs.progress import Progress, silent
 from rprs.spec import require
@@ -27,8 +26,9 @@ try:
 except ImportError as error:
     raise MissingExtra("Training a model", "torch", "torch") from error
 
-__all__ = ["Base", "New", "load", "load_base", "quiet", "tokenizer", "trained_on_pairs"]
+__all__ = ["PAIRS", "Base", "New", "load", "load_base", "tokenizer", "trained_on_pairs"]
 
+PAIRS = "{base} has learnt from pairs of sentences already: {method} helps a plain model, and mostly harms such a one"
 WEIGHTS = ("model.safetensors", "pytorch_model.bin", "model.safetensors.index.json", "pytorch_model.bin.index.json")
 ALPHABET = 1000  # different letters in a new vocabulary
 SPECIAL = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
@@ -103,21 +103,20 @@ def load_base(text: str, place: Path, sentences: Sequence[str], *, seed: int = 0
 
 def load(folder: Path, kind: str = "AutoModel", *, seed: int = 0, **options: Any) -> Any:
     """A model of transformers by the name of its class; layers that the folder does not have come from the seed."""
-    with quiet(), torch.random.fork_rng():
+    with quiet(), plainly(f"transformers cannot load {folder} as {kind}"), torch.random.fork_rng():
         torch.manual_seed(seed)
         try:
             return getattr(transformers, kind).from_pretrained(folder, **options)
-        except (OSError, ValueError, RuntimeError) as problem:
-            raise ModelError(f"transformers cannot load {folder} as {kind}: {_line(problem)}") from problem
+        except RuntimeError as problem:  # its text points to a report that nobody sees
+            raise ModelError(
+                f"Weights of {folder} have other sizes than {kind} has here: choose another base"
+            ) from problem
 
 
 def tokenizer(folder: Path) -> Any:
     """The tokenizer of transformers in a model folder; a fast one, so that it can be saved as tokenizer.json."""
-    with quiet():
-        try:
-            found = transformers.AutoTokenizer.from_pretrained(folder)
-        except (OSError, ValueError, RuntimeError) as problem:
-            raise ModelError(f"transformers cannot load the tokenizer of {folder}: {_line(problem)}") from problem
+    with quiet(), plainly(f"transformers cannot load the tokenizer of {folder}"):
+        found = transformers.AutoTokenizer.from_pretrained(folder)
     if not found.is_fast:
         raise ModelError(f"The tokenizer of {folder} has no fast form, which rprs needs: save it with tokenizer.json")
     return found
@@ -130,27 +129,6 @@ def trained_on_pairs(folder: Path) -> bool:
     if adapted.is_file():
         return bool(json.loads(adapted.read_text(encoding="utf-8")).get("pairs"))
     return (folder / "modules.json").is_file()
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Without the bars and the notes of the libraries in the midst of ours."""
-    talk = transformers.utils.logging
-    before, bars = talk.get_verbosity(), talk.is_progress_bar_enabled()
-    loggers = [logging.getLogger(name) for name in ("sentence_transformers", "torch.onnx")]
-    levels = [logger.level for logger in loggers]
-    talk.set_verbosity_error()
-    talk.disable_progress_bar()
-    for logger in loggers:
-        logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        talk.set_verbosity(before)
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
-        if bars:
-            talk.enable_progress_bar()
 
 
 # ---------------------------------------------------------------------------- a fresh one
@@ -229,7 +207,3 @@ def _fingerprint(folder: Path) -> str:
     names = ("config.json", "tokenizer.json", "vocab.txt", *WEIGHTS)
     parts = [f"{name} {models.sha256(folder / name)}" for name in names if (folder / name).is_file()]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
-
-
-def _line(problem: Exception) -> str:
-    return (str(problem).strip().splitlines() or [type(problem).__name__])[0]

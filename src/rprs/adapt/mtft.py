@@ -32,6 +32,7 @@ from rprs.adapt.sources import Say, sample, unsaid
 from rprs.adapt.training import Losses, Training, Validation, device, train, workplace
 from rprs.adapt.triples import Excluded, Lessons, Qrels, Triple, judged, lessons
 from rprs.document import Document, Ranking
+from rprs.encode.folder import config_of, positions
 from rprs.errors import MissingExtra, UsageError
 from rprs.evaluate import evaluate
 from rprs.index import Index
@@ -97,7 +98,7 @@ def mtft(
         text = sample(index.path, VOCABULARY, seed=seed, progress=progress).sentences if New.parse(base) else []
         start = load_base(base, work / "base", text, seed=seed, progress=progress)
         model = load(start.folder, "AutoModelForSequenceClassification", seed=seed, num_labels=1).float().to(device())
-        sequences = _sequences(start, min(window, start.window), index, learnt)
+        sequences = _sequences(start, min(window, positions(config_of(start.folder))), index, learnt)
         task = CrossTask(model, sequences, learnt, triplet, batch, part, seed)
         look = Validation(MEASURE, partial(_precision, task, progress), every, patience) if learnt.valid else None
         training = Training(steps, seed=seed, rate=rate, checkpoint=checkpoint)

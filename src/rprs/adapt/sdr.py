@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rprs.adapt.export import Adapted, write_model
-from rprs.adapt.model import Base, load, load_base, tokenizer
+from rprs.adapt.model import PAIRS, Base, load, load_base, tokenizer
 from rprs.adapt.sources import Sample, Say, Unit, sample, unsaid
 from rprs.adapt.training import Losses, Training, device, epoch_batch, train, workplace
 from rprs.errors import MissingExtra, ModelError, UsageError
@@ -74,6 +74,8 @@ def sdr(
         if contrast and len(set(found.documents)) < 2:
             raise UsageError(f"{source} has sentences of one document alone: pairs need two, or contrast=0")
         start = load_base(base, work / "base", found.sentences, seed=seed, progress=progress)
+        if start.pairs:
+            say(PAIRS.format(base=base, method="SDR"))
         task = Pretraining(start, found, batch, contrast, margin, min(length, start.window), seed)
         if task.cut:
             say(f"{task.cut:,} of {len(found.sentences):,} sentences are cut to {task.length} tokens")

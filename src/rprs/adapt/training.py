@@ -138,9 +138,10 @@ def _order(seed: int, epoch: int, size: int) -> NDArray[np.int64]:
 
 @contextmanager
 def workplace(to: Path) -> Iterator[Path]:
-    """The folder that the checkpoints of a model to be written to `to` are kept in; it goes when all went well.
+    """The folder that the checkpoints of a model to be written to `to` are kept in.
 
-    One process at a time works in it. What is at `to` already is an error, so that no training is in vain.
+    It goes when all went well, and when there is no checkpoint to go on from. One process at a time works in it. What
+    is at `to` already is an error, so that no training is in vain.
     """
     from filelock import FileLock, Timeout
 
@@ -161,6 +162,10 @@ def workplace(to: Path) -> Iterator[Path]:
     try:
         yield work
         shutil.rmtree(work)
+    except BaseException:
+        if not (work / CHECKPOINT).is_file():
+            shutil.rmtree(work)
+        raise
     finally:
         lock.release()
 

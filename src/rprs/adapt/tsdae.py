@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 
 from rprs.adapt.export import Adapted, write_model
-from rprs.adapt.model import Base, load_base, quiet
+from rprs.adapt.model import PAIRS, Base, load_base
 from rprs.adapt.sources import Say, sample, unsaid
 from rprs.adapt.training import Losses, Training, device, epoch_batch, train, workplace
+from rprs.encode.loading import plainly, quiet
 from rprs.errors import MissingExtra, ModelError, UsageError
 from rprs.progress import Progress, silent
 
@@ -34,9 +35,7 @@ try:
 except ImportError as error:
     raise MissingExtra("Training a model", "sentence-transformers", "torch") from error
 
-__all__ = ["PAIRS", "Denoising", "deleted", "tsdae"]
-
-PAIRS = "has learnt from pairs of sentences already: TSDAE helps a plain model, and makes such a one worse as a rule"
+__all__ = ["Denoising", "deleted", "tsdae"]
 
 
 def tsdae(
@@ -68,7 +67,7 @@ def tsdae(
         found = sample(source, sentences, seed=seed, progress=progress, say=say)
         start = load_base(base, work / "base", found.sentences, seed=seed, progress=progress)
         if start.pairs:
-            say(f"{base} {PAIRS}")
+            say(PAIRS.format(base=base, method="TSDAE"))
         task = Denoising(start, found.sentences, batch, noise, min(length, start.window), seed)
         if task.cut:
             say(f"{task.cut:,} of {len(found.sentences):,} sentences are cut to {task.length} tokens")
@@ -107,7 +106,8 @@ class Denoising:
     seed: int
 
     def __post_init__(self) -> None:
-        with quiet(), torch.random.fork_rng():
+        refusal = f"sentence-transformers cannot load {self.base.folder}"
+        with quiet(), plainly(refusal), torch.random.fork_rng():
             torch.manual_seed(self.seed)  # for the decoder's attention to the vector, which no base has
             transformer = Transformer(str(self.base.folder), max_seq_length=self.length)
             width = transformer.auto_model.config.hidden_size

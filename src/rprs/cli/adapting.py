@@ -114,9 +114,9 @@ def tsdae(
 
     Example: rprs adapt tsdae "beir(cases)" --base "new(layers=4,width=256,heads=4)" --to small --sentences 50000
     """
-    from rprs.adapt.tsdae import tsdae as train
-
     started, talk = perf_counter(), context.obj
+    with talk.progress("loading torch"):
+        from rprs.adapt.tsdae import tsdae as train
     made = train(source, base, to, **_settings(context), progress=talk.progress, say=talk.say)
     _tell(talk, made, started, f'--encoder "onnx({to})"')
 
@@ -147,9 +147,9 @@ def sdr(
 
     Example: rprs adapt sdr texts/ --base "new(layers=4,width=256,heads=4)" --to small --contrast 0
     """
-    from rprs.adapt.sdr import sdr as train
-
     started, talk = perf_counter(), context.obj
+    with talk.progress("loading torch"):
+        from rprs.adapt.sdr import sdr as train
     made = train(source, base, to, **_settings(context), progress=talk.progress, say=talk.say)
     _tell(talk, made, started, f'--encoder "onnx({to})"')
 
@@ -189,17 +189,20 @@ def mtft(
 
     Example: rprs adapt mtft cases.rprs train.jsonl --qrels qrels.txt --base legal-bert --to plain --triplet 0
     """
-    from rprs.adapt.mtft import mtft as train
+    from rprs.encode.pairs import WINDOW
     from rprs.index import Index
     from rprs.read import read_pairs, read_qrels
 
     started, talk = perf_counter(), context.obj
+    with talk.progress("loading torch"):
+        from rprs.adapt.mtft import mtft as train
     judged, excluded = read_qrels(qrels), read_pairs(exclude) if exclude else {}
     told = {"progress": talk.progress, "say": talk.say}
     with Index(path) as index:
         asked = asked_queries(talk, queries, only)
         made = train(index, asked, judged, base, to, excluded=excluded, **_settings(context), **told)
-    _tell(talk, made, started, f'--rerank "cross({to})"')
+    wide = "" if window == WINDOW else f",window={window}"  # a model is to see what it was trained on
+    _tell(talk, made, started, f'--rerank "cross({to}{wide})"')
 
 
 def _settings(context: typer.Context) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rprs.encode.hub import Config, read_config
+from rprs.encode.loading import plainly
 from rprs.encode.models import sha256
 from rprs.errors import ModelError
 
@@ -55,7 +56,8 @@ def tokenizer(folder: Path) -> Any:
     from tokenizers import Tokenizer
 
     if (folder / "tokenizer.json").is_file():
-        found = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        with plainly(f"{folder / 'tokenizer.json'} cannot be read"):
+            found = Tokenizer.from_file(str(folder / "tokenizer.json"))
     elif (folder / "vocab.txt").is_file() and config_of(folder)["model_type"] == "bert":
         found = _word_pieces(folder / "vocab.txt", _lowers(folder))
     else:

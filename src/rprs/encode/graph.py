@@ -15,6 +15,7 @@ processor's kernel saturates, and all give the same integers.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
 from rprs.encode.folder import config_of, obstacle
+from rprs.encode.loading import plainly
 from rprs.encode.onnx import Pooling, Precision
 from rprs.errors import ModelError
 
@@ -41,9 +43,10 @@ HEADS = (("pooler.dense", "classifier"), ("classifier.dense", "classifier.out_pr
 
 def build(folder: Path, precision: Precision, pooling: Pooling) -> onnx.ModelProto:
     """The graph of a model folder with config.json and model.safetensors: `input_ids` (b, l) to `vectors` (b, d)."""
-    graph = _opened(folder, precision == "int8")
-    graph.sentence(graph.layers(graph.embeddings()), pooling)
-    return graph.model(("input_ids",), "vectors", graph.width)
+    with _sound(folder):
+        graph = _opened(folder, precision == "int8")
+        graph.sentence(graph.layers(graph.embeddings()), pooling)
+        return graph.model(("input_ids",), "vectors", graph.width)
 
 
 def build_cross(folder: Path) -> onnx.ModelProto:
@@ -51,13 +54,18 @@ def build_cross(folder: Path) -> onnx.ModelProto:
 
     Where the model tells two texts apart by types, `token_type_ids` (b, l) are an input too.
     """
-    graph = _opened(folder, int8=False)
-    head = next((pair for pair in HEADS if all(f"{part}.weight" in graph.weights for part in pair)), None)
-    if head is None:
-        raise ModelError(f"{folder} is no sequence-classification model: its weights have no classifier")
-    typed = len(graph.weights["embeddings.token_type_embeddings.weight"]) > 1
-    labels = graph.classify(graph.layers(graph.embeddings(typed)), *head)
-    return graph.model(("input_ids", "token_type_ids") if typed else ("input_ids",), "logits", labels)
+    with _sound(folder):
+        graph = _opened(folder, int8=False)
+        head = next((pair for pair in HEADS if all(f"{part}.weight" in graph.weights for part in pair)), None)
+        if head is None:
+            raise ModelError(f"{folder} is no sequence-classification model: its weights have no classifier")
+        typed = len(graph.weights["embeddings.token_type_embeddings.weight"]) > 1
+        labels = graph.classify(graph.layers(graph.embeddings(typed)), *head)
+        return graph.model(("input_ids", "token_type_ids") if typed else ("input_ids",), "logits", labels)
+
+
+def _sound(folder: Path) -> AbstractContextManager[None]:
+    return plainly(f"{folder / 'model.safetensors'} is damaged, or not what config.json says")
 
 
 def _opened(folder: Path, int8: bool) -> _Graph:

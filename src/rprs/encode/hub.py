@@ -56,6 +56,8 @@ def read_config(folder: Path) -> Config:
     """The config.json of a model folder."""
     try:
         found: Config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        if not isinstance(found, dict):
+            raise ValueError("it is no object")
     except ValueError as error:
         raise ModelError(f"{folder / 'config.json'} cannot be read as JSON: {error}") from error
     return found

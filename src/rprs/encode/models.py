@@ -187,7 +187,7 @@ def _draft(target: Path) -> Iterator[Path]:
     except OSError as error:
         raise ModelError(f"Cannot write to {target.parent}: {error}; name another folder in RPRS_CACHE") from error
     try:
-        for left in target.parent.glob(f".{target.name}-*"):
+        for left in target.parent.glob(f".{target.name}-{'?' * 8}"):  # not those of a model whose name goes on
             shutil.rmtree(left, ignore_errors=True)
         draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
         try:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rprs.encode import models, nothing
 from rprs.encode.folder import exported, fingerprint_of, obstacle, positions, tokenizer, tokenizer_hash
 from rprs.encode.hub import Config, read_config
+from rprs.encode.loading import plainly
 from rprs.encode.runtime import BATCH, Sessions, batches, in_threads
 from rprs.errors import ModelError
 from rprs.progress import Advance, Progress, silent
@@ -166,11 +167,9 @@ def _source(folder: Path) -> Path:
 
 def _settings(folder: Path) -> tuple[Pooling, int]:
     """How token vectors become one, and how many tokens go in at once."""
-    sentence, pool = (
-        json.loads((folder / name).read_text()) if (folder / name).is_file() else {}
-        for name in ("sentence_bert_config.json", "1_Pooling/config.json")
-    )
-    modules = json.loads((folder / "modules.json").read_text()) if (folder / "modules.json").is_file() else []
+    sentence = _json(folder / "sentence_bert_config.json") or {}
+    pool = _json(folder / "1_Pooling/config.json") or {}
+    modules = _json(folder / "modules.json") or []
     kinds = {module["type"].rpartition(".")[2] for module in modules} - {"Transformer", "Pooling", "Normalize"}
     if kinds:
         raise ModelError(f"onnx cannot run {folder}, which has a module {min(kinds)}: use sbert({folder})")
@@ -184,6 +183,11 @@ def _settings(folder: Path) -> tuple[Pooling, int]:
         raise ModelError(f"onnx cannot pool by {', '.join(sorted(modes))} as {folder} asks: use sbert({folder})")
     most = positions(read_config(folder))
     return "cls" if modes == {"cls"} else "mean", min(int(sentence.get("max_seq_length") or most), most)
+
+
+def _json(file: Path) -> Any:
+    with plainly(f"{file} cannot be read as JSON"):
+        return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
 
 
 def _builder(folder: Path, precision: Precision, pooling: Pooling) -> Callable[[Path], None]:
@@ -205,7 +209,10 @@ def _quantiser(exported: Path) -> Callable[[Path], None]:
         # Fused operators hide the types of what they give from the shape inference; it is float throughout.
         options = {"DefaultTensorType": onnx.TensorProto.FLOAT}
         kind = QuantType.QInt8
-        quantize_dynamic(exported, file, per_channel=True, reduce_range=True, weight_type=kind, extra_options=options)
+        with plainly(f"{exported} cannot be quantised, if it is whole at all: choose precision=fp32"):
+            quantize_dynamic(
+                exported, file, per_channel=True, reduce_range=True, weight_type=kind, extra_options=options
+            )
 
     return make
 

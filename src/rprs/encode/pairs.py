@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from rprs.encode import models, nothing
 from rprs.encode.folder import exported, fingerprint_of, obstacle, positions, tokenizer, tokenizer_hash
 from rprs.encode.hub import Config, read_config
+from rprs.encode.loading import plainly, quiet
 from rprs.encode.onnx import once
 from rprs.encode.runtime import Sessions, batches, in_threads
 from rprs.errors import MissingExtra, ModelError, UsageError
@@ -204,7 +205,9 @@ def _check(folder: Path, scorer: PairScorer) -> None:
     if scorer.window < len(template):
         raise ModelError(f"{folder} takes {scorer.window} tokens at once, which leaves no room for two texts")
     ids, types = framed(template, [np.zeros(0, dtype=np.int64)] * 2)
-    shape = scorer.logits(dict(zip(_INPUTS, (ids[None], types[None], np.ones_like(ids)[None]), strict=True))).shape
+    inputs = dict(zip(_INPUTS, (ids[None], types[None], np.ones_like(ids)[None]), strict=True))
+    with plainly(f"{folder} cannot be run"):
+        shape = scorer.logits(inputs).shape
     if len(shape) != 2:
         raise ModelError(f"{folder} is no sequence-classification model: it gives vectors of tokens, not a score")
     if shape[1] > 2:
@@ -218,20 +221,11 @@ def _with_torch(folder: Path) -> tuple[Logits, Any]:
         import transformers
     except ImportError as error:
         raise MissingExtra(f"The cross-encoder {folder}, which has no model.onnx,", "transformers", "torch") from error
-    talk = transformers.utils.logging
-    bars = talk.is_progress_bar_enabled()
-    talk.disable_progress_bar()
-    try:
+    with quiet(), plainly(f"transformers cannot load {folder} as a sequence classifier"):
         model, loading = transformers.AutoModelForSequenceClassification.from_pretrained(
             folder, output_loading_info=True, local_files_only=True
         )
         words = _fast_words(folder, transformers.AutoTokenizer)
-    except (OSError, ValueError) as error:
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise ModelError(f"transformers cannot load {folder} as a sequence classifier: {reason}") from error
-    finally:
-        if bars:
-            talk.enable_progress_bar()
     if loading["missing_keys"]:
         raise ModelError(f"{folder} is no sequence-classification model: its weights have no classifier")
     model.eval()

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rprs.encode.loading import plainly
 from rprs.errors import ModelError
 from rprs.scoring.threads import cores
 
@@ -56,7 +57,8 @@ class Sessions:
                 raise ModelError(
                     f"An ONNX graph asks for {strange!r}: export it with no inputs but {', '.join(inputs)}"
                 )
-            (output,) = session.run([session.get_outputs()[0].name], {name: inputs[name] for name in names})
+            with plainly("The model cannot be run: do its weights, tokenizer and config.json belong together?"):
+                (output,) = session.run([session.get_outputs()[0].name], {name: inputs[name] for name in names})
         found: NDArray[np.float32] = output
         return found
 
@@ -73,7 +75,8 @@ def _session(file: Path, optimise: bool) -> Any:
     options.log_severity_level = 3
     levels = onnxruntime.GraphOptimizationLevel
     options.graph_optimization_level = levels.ORT_ENABLE_ALL if optimise else levels.ORT_ENABLE_BASIC
-    return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+    with plainly(f"{file} cannot be run, if it is whole at all"):
+        return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
 
 
 def batches(lengths: Sequence[int], limit: int = BATCH) -> list[list[int]]:

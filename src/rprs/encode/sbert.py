@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rprs.encode import models, nothing
 from rprs.encode.hub import repository, unreachable
+from rprs.encode.loading import plainly, quiet
 from rprs.encode.onnx import frame, once, unit
 from rprs.errors import MissingExtra, ModelError
 from rprs.progress import Advance, Progress, silent
@@ -44,14 +45,15 @@ class SBert(Component):
             raise MissingExtra(f"The encoder {self}", "sentence-transformers", "torch") from error
         here = models.find_here(self.model, models.for_torch)
         silence = unreachable(self.model) if here is None else None
-        with progress(f"loading {self.model}"):
+        refusal = f"sentence-transformers cannot load {self.model!r}"
+        with progress(f"loading {self.model}"), quiet(), plainly(refusal):
             try:  # without a hub it may still be in the hub's own cache
                 model = SentenceTransformer(str(here or repository(self.model)), local_files_only=bool(here or silence))
             except (OSError, ValueError) as error:
-                reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-                if silence is not None:
-                    reason = f"{silence}; copy its folder here, and name the folder instead"
-                raise ModelError(f"sentence-transformers cannot load {self.model!r}: {reason}") from error
+                if silence is None:
+                    raise
+                advice = "copy its folder here, and name the folder instead"
+                raise ModelError(f"{refusal}: {silence}; {advice}") from error
         return SBertEncoder(model.eval(), _words(self.model, model), _fingerprint(model))
 
 

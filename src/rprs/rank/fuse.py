@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from rprs.document import Document, Ranking
 from rprs.index import Index
+from rprs.rank.bm25 import BM25
 from rprs.rank.ranker import Mask, Ranker
 from rprs.rank.runfile import RunFile
 from rprs.scoring import fuse
 from rprs.spec import Component, Kind, require
 
-__all__ = ["Fuse", "NamedRanker", "run_files"]
+__all__ = ["Fuse", "NamedRanker", "by_words", "run_files"]
 
 
 class NamedRanker(Ranker, Protocol):
@@ -70,6 +71,13 @@ def _by_id(ranking: Ranking, values: NDArray[np.float64], ids: Sequence[str], ab
 def _parts(lists: Sequence[Ranking], ids: Sequence[str]) -> Mapping[str, NDArray[np.float64]]:
     """The further numbers of both; where both have a name, those of the first."""
     return {name: _by_id(one, values, ids, np.nan) for one in reversed(lists) for name, values in one.parts.items()}
+
+
+def by_words(ranker: Any) -> bool:
+    """Whether a first stage is known to look at no vectors, and so to be the same with any encoder."""
+    return isinstance(ranker, BM25 | RunFile) or (
+        isinstance(ranker, Fuse) and by_words(ranker.a) and by_words(ranker.b)
+    )
 
 
 def run_files(ranker: Any) -> list[RunFile]:

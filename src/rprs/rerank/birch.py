@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rprs.document import Candidates, Ranking, Sentences
 from rprs.errors import UsageError
+from rprs.progress import Progress, silent
 from rprs.rerank.reranker import Advance, check_query, nothing, ranked
 from rprs.rerank.truncation import Truncation
 from rprs.scoring import birch
 from rprs.scoring.fuse import minmax
 from rprs.scoring.maxsim import best_sentences
 from rprs.spec import Component, Kind, require
+
+if TYPE_CHECKING:
+    from rprs.encode.pairs import PairScorer
 
 __all__ = ["Birch", "Seen"]
 
@@ -63,6 +67,12 @@ class Birch(Component):
         if (self.scorer == "cross") != bool(self.model):
             raise UsageError("birch needs a model for scorer=cross, and for that alone: birch(scorer=cross,model=NAME)")
 
+    def load(self, progress: Progress = silent) -> PairScorer | None:
+        """The cross-encoder, if there is one, got and prepared where that has not happened yet."""
+        from rprs.encode.pairs import load_pairs
+
+        return load_pairs(self.model, progress=progress) if self.model else None
+
     def rerank(self, query: Sentences, candidates: Candidates, advance: Advance = nothing) -> Ranking:
         """The candidates by their scores, with both terms of the sum before `a` weighs them."""
         return self.weigh(self.look(query, candidates, advance), candidates)
@@ -71,8 +81,9 @@ class Birch(Component):
         """The scores of the documents and of their best sentences; one that the first stage lacks is the least."""
         check_query(query)
         document = minmax(candidates.ranking.scores)
-        if self.scorer == "cross":
-            return Seen(document, *self._cross(query, candidates, advance))
+        scorer = self.load()
+        if scorer is not None:
+            return Seen(document, *self._cross(scorer, query, candidates, advance))
         return Seen(document, best_sentences(query.vectors, candidates.sentences, self.top, advance))
 
     def weigh(self, seen: Seen, candidates: Candidates) -> Ranking:
@@ -81,13 +92,12 @@ class Birch(Component):
         parts = {"first": seen.document, "best_sentences": sentences}
         return ranked(candidates, birch.birch(seen.document, sentences, self.a), parts=parts, notes=seen.notes)
 
-    def _cross(self, query: Sentences, candidates: Candidates, advance: Advance) -> tuple[Floats, tuple[str, ...]]:
+    def _cross(
+        self, scorer: PairScorer, query: Sentences, candidates: Candidates, advance: Advance
+    ) -> tuple[Floats, tuple[str, ...]]:
         """Every sentence of the query with every sentence of the candidates: exact, and slow."""
-        from rprs.encode.pairs import load_pairs
-
         if candidates.query is None or candidates.read is None:
             raise UsageError(f"{self} reads the words of the candidates, and these come without: use gather")
-        scorer = load_pairs(self.model)
         asked, found = query.texts(candidates.query.text), np.zeros((len(candidates.sentences), self.top))
         pairs = truncated = 0
         step = max(1, PAIRS // len(asked))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rprs.document import Candidates, Neighbours, Ranking, Sentences
+from rprs.encode import Loadable
+from rprs.progress import Progress, silent
 from rprs.rerank.reranker import Advance, Reranker, check_query, nothing, ranked
 from rprs.scoring import fuse
 from rprs.spec import Component, Kind, require
@@ -78,6 +81,12 @@ class Fuse(Component):
         require(self, "weight", 0 <= self.weight <= 1, "a number in [0, 1]")
         require(self, "k", self.k >= 0, "an integer in [0, inf)")
 
+    def load(self, progress: Progress = silent) -> None:
+        """Get and prepare the models of both, where they have some."""
+        for one in (self.a, self.b):
+            if isinstance(one, Loadable):
+                one.load(progress)
+
     def rerank(self, query: Sentences, candidates: Candidates, advance: Advance = nothing) -> Ranking:
         """The candidates by what both give them."""
         return self.weigh(self.look(query, candidates, advance), candidates)
@@ -115,11 +124,12 @@ def _put(values: Floats, order: NDArray[np.int64]) -> Floats:
 
 def _half(advance: Advance) -> Advance:
     """Each of two passes over the candidates is half of the work."""
-    done = 0
+    done, lock = 0, Lock()
 
     def half(rows: int) -> None:
         nonlocal done
-        before, done = done, done + rows
-        advance(done // 2 - before // 2)
+        with lock:  # several threads of a re-ranker may tell
+            before, done = done, done + rows
+            advance(done // 2 - before // 2)
 
     return half

@@ -9,8 +9,8 @@ from rprs.rerank import RPRS
 from rprs.scoring.rprs import Form
 from rprs.study.finding import Finding, score_table, scores
 from rprs.study.options import Ablation
+from rprs.study.runs import reranked
 from rprs.study.systems import Study
-from rprs.study.workshop import reranked
 
 __all__ = ["ablation"]
 

@@ -7,8 +7,8 @@ from rprs.figures import line
 from rprs.study.finding import Finding, trend
 from rprs.study.grids import whole
 from rprs.study.options import Depth
+from rprs.study.runs import reranked
 from rprs.study.systems import Study
-from rprs.study.workshop import reranked
 
 __all__ = ["depth"]
 

@@ -14,9 +14,9 @@ from rprs.evaluate import Evaluation
 from rprs.figures import Picture, differences, systems_bars
 from rprs.study.finding import DIGITS, Finding, score_table, scores
 from rprs.study.plan import System
+from rprs.study.runs import notes_of
 from rprs.study.systems import Study
 from rprs.study.tuned import tuned_facts
-from rprs.study.workshop import notes_of
 from rprs.table import Cell, Figure, Table
 
 __all__ = ["compared", "describe", "overview", "significance", "tuning"]
@@ -59,7 +59,7 @@ def compared(study: Study, evaluations: dict[str, Evaluation]) -> Comparison | N
 def describe(study: Study, system: System) -> dict[str, Any]:
     """How a system was made, in texts and numbers; with what was tuned, and what of a run file is not there."""
     said: dict[str, Any] = {"first": system.first, "rerank": system.rerank, "depth": system.depth}
-    if system.rerank is not None or system.tune == "rprs":
+    if study.encodes(system):
         said |= {"encoder": system.encoder, "splitter": system.splitter, "pool_only": system.pool_only}
     if system.tune is not None:
         said |= {"tuned": tuned_facts(study, system)}

@@ -11,8 +11,8 @@ from rprs.settings import Settings
 from rprs.study.finding import Finding
 from rprs.study.grids import rprs_grid
 from rprs.study.options import Sensitivity
+from rprs.study.runs import load
 from rprs.study.systems import Study
-from rprs.study.workshop import load
 from rprs.table import Cell, Figure, Table
 from rprs.tune import RprsGrid, tune_rprs
 

@@ -10,7 +10,7 @@ from rprs.document import Ranking
 from rprs.errors import ReadError
 from rprs.evaluate import Evaluation, evaluate
 from rprs.pools import NEAREST, Run
-from rprs.rank.fuse import run_files
+from rprs.rank.fuse import by_words, run_files
 from rprs.read import read_run
 from rprs.scoring.measures import Measure, parse_measure
 from rprs.spec import parse
@@ -75,6 +75,12 @@ class Study:
         encoder = self.plan.encoder if system.pool_only else system.encoder
         return self.workshop.index(Kind(system.splitter, system.analyzer, encoder))
 
+    def encodes(self, system: System) -> bool:
+        """Whether a system looks at vectors, in either stage."""
+        if system.rerank is not None or system.tune == "rprs":
+            return True
+        return system.after is None and not by_words(self.workshop.ranker(system.first))
+
     def index(self, system: System, depth: int | None = None) -> Made:
         """The index that has a system's vectors."""
         self.used.setdefault(system.encoder, system)
@@ -92,6 +98,8 @@ class Study:
         """The run of a system's first stage, which may be another system."""
         if system.after is not None:
             return self.run(self.plan.system(system.after))
+        if self.encodes(system) and not system.pool_only:
+            self.used.setdefault(system.encoder, system)
         return self.workshop.first(system.first, depth or system.depth, self.main_index(system), system.analyzer)
 
     def mean_sentences(self, system: System) -> float:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
 from rprs import spec
-from rprs.rerank.truncation import Truncation
 from rprs.settings import Settings
 from rprs.study.cache import Made
 from rprs.study.grids import any_grid, bm25_grid, rprs_grid, whole
 from rprs.study.plan import System
+from rprs.study.runs import load, write_facts, write_rankings
 from rprs.study.systems import Study
-from rprs.study.workshop import load, write_rankings
 from rprs.tune import Tuned, Work, tune_bm25, tune_reranker, tune_rprs
 from rprs.tune.rerankers import reranker_axes
 
@@ -190,9 +188,7 @@ def _save(path: Path, found: Tuned) -> None:
     (path / "tuned.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     if found.held_out:
         write_rankings(path / "run.trec", found.held_out.run, "tuned")
-        truncation = reduce(Truncation.plus, found.held_out.run.values(), Truncation())
-        if truncation.cut:
-            (path / "facts.json").write_text(json.dumps({"notes": truncation.notes}) + "\n", encoding="utf-8")
+        write_facts(path / "facts.json", found.held_out.run)
 
 
 def _said(point: Any) -> str:

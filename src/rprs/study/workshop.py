@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
@@ -20,16 +21,17 @@ from rprs.document import Document, Ranking
 from rprs.encode import Loadable
 from rprs.errors import EmptyQuery, IndexMismatch, ReadError, UsageError
 from rprs.index import Index, Writer
-from rprs.pools import NEAREST, Pool, Run, at_depths, first_stage, load_pools, save_pools
+from rprs.pools import NEAREST, Pool, Run, at_depths, first_stage, save_pools
 from rprs.progress import Progress, silent
 from rprs.rank import BM25, RunFile
 from rprs.rank.fuse import run_files
-from rprs.read import read_run, write_run
+from rprs.read import read_run
 from rprs.rerank import RPRS, gather
-from rprs.rerank.truncation import Truncation
 from rprs.study.cache import Cache, Made, digest
+from rprs.study.runs import reranked, write_facts, write_rankings
+from rprs.tune.work import model_files
 
-__all__ = ["Documents", "Kind", "Workshop", "found_collection", "load", "notes_of", "reranked", "write_rankings"]
+__all__ = ["Documents", "Kind", "Workshop", "found_collection"]
 
 SHARD = 32  # queries whose pools are in memory together
 NOTHING = Ranking((), np.empty(0))
@@ -260,8 +262,10 @@ class Workshop:
             opened = self.open(index)
             run = first_stage(opened, self.queries, ranker, depth, excluded=self.excluded, progress=self.progress)
             facts = {"candidates": sum(map(len, run.values())), "unanswered": _unanswered(self.queries, run)}
-            if isinstance(ranker, RunFile):
-                facts |= self._absent(read_run(ranker.path), depth)
+            absent: Counter[str] = Counter()
+            for file in files:
+                absent.update(self._absent(read_run(file), depth))
+            facts |= absent
             path.mkdir()
             write_rankings(path / "run.trec", run, spec.text(spec.parse("ranker", text)))
             (path / "facts.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
@@ -330,21 +334,13 @@ class Workshop:
                 found = self._reranked_one_by_one(self.open(index), given, depth, reranker, mean_sentences)
             path.mkdir()
             write_rankings(path / "run.trec", found, rerank)
-            _write_facts(path / "facts.json", found)
+            write_facts(path / "facts.json", found)
 
         return self.cache.make("ranking", inputs, produce, about=about)
 
     def models(self, component: Any) -> dict[str, list[str]]:
-        """The folders of models that a component reads, with hashes of their files: a model may be trained anew."""
-        found: dict[str, list[str]] = {}
-        for field in dataclasses.fields(component):
-            part = getattr(component, field.name)
-            if dataclasses.is_dataclass(part):
-                found |= self.models(part)
-            elif field.name == "model" and (folder := Path(part).expanduser() / "config.json").is_file():
-                files = sorted(path for path in folder.parent.rglob("*") if path.suffix in _MODEL_FILES)
-                found[part] = self.cache.contents(files)
-        return found
+        """The folders of models that a component reads, with hashes of their files."""
+        return {name: self.cache.contents(files) for name, files in model_files(component).items()}
 
     def _reranked_one_by_one(self, index: Index, run: Run, depth: int, reranker: Any, mean: float) -> Run:
         found: dict[str, Ranking] = {}
@@ -361,7 +357,6 @@ class Workshop:
         return found
 
 
-_MODEL_FILES = (".bin", ".json", ".onnx", ".safetensors", ".txt")
 _COMPONENTS: tuple[spec.Kind, ...] = ("splitter", "analyzer", "encoder")
 
 
@@ -382,40 +377,5 @@ def _placed(ranker: Any, folder: Path) -> Any:
     return dataclasses.replace(ranker, **inner)
 
 
-def load(pooled: Made) -> Iterator[Pool]:
-    """The pools that a step made, a few in memory at a time."""
-    for shard in sorted(pooled.path.iterdir()):
-        yield from load_pools(shard)
-
-
-def reranked(pooled: Made, reranker: RPRS) -> Run:
-    """The rankings that an RPRS gives to pools."""
-    return {
-        pool.query: reranker.from_neighbours(pool.neighbours, pool.ids, pool.mean_sentences) for pool in load(pooled)
-    }
-
-
-def _write_facts(path: Path, run: Run) -> None:
-    """What a reader must know of rankings, if there is anything: how many inputs a model did not see whole."""
-    total = Truncation()
-    for ranking in run.values():
-        total = total.plus(ranking)
-    if total.cut:
-        path.write_text(json.dumps({**dataclasses.asdict(total), "notes": total.notes}, indent=1) + "\n", "utf-8")
-
-
-def notes_of(made: Made) -> list[str]:
-    """What there is to say of the rankings that a step made."""
-    facts = made.path / "facts.json"
-    return list(json.loads(facts.read_text(encoding="utf-8")).get("notes", [])) if facts.exists() else []
-
-
 def _unanswered(queries: Iterable[Document], run: Run) -> list[str]:
     return [query.id for query in queries if not len(run[query.id])]
-
-
-def write_rankings(path: Path, run: Run, tag: str) -> None:
-    """Write a whole run, query by query."""
-    with path.open("w", encoding="utf-8") as stream:
-        for query, ranking in run.items():
-            write_run(stream, query, ranking, "".join(tag.split()))

@@ -6,7 +6,7 @@ One that works in two stages looks at the candidates once for all points; others
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import astuple, dataclass, field, fields, replace
 from functools import partial
 from typing import Any, cast
 
@@ -15,17 +15,20 @@ from numpy.typing import NDArray
 
 from rprs import spec
 from rprs.document import NOT_ENCODED, Candidates, Document, Ranking, Sentences
+from rprs.encode import Loadable
+from rprs.encode.models import sha256
 from rprs.errors import UsageError
 from rprs.index import Index
 from rprs.pools import Pool, Run
 from rprs.progress import Progress, silent
 from rprs.rerank import RPRS, Reranker, Staged, gather
+from rprs.rerank.truncation import Truncation
 from rprs.scoring import grid as kernel
 from rprs.scoring.measures import Measure
 from rprs.settings import Settings
 from rprs.tune.choose import Folds, Problem, Qrels, Tuned, as_measure, choose, judged_queries, measured, unasked
 from rprs.tune.grids import Axes, RprsGrid, Value, ascending
-from rprs.tune.work import NOTHING, Work, in_turn, kept
+from rprs.tune.work import NOTHING, Work, in_turn, kept, model_files
 
 __all__ = ["rerank_run", "reranker_axes", "tune_reranker", "tune_rprs"]
 
@@ -144,47 +147,40 @@ def tune_reranker(
     reranker = spec.parse("reranker", base.rerank or spec.DEFAULT["reranker"])
     axes = reranker_axes(reranker, base, grid or {})
     points = [_Point.of(_at(reranker, point), _depth(point, base)) for point in axes.points()]
-    documents = {query.id: query for query in queries}
-    asked = judged_queries(list(documents), qrels)
+    trials = _Trials(index, {query.id: query for query in queries}, run, qrels, measure, points, mean_sentences)
+    asked = judged_queries(list(trials.queries), qrels)
+    if isinstance(reranker, Loadable):
+        reranker.load(progress)
     fingerprint = index.fingerprint if work else ""
-    deepest = max(point.depth for point in points)
-    seen: dict[str, _Asked] = {}  # what a staged re-ranker saw is small, and wanted again for queries held out
+    models = {name: list(map(sha256, files)) for name, files in model_files(reranker).items()} if work else {}
 
-    def pool(query: str) -> _Asked:
-        return seen.get(query) or _Asked.of(index, documents[query], run, deepest, mean_sentences)
-
-    def parts(query: str) -> Floats:
-        def compute() -> dict[str, Floats]:
-            asked = pool(query)
-            found = _all(measure, (asked.ranked(point) for point in points), qrels[query])
-            if isinstance(reranker, Staged):
-                seen[query] = asked.looked()
-            return {"parts": found}
-
+    def made(query: str) -> Mapping[str, NDArray[Any]]:
         first = run.get(query, NOTHING)
-        key = (query, documents[query].content_hash, first.ids, first.scores.tolist(), mean_sentences, reranker)
+        key = (query, trials.queries[query].content_hash, first.ids, first.scores.tolist(), mean_sentences, reranker)
         judged = sorted(qrels[query].items())
-        return kept(work, compute, "parts", fingerprint, *key, axes.values, measure, judged)["parts"]
+        trained = [models] if models else []
+        compute = partial(trials.made, query)
+        return kept(work, compute, "parts", fingerprint, *key, axes.values, measure, judged, *trained)
 
     def rank(query: str, point: Mapping[str, Value]) -> Ranking:
-        return pool(query).ranked(_Point.of(_at(reranker, point), _depth(point, base)))
+        return trials.asked(query).ranked(_Point.of(_at(reranker, point), _depth(point, base)))
 
     found = []
     with progress("re-ranking", len(asked), "queries") as advance:
         for query in asked:
-            found.append(parts(query))
+            found.append(made(query))
             advance(1)
-    before: dict[str, Value] = {name: getattr(reranker, name, base.depth) for name in axes.values}
+    same = [point.reranker == reranker and point.depth == base.depth for point in points]
     problem = Problem(
         axes=axes,
         measure=measure,
         queries=asked,
-        parts=np.stack(found),
+        parts=np.stack([one["parts"] for one in found]),
         settings=partial(_settings, base, reranker),
         rank=rank,
         contents={query.id: query.content_hash for query in queries},
-        notes=unasked(asked, qrels),
-        before=before if axes.number(before) is not None else None,
+        notes=(*unasked(asked, qrels), *_truncated(found)),
+        before=axes.point(same.index(True)) if any(same) else None,
         qrels=qrels,
     )
     return choose(problem, folds)
@@ -195,6 +191,8 @@ def rerank_run(
 ) -> dict[str, Ranking]:
     """The rankings of a re-ranker for the candidates of a first stage; none for a query without sentences."""
     component: Reranker = spec.parse("reranker", reranker)
+    if isinstance(component, Loadable):
+        component.load(progress)
     found = {}
     with progress("re-ranking", len(queries), "queries") as advance:
         for query in queries:
@@ -215,7 +213,8 @@ def reranker_axes(reranker: Any, base: Settings, grid: Mapping[str, Sequence[Val
             raise UsageError(f"{reranker.name} has no parameter {name!r} to tune: it has {', '.join(known)} and depth")
     tried = {**(reranker.grid if isinstance(reranker, Staged) else {}), **grid}
     if not tried:
-        hint = f"{known[0]}=0..0.9/0.1" if known else "depth=15..100/5"
+        decimal = next((name for name in known if isinstance(getattr(reranker, name), float)), None)
+        hint = f"{decimal}=0..0.9/0.1" if decimal else "depth=15..100/5"
         raise UsageError(f"There is no grid for {reranker.name}: give the values to try, as {hint}")
     values: dict[str, tuple[Value, ...]] = {"depth": (base.depth,)}
     values |= {name: ascending(each) for name, each in tried.items()}
@@ -240,6 +239,42 @@ class _Point:
             return cls(reranker, depth)
         names = [each.name for each in fields(cast(Any, reranker)) if each.name not in reranker.grid]
         return cls(reranker, depth, tuple(getattr(reranker, name) for name in names))
+
+
+@dataclass(frozen=True)
+class _Trials:
+    """All points of a grid, for one query after the other."""
+
+    index: Index
+    queries: Mapping[str, Document]
+    run: Run
+    qrels: Qrels
+    measure: Measure
+    points: Sequence[_Point]
+    mean_sentences: float | None
+    seen: dict[str, _Asked] = field(default_factory=dict)  # what a staged one saw is small, and wanted when held out
+
+    def asked(self, query: str) -> _Asked:
+        """The query, with what was seen of its candidates if that was kept."""
+        deepest = max(point.depth for point in self.points)
+        return self.seen.get(query) or _Asked.of(
+            self.index, self.queries[query], self.run, deepest, self.mean_sentences
+        )
+
+    def made(self, query: str) -> dict[str, NDArray[Any]]:
+        """What every point gets of a query, and what a model did not see of the inputs at the last one, the deepest."""
+        asked = self.asked(query)
+        rankings = [asked.ranked(point) for point in self.points]
+        if all(point.looking is not None for point in self.points):
+            self.seen[query] = asked.looked()
+        truncation = np.array(astuple(Truncation().plus(rankings[-1])), dtype=np.int64)
+        return {"parts": _all(self.measure, rankings, self.qrels[query]), "truncation": truncation}
+
+
+def _truncated(found: Iterable[Mapping[str, NDArray[Any]]]) -> tuple[str, ...]:
+    """A note if a model did not see all inputs of the queries whole."""
+    told = np.array([one["truncation"] for one in found if "truncation" in one]).reshape(-1, 3)
+    return Truncation(int(told[:, 0].sum()), int(told[:, 1].sum()), int(told[:, 2].max(initial=0))).notes
 
 
 @dataclass(frozen=True)
@@ -302,10 +337,8 @@ def _all(measure: Measure, rankings: Iterable[Ranking], judgements: Mapping[str,
 
 
 def _at(reranker: Any, point: Mapping[str, Value]) -> Any:
-    """A re-ranker at a point; a whole number stands for a decimal one where the parameter is that."""
-    given = {name: value for name, value in point.items() if name != "depth"}
-    decimal = {name for name in given if isinstance(getattr(reranker, name), float) and type(given[name]) is int}
-    return replace(reranker, **{name: float(value) if name in decimal else value for name, value in given.items()})  # type: ignore[arg-type]
+    """A re-ranker at a point."""
+    return spec.changed(reranker, {name: value for name, value in point.items() if name != "depth"})
 
 
 def _depth(point: Mapping[str, Value], base: Settings) -> int:

@@ -12,7 +12,7 @@ import json
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, overload
@@ -30,7 +30,7 @@ from rprs.rank import Mask, Ranker
 from rprs.scoring.threads import cores
 from rprs.whole import write_whole
 
-__all__ = ["NOTHING", "Remembered", "Work", "in_turn", "kept", "pools_at_depths"]
+__all__ = ["NOTHING", "Remembered", "Work", "in_turn", "kept", "model_files", "pools_at_depths"]
 
 Arrays = dict[str, NDArray[Any]]
 Item = TypeVar("Item")
@@ -70,6 +70,21 @@ class Work:
 def kept(work: Work | None, compute: Callable[[], Mapping[str, NDArray[Any]]], kind: str, *key: object) -> Arrays:
     """The arrays of a piece: found or computed; kept if there is a folder for it."""
     return dict(compute()) if work is None else work.arrays(compute, kind, *key)
+
+
+def model_files(component: Any) -> dict[str, list[Path]]:
+    """The files of the folders of models that a component and its parts read: a model may be trained anew."""
+    found: dict[str, list[Path]] = {}
+    for each in fields(component):
+        part = getattr(component, each.name)
+        if is_dataclass(part):
+            found |= model_files(part)
+        elif each.name == "model" and part and (config := Path(part).expanduser() / "config.json").is_file():
+            found[part] = sorted(path for path in config.parent.rglob("*") if path.suffix in _MODEL_FILES)
+    return found
+
+
+_MODEL_FILES = (".bin", ".json", ".onnx", ".safetensors", ".txt")
 
 
 def in_turn(
