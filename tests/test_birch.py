@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexes import built
-from rprs.document import Candidates, Document, Ranking, Sentences
+from rprs.document import Candidates, Document, Ranking, Sentences, Truncation
 from rprs.encode.pairs import load_pairs
 from rprs.errors import EmptyQuery, UsageError
 from rprs.rerank import Staged, gather
@@ -223,7 +223,7 @@ def test_the_sentences_of_a_cross_encoder(model: Path, monkeypatch: pytest.Monke
         expected[id] = 0.3 * first + 0.7 * (best[0] + 0.5 * best[1] + 0.2 * best[2])
     assert {id: score for id, score in scored(found).items() if id != "d"} == pytest.approx(expected, abs=1e-5)
     assert found.ids[-1] == "d"
-    assert found.notes == ()
+    assert found.truncation.cut == 0 < found.truncation.inputs
     assert (again.ids, sum(told)) == (found.ids, sum(map(len, pool.sentences)))
     assert again.scores == pytest.approx(found.scores, abs=1e-6)
 
@@ -235,8 +235,7 @@ def test_what_a_cross_encoder_does_not_see_is_told(model: Path) -> None:
         pool = gather(index, long, Ranking(("a", "c"), np.array([2.0, 1.0])))
         found = birch.rerank(index.encode(long), pool)
         results = Searcher(index, rerank=birch).search(long)
-    (note,) = found.notes
-    assert note == "4 of 4 inputs truncated to 24 tokens"
+    assert found.truncation == Truncation(4, 4, 24)
     assert any("inputs truncated to 24 tokens" in line for line in results.notes)
     assert results[0].pairs
 

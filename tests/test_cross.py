@@ -20,12 +20,11 @@ from safetensors.numpy import load_file, save_file
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from cli_runs import QUERY, done, made_index, queries, refused
-from rprs.document import Candidates, Document, Ranking, Sentences
+from rprs.document import Candidates, Document, Ranking, Sentences, Truncation
 from rprs.encode.graph import build, build_cross
 from rprs.encode.pairs import PairScorer, load_pairs, longest_first
 from rprs.errors import MissingExtra, ModelError, UsageError
 from rprs.rerank.cross import Cross
-from rprs.rerank.truncation import Truncation, other_notes
 from rprs.spec import parse, text
 from rprs.study import make
 from rprs.testing.rankers import check_reranker
@@ -309,18 +308,10 @@ def test_without_texts_there_is_nothing_to_read(folder: Path) -> None:
         Cross(str(folder)).rerank(sentences, Candidates(Ranking(("a",), np.ones(1)), [sentences], 1.0))
 
 
-def test_truncations_add_up_and_other_notes_stay() -> None:
-    def ranking(flags: list[float] | None, *notes: str) -> Ranking:
-        parts = {} if flags is None else {"truncated": np.array(flags)}
-        return Ranking((), np.empty(0), parts=parts, notes=notes)
-
-    told = ["2 of 3 inputs truncated to 512 tokens", "a run misses documents"]
-    total = Truncation().plus(ranking([1, 1, 0], *told)).plus(ranking([0, 0])).plus(ranking([]))
-    assert total.notes == ("2 of 5 inputs truncated to 512 tokens",)
-    assert total.plus(ranking(None, "1,200 of 9,000 inputs truncated to 512 tokens")).notes == (
-        "1,202 of 9,005 inputs truncated to 512 tokens",
-    )
-    assert other_notes(ranking(None, *told)) == ("a run misses documents",)
+def test_truncations_add_up() -> None:
+    total = Truncation(2, 3, 512) + Truncation(0, 2, 512) + Truncation() + Truncation(1200, 9000, 256)
+    assert total == Truncation(1202, 9005, 512)
+    assert total.notes == ("1,202 of 9,005 inputs truncated to 512 tokens",)
     assert Truncation(0, 10, 512).notes == ()
 
 

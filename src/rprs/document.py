@@ -18,6 +18,7 @@ __all__ = [
     "Neighbours",
     "Ranking",
     "Sentences",
+    "Truncation",
     "Value",
 ]
 
@@ -80,6 +81,24 @@ class Neighbours:
 
 
 @dataclass(frozen=True, slots=True)
+class Truncation:
+    """How much of its inputs a model did not see: so many inputs, and those of them that were cut to a window."""
+
+    cut: int = 0
+    inputs: int = 0
+    window: int = 0  # tokens
+
+    def __add__(self, other: Truncation) -> Truncation:
+        return Truncation(self.cut + other.cut, self.inputs + other.inputs, max(self.window, other.window))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """One line, if there is anything to tell."""
+        line = f"{self.cut:,} of {self.inputs:,} inputs truncated to {self.window} tokens"
+        return (line,) if self.cut else ()
+
+
+@dataclass(frozen=True, slots=True)
 class Ranking:
     """Documents, best first. `parts` are further numbers a document, in the same order, such as QP and DP."""
 
@@ -88,6 +107,7 @@ class Ranking:
     parts: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     neighbours: Neighbours | None = None  # the evidence, over the candidates in *first-stage* order
     notes: tuple[str, ...] = ()  # what a user should be told, a line each
+    truncation: Truncation = Truncation()  # and this, once in total where there are many rankings
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -111,6 +111,11 @@ class _Outcome:
         """What both stages have to say, each line once: without a re-ranker they are the same."""
         return tuple(dict.fromkeys((*self.first.notes, *self.final.notes)))
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """The same, and what a model did not see."""
+        return (*self.notes, *self.final.truncation.notes)
+
 
 class Searcher:
     """Ranks the documents of an index by their likeness to a whole document.
@@ -137,8 +142,8 @@ class Searcher:
 
     @property
     def tag(self) -> str:
-        """What a run of this searcher is called."""
-        return str(self.reranker or self.first)
+        """What a run of this searcher is called, in one word."""
+        return "_".join(str(self.reranker or self.first).split())
 
     def search(
         self, document: Document, k: int = 10, *, where: str | None = None, keep_self: bool = False, pairs: int = 3
@@ -153,7 +158,7 @@ class Searcher:
         with _timed(outcome.seconds, "evidence"):
             outcome = _aligned(outcome) if pairs and k else outcome
             hits = tuple(self._hit(document, outcome, place, pairs) for place in range(min(k, len(outcome.final))))
-        notes = (*outcome.notes, *self._pending())
+        notes = (*outcome.remarks, *self._pending())
         return Results(hits, len(outcome.first), len(outcome.query), notes, outcome.seconds)
 
     def rank(self, document: Document, *, where: str | None = None, keep_self: bool = False) -> Ranking:
@@ -181,7 +186,7 @@ class Searcher:
             document=found,
             sentences=len(outcome.query),
             uncovered=tuple(span for span in spans if span not in covered),
-            notes=(*outcome.notes, *self._pending()),
+            notes=(*outcome.remarks, *self._pending()),
         )
 
     # ------------------------------------------------------------------------ stages

@@ -132,8 +132,8 @@ def _progress(talk: Talk, output: Path | None) -> Progress:
 
 def _answer_all(talk: Talk, searcher: Searcher, job: _Job) -> None:
     """Rank for every query, write, and say what there is to say of the rankings, and how many failed."""
+    from rprs.document import Truncation
     from rprs.read import read_queries
-    from rprs.rerank.truncation import Truncation, other_notes
 
     searcher.index.select(job.where)  # a wrong filter is one error, not one a query
     started, answered, failed, noted = perf_counter(), 0, Remarks(talk, job.verbose), Remarks(talk, job.verbose)
@@ -144,8 +144,8 @@ def _answer_all(talk: Talk, searcher: Searcher, job: _Job) -> None:
             try:
                 ranking = _answer(searcher, query, job, stream)
                 answered += 1
-                truncation = truncation.plus(ranking)
-                for note in other_notes(ranking):
+                truncation += ranking.truncation
+                for note in ranking.notes:
                     noted(f"{query.id}: {note}")
             except (EmptyQuery, UsageError) as error:
                 if job.strict:

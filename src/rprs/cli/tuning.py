@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
-from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -253,7 +252,7 @@ def _tune_first(job: _Job) -> Tuned:
 
 def _tune_cutoff(job: _Job) -> Tuned:
     """Of the rankings that the other settings give."""
-    from rprs.rerank.truncation import Truncation
+    from rprs.document import Truncation
     from rprs.tune import CutoffGrid, rerank_run, tune_cutoff
 
     known = [field.name for field in fields(CutoffGrid)]
@@ -265,7 +264,7 @@ def _tune_cutoff(job: _Job) -> Tuned:
     run = job.first_stage(job.base.depth)
     if job.base.rerank is not None:
         run = rerank_run(job.index, job.queries, run, job.base.rerank, progress=job.talk.progress)
-        for note in reduce(Truncation.plus, run.values(), Truncation()).notes:
+        for note in sum((ranking.truncation for ranking in run.values()), Truncation()).notes:
             job.talk.say(note)
     contents = {query.id: query.content_hash for query in job.queries}
     return tune_cutoff(run, job.qrels, job.measure, grid, folds=job.folds, base=job.base, contents=contents)

@@ -12,7 +12,16 @@ from rprs.encode.loading import plainly
 from rprs.encode.models import sha256
 from rprs.errors import ModelError
 
-__all__ = ["config_of", "exported", "fingerprint_of", "obstacle", "positions", "tokenizer", "tokenizer_hash"]
+__all__ = [
+    "config_of",
+    "exported",
+    "fingerprint_of",
+    "first_position",
+    "obstacle",
+    "positions",
+    "tokenizer",
+    "tokenizer_hash",
+]
 
 EXPORTED = ("model.onnx", "onnx/model.onnx")
 # What the oldest config.json files of BERT leave out.
@@ -41,9 +50,14 @@ def obstacle(config: Config) -> str:
 
 def positions(config: Config) -> int:
     """How many tokens such a model takes at once, the special ones among them."""
+    return int({**BERT, **config}["max_position_embeddings"]) - first_position(config)
+
+
+def first_position(config: Config) -> int:
+    """The number of a first token's position: not 0 where positions are counted from the padding token's number on."""
     whole = {**BERT, **config}
-    skipped = int(whole.get("pad_token_id", 1)) + 1 if whole["model_type"] in OFFSET else 0
-    return int(whole["max_position_embeddings"]) - skipped
+    padding = whole.get("pad_token_id")
+    return (1 if padding is None else int(padding)) + 1 if whole["model_type"] in OFFSET else 0
 
 
 def exported(folder: Path) -> Path | None:

@@ -25,7 +25,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
-from rprs.encode.folder import config_of, obstacle
+from rprs.encode.folder import config_of, first_position, obstacle
 from rprs.encode.loading import plainly
 from rprs.encode.onnx import Pooling, Precision
 from rprs.errors import ModelError
@@ -136,8 +136,7 @@ class _Graph:
         weights = {
             name: self.weights[f"embeddings.{name}_embeddings.weight"] for name in ("word", "position", "token_type")
         }
-        # RoBERTa counts positions from the padding token's number on.
-        start = 0 if self.config["model_type"] == "bert" else int(self.config["pad_token_id"]) + 1
+        start = first_position(self.config)
         places = self.constant("positions", weights["position"][start:] + (0 if typed else weights["token_type"][0]))
         place = self.add("Slice", places, self.constant("0", (0,), np.int64), self.length())
         if typed:

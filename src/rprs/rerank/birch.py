@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rprs.document import Candidates, Ranking, Sentences
+from rprs.document import Candidates, Ranking, Sentences, Truncation
 from rprs.errors import UsageError
 from rprs.progress import Progress, silent
 from rprs.rerank.reranker import Advance, check_query, nothing, ranked
-from rprs.rerank.truncation import Truncation
 from rprs.scoring import birch
 from rprs.scoring.fuse import minmax
 from rprs.scoring.maxsim import best_sentences
@@ -36,7 +35,7 @@ class Seen:
 
     document: Floats  # (k,): first-stage scores, scaled
     best: Floats  # (k, top): the scores of their best sentences, falling; 0 where a document has fewer
-    notes: tuple[str, ...] = ()
+    truncation: Truncation = Truncation()
 
 
 @dataclass(frozen=True)
@@ -90,11 +89,13 @@ class Birch(Component):
         """The sum at these weights."""
         sentences = birch.evidence(seen.best, (1.0, self.w2, self.w3)[: self.top])
         parts = {"first": seen.document, "best_sentences": sentences}
-        return ranked(candidates, birch.birch(seen.document, sentences, self.a), parts=parts, notes=seen.notes)
+        return ranked(
+            candidates, birch.birch(seen.document, sentences, self.a), parts=parts, truncation=seen.truncation
+        )
 
     def _cross(
         self, scorer: PairScorer, query: Sentences, candidates: Candidates, advance: Advance
-    ) -> tuple[Floats, tuple[str, ...]]:
+    ) -> tuple[Floats, Truncation]:
         """Every sentence of the query with every sentence of the candidates: exact, and slow."""
         if candidates.query is None or candidates.read is None:
             raise UsageError(f"{self} reads the words of the candidates, and these come without: use gather")
@@ -111,4 +112,4 @@ class Birch(Component):
                 pairs, truncated = pairs + len(made.scores), truncated + int(made.truncated.sum())
                 advance(len(some))
             found[row] = birch.best(np.exp(-np.logaddexp(0, -scores)), self.top)
-        return found, Truncation(truncated, pairs, scorer.window).notes
+        return found, Truncation(truncated, pairs, scorer.window)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rprs.document import Candidates, Ranking, Sentences
+from rprs.document import Candidates, Ranking, Sentences, Truncation
 from rprs.encode.pairs import WINDOW, PairScorer, load_pairs
 from rprs.errors import UsageError
 from rprs.progress import Progress, silent
 from rprs.rerank.reranker import Advance, check_query, nothing, ranked
-from rprs.rerank.truncation import Truncation
 from rprs.spec import Component, Kind, require
 
 __all__ = ["Cross"]
@@ -49,7 +48,7 @@ class Cross(Component):
         )
         told = Truncation(int(found.truncated.sum()), len(texts), scorer.window)
         parts = {"truncated": found.truncated.astype("float64")}
-        return ranked(candidates, found.scores, parts=parts, notes=told.notes)
+        return ranked(candidates, found.scores, parts=parts, truncation=told)
 
 
 def _by_sentences(advance: Advance, candidates: Candidates, pairs: int) -> Advance:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rprs.document import Candidates, Neighbours, Ranking, Sentences
+from rprs.document import Candidates, Neighbours, Ranking, Sentences, Truncation
 from rprs.encode import Loadable
 from rprs.progress import Progress, silent
 from rprs.rerank.reranker import Advance, Reranker, check_query, nothing, ranked
@@ -56,6 +56,7 @@ class Seen:
     parts: Mapping[str, Floats]
     neighbours: Neighbours | None
     notes: tuple[str, ...]
+    truncation: Truncation
 
 
 @dataclass(frozen=True)
@@ -107,12 +108,20 @@ class Fuse(Component):
             },
             neighbours=b.neighbours if a.neighbours is None else a.neighbours,
             notes=tuple(dict.fromkeys((*a.notes, *b.notes))),
+            truncation=a.truncation + b.truncation,
         )
 
     def weigh(self, seen: Seen, candidates: Candidates) -> Ranking:
         """Add the two up."""
         scores = fuse.mix(seen.a, seen.b, self.weight)
-        return ranked(candidates, scores, parts=seen.parts, neighbours=seen.neighbours, notes=seen.notes)
+        return ranked(
+            candidates,
+            scores,
+            parts=seen.parts,
+            neighbours=seen.neighbours,
+            notes=seen.notes,
+            truncation=seen.truncation,
+        )
 
 
 def _put(values: Floats, order: NDArray[np.int64]) -> Floats:

@@ -8,13 +8,14 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from rprs.document import Candidates, Document, Neighbours, Ranking, Sentences
+from rprs.document import Candidates, Document, Neighbours, Ranking, Sentences, Truncation
 from rprs.errors import EmptyQuery
 from rprs.index import Index
 
 __all__ = ["Advance", "Reranker", "Staged", "check_query", "gather", "nothing", "ranked"]
 
 Advance = Callable[[int], None]  # told how many sentences of the candidates are done
+WHOLE = Truncation()  # nothing was cut
 
 
 def nothing(_rows: int) -> None:
@@ -70,6 +71,7 @@ def ranked(
     parts: Mapping[str, NDArray[np.float64]] | None = None,
     neighbours: Neighbours | None = None,
     notes: Sequence[str] = (),
+    truncation: Truncation = WHOLE,
 ) -> Ranking:
     """The candidates by their scores, given in first-stage order; of equals, the one that was ranked higher there.
 
@@ -86,4 +88,5 @@ def ranked(
         parts={name: values[order] for name, values in (parts or {}).items()},
         neighbours=neighbours,
         notes=tuple(notes),
+        truncation=truncation,
     )

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
+from rprs.document import Truncation
 from rprs.pools import Pool, Run, load_pools
 from rprs.read import write_run
 from rprs.rerank import RPRS
-from rprs.rerank.truncation import Truncation
 from rprs.study.cache import Made
 
 __all__ = ["load", "notes_of", "reranked", "write_facts", "write_rankings"]
@@ -31,9 +31,7 @@ def reranked(pooled: Made, reranker: RPRS) -> Run:
 
 def write_facts(path: Path, run: Run) -> None:
     """What a reader must know of rankings, if there is anything: how many inputs a model did not see whole."""
-    total = Truncation()
-    for ranking in run.values():
-        total = total.plus(ranking)
+    total = sum((ranking.truncation for ranking in run.values()), Truncation())
     if total.cut:
         path.write_text(json.dumps({**asdict(total), "notes": total.notes}, indent=1) + "\n", "utf-8")
 

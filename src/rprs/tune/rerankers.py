@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rprs import spec
-from rprs.document import NOT_ENCODED, Candidates, Document, Ranking, Sentences
+from rprs.document import NOT_ENCODED, Candidates, Document, Ranking, Sentences, Truncation
 from rprs.encode import Loadable
 from rprs.encode.models import sha256
 from rprs.errors import UsageError
@@ -22,7 +22,6 @@ from rprs.index import Index
 from rprs.pools import Pool, Run
 from rprs.progress import Progress, silent
 from rprs.rerank import RPRS, Reranker, Staged, gather
-from rprs.rerank.truncation import Truncation
 from rprs.scoring import grid as kernel
 from rprs.scoring.measures import Measure
 from rprs.settings import Settings
@@ -267,7 +266,7 @@ class _Trials:
         rankings = [asked.ranked(point) for point in self.points]
         if all(point.looking is not None for point in self.points):
             self.seen[query] = asked.looked()
-        truncation = np.array(astuple(Truncation().plus(rankings[-1])), dtype=np.int64)
+        truncation = np.array(astuple(rankings[-1].truncation), dtype=np.int64)
         return {"parts": _all(self.measure, rankings, self.qrels[query]), "truncation": truncation}
 
 
