@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rprs.document import Candidates, Ranking, Sentences, Truncation
 from rprs.errors import UsageError
 from rprs.progress import Progress, silent
-from rprs.rerank.reranker import Advance, check_query, nothing, ranked
+from rprs.rerank.reranker import WHOLE, Advance, check_query, nothing, ranked
 from rprs.scoring import birch
 from rprs.scoring.fuse import minmax
 from rprs.scoring.maxsim import best_sentences
@@ -35,7 +35,7 @@ class Seen:
 
     document: Floats  # (k,): first-stage scores, scaled
     best: Floats  # (k, top): the scores of their best sentences, falling; 0 where a document has fewer
-    truncation: Truncation = Truncation()
+    truncation: Truncation = WHOLE
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from rprs.document import Candidates, Document, Neighbours, Ranking, Sentences, 
 from rprs.errors import EmptyQuery
 from rprs.index import Index
 
-__all__ = ["Advance", "Reranker", "Staged", "check_query", "gather", "nothing", "ranked"]
+__all__ = ["WHOLE", "Advance", "Reranker", "Staged", "check_query", "gather", "nothing", "ranked"]
 
 Advance = Callable[[int], None]  # told how many sentences of the candidates are done
 WHOLE = Truncation()  # nothing was cut
