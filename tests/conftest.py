@@ -1,12 +1,32 @@
-"""What all tests share."""
+"""What all tests share, and a line at the end on what a run left out."""
 
 from __future__ import annotations
 
 import os
+from collections import Counter
+from collections.abc import Sequence
 
+import pytest
 from hypothesis import settings
 
 # Two settings of hypothesis: the same cases on every run, and for `HYPOTHESIS_PROFILE=search` new ones each time.
 settings.register_profile("default", derandomize=True, deadline=None)
 settings.register_profile("search", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+APART = {"torch": "make test-torch", "slow": "make test-all", "effectiveness": "make effectiveness"}
+LEFT_OUT = pytest.StashKey[Counter[str]]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[LEFT_OUT] = Counter()
+
+
+def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    for item in items:
+        item.config.stash[LEFT_OUT].update(next(([name] for name in APART if item.get_closest_marker(name)), ()))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    for name, count in config.stash[LEFT_OUT].items():
+        terminalreporter.line(f"Left out: {count} tests marked {name}, which `{APART[name]}` runs")
