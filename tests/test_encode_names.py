@@ -7,10 +7,7 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +17,7 @@ import pytest
 from onnx import helper
 from safetensors.numpy import load_file, save_file
 
+from hub_server import serving
 from rprs.encode import models
 from rprs.encode.fitted import Fitted
 from rprs.encode.folder import obstacle, positions, tokenizer
@@ -145,36 +143,10 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # ---------------------------------------------------------------------------- the hub
 
 
-class Hub(SimpleHTTPRequestHandler):
-    """The paths of the hub that a download uses: /{owner}/{model}/resolve/main/{file}."""
-
-    def send_head(self) -> Any:
-        self.path = self.path.replace("/resolve/main/", "/")
-        return super().send_head()
-
-    def end_headers(self) -> None:
-        self.send_header("ETag", f'"{abs(hash(self.path))}"')
-        self.send_header("X-Repo-Commit", "0" * 40)
-        super().end_headers()
-
-    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        self.send_response(code)
-        self.send_header("X-Error-Code", "EntryNotFound")
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @pytest.fixture(scope="module")
 def hub(shelf: Path) -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Hub, directory=str(shelf))) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    with serving(shelf) as address:
+        yield address
 
 
 LOAD = """

@@ -7,15 +7,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
+from hub_server import serving
 from rprs.encode import models
 from rprs.encode.hub import OPTIONAL
 from rprs.errors import ModelError
@@ -124,42 +122,16 @@ def test_a_hub_that_does_not_answer_costs_three_seconds(cache: Path) -> None:
     assert "the hub: " in said
 
 
-class Hub(SimpleHTTPRequestHandler):
-    """The paths of the hub that a download uses: /{owner}/{model}/resolve/{revision}/{file}."""
-
-    def do_GET(self) -> None:
-        self.path = self.path.partition("/resolve/main/")[2]
-        super().do_GET()
-
-    def do_HEAD(self) -> None:
-        self.path = self.path.partition("/resolve/main/")[2]
-        super().do_HEAD()
-
-    def end_headers(self) -> None:
-        self.send_header("ETag", f'"{abs(hash(self.path))}"')
-        self.send_header("X-Repo-Commit", "0" * 40)
-        super().end_headers()
-
-    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        self.send_response(code)
-        self.send_header("X-Error-Code", "EntryNotFound")
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @pytest.fixture
 def hub(tmp_path: Path) -> Iterator[str]:
-    """A hub with one model, somebody/mine."""
+    """A hub with one model, which also pretends to be the default one."""
     folder = make_bert(tmp_path / "served")
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Hub, directory=str(folder))) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    for name in ("somebody/mine", f"sentence-transformers/{models.DEFAULT}"):
+        place = tmp_path / "shelf" / name
+        place.parent.mkdir(parents=True)
+        place.symlink_to(folder)
+    with serving(tmp_path / "shelf") as address:
+        yield address
 
 
 def test_a_model_comes_from_the_hub(cache: Path, tmp_path: Path, hub: str) -> None:
