@@ -79,10 +79,20 @@ Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first file t
 Verbose = Annotated[bool, typer.Option("--verbose", help="Name every file that is skipped, not the first 20 alone.")]
 First = Annotated[
     str,
-    typer.Option("--first", help='The first stage: "bm25(k1=2.8, b=1, kli=0.1)" or "runfile(path)".', metavar="SPEC"),
+    typer.Option(
+        "--first",
+        help='The first stage: "bm25(k1=2.8, b=1, kli=0.1)", "runfile(path)", sdr, maxsim, meanpool, "fuse(bm25, sdr)".',
+        metavar="SPEC",
+    ),
 ]
 Rerank = Annotated[
-    str, typer.Option("--rerank", help='The re-ranker: "rprs(n=4, k1=2.8, b=1)", or none.', metavar="SPEC")
+    str,
+    typer.Option(
+        "--rerank",
+        help='The re-ranker: "rprs(n=4, k1=2.8, b=1)", sdr, birch, maxsim, meanpool, "cross(model)", '
+        '"fuse(first, rprs)", or none.',
+        metavar="SPEC",
+    ),
 ]
 Depth = Annotated[int, typer.Option("--depth", help="How many candidates the first stage hands on.")]
 SettingsFile = Annotated[
