@@ -81,7 +81,7 @@ First = Annotated[
     str,
     typer.Option(
         "--first",
-        help='The first stage: "bm25(k1=2.8, b=1, kli=0.1)", "runfile(path)", sdr, maxsim, meanpool, "fuse(bm25, sdr)".',
+        help='The first stage: "bm25(k1=2.8, b=1, kli=0.1)", "runfile(path)", sdr, maxsim, meanpool, "fuse(bm25,sdr)".',
         metavar="SPEC",
     ),
 ]
