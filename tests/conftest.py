@@ -22,6 +22,15 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[LEFT_OUT] = Counter()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Threads of so small models as those in the tests wait for each other more than they work."""
+    if item.get_closest_marker("torch"):
+        import torch
+
+        torch.set_num_threads(1)
+
+
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
     for item in items:
         item.config.stash[LEFT_OUT].update(next(([name] for name in APART if item.get_closest_marker(name)), ()))

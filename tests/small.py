@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-__all__ = ["paraphrases", "write_domain"]
+__all__ = ["NEW", "QUICK", "paraphrases", "write_domain"]
+
+NEW = "new(layers=2,width=32,heads=2,vocabulary=300,positions=64)"
+QUICK: dict[str, Any] = {"sentences": 96, "batch": 8, "rate": 1e-3, "checkpoint": 5}
 
 # Who does what to what, and where.
 SCENES = [

@@ -4,28 +4,21 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from rprs.encode.onnx import Onnx
 from rprs.errors import ModelError, UsageError
-from small import paraphrases, write_domain
+from small import NEW, QUICK, paraphrases, write_domain
 from test_adapt_training import stopping
 from tiny import make_bert
 
 pytestmark = pytest.mark.torch
 
-NEW = "new(layers=2,width=32,heads=2,vocabulary=300,positions=64)"
-QUICK: dict[str, Any] = {"sentences": 96, "batch": 8, "rate": 1e-3, "checkpoint": 5}
-
 
 @pytest.fixture(autouse=True)
-def one_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import torch
-
-    torch.set_num_threads(1)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RPRS_CACHE", str(tmp_path / "cache"))
 
 

@@ -120,7 +120,6 @@ class Line:
         import torch
 
         torch.manual_seed(0)
-        torch.set_num_threads(1)
         self.module = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.Dropout(0.2), torch.nn.Linear(8, 1))
 
     def losses(self, step: int) -> Iterator[dict[str, Any]]:

@@ -16,21 +16,14 @@ from numpy.typing import NDArray
 
 from rprs.encode.onnx import Onnx
 from rprs.errors import ModelError, UsageError
-from small import paraphrases, write_domain
+from small import NEW, QUICK, paraphrases, write_domain
 from tiny import make_bert
 
 pytestmark = pytest.mark.torch
 
-NEW = "new(layers=2,width=32,heads=2,vocabulary=300,positions=64)"
-QUICK: dict[str, Any] = {"sentences": 96, "batch": 8, "rate": 1e-3, "checkpoint": 5}
-
 
 @pytest.fixture(autouse=True)
-def one_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small products are quicker so, above all on a machine that has other things to do."""
-    import torch
-
-    torch.set_num_threads(1)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RPRS_CACHE", str(tmp_path / "cache"))
 
 
@@ -42,11 +35,8 @@ def domain(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def adapted(domain: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model trained for 300 steps."""
-    import torch
-
     from rprs.adapt.tsdae import tsdae
 
-    torch.set_num_threads(1)
     to = tmp_path_factory.mktemp("models") / "adapted"
     return tsdae(domain, NEW, to, sentences=240, epochs=50, batch=16, rate=5e-3).folder
 

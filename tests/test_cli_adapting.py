@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import json
-from collections.abc import Iterator
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -69,17 +68,6 @@ def test_without_torch_the_line_says_how_to_get_it(verb: str, tmp_path: Path) ->
 
 
 # ---------------------------------------------------------------------------- with torch
-
-
-@pytest.fixture(scope="module", autouse=INSTALLED)
-def one_thread() -> Iterator[None]:
-    """Threads of so small a model wait for each other more than they work."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")

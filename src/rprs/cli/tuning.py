@@ -123,8 +123,7 @@ def tune(
     from rprs.index import Index
     from rprs.read import read_pairs, read_qrels
     from rprs.scoring.measures import parse_measure
-    from rprs.tune import Work, parse_axis
-    from rprs.tune.cutoffs import set_measure
+    from rprs.tune import Work, parse_axis, set_measure
     from rprs.whole import check_place
 
     talk: Talk = context.obj
@@ -138,8 +137,7 @@ def tune(
         kept = Work(work or _work_of(output))
         job = _Job(index, asked, judged, target, folds, wanted, axes, excluded, kept, talk)
         found = _TUNERS[what](job)
-        about = _about(job, what, found)
-    _write(output, found, about)
+        _write(output, found, _about(job, what, found))
     if work is None:
         _sweep(kept)
     _tell(talk, found, output)

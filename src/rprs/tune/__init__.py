@@ -10,7 +10,7 @@ with the smaller h, then l, then p; another re-ranker with the earlier values in
 """
 
 from rprs.tune.choose import Fold, HeldOut, Tuned, deal
-from rprs.tune.cutoffs import tune_cutoff
+from rprs.tune.cutoffs import set_measure, tune_cutoff
 from rprs.tune.first import tune_bm25
 from rprs.tune.grids import DEPTHS, Axes, Bm25Grid, CutoffGrid, RprsGrid, integers, parse_axis
 from rprs.tune.rerankers import rerank_run, tune_reranker, tune_rprs
@@ -32,6 +32,7 @@ __all__ = [
     "parse_axis",
     "pools_at_depths",
     "rerank_run",
+    "set_measure",
     "tune_bm25",
     "tune_cutoff",
     "tune_reranker",

@@ -5,10 +5,10 @@ One that works in two stages looks at the candidates once for all points; others
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
 from functools import partial
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ from rprs.tune.work import NOTHING, Work, in_turn, kept, model_files
 __all__ = ["rerank_run", "reranker_axes", "tune_reranker", "tune_rprs"]
 
 Floats = NDArray[np.float64]
+Item = TypeVar("Item")
 
 CELLS = 2**22  # scores of one query that are in memory at a time
 
@@ -164,11 +165,7 @@ def tune_reranker(
     def rank(query: str, point: Mapping[str, Value]) -> Ranking:
         return trials.asked(query).ranked(_Point.of(_at(reranker, point), _depth(point, base)))
 
-    found = []
-    with progress("re-ranking", len(asked), "queries") as advance:
-        for query in asked:
-            found.append(made(query))
-            advance(1)
+    found = [made(query) for query in _told(asked, progress)]
     same = [point.reranker == reranker and point.depth == base.depth for point in points]
     problem = Problem(
         axes=axes,
@@ -193,12 +190,18 @@ def rerank_run(
     if isinstance(component, Loadable):
         component.load(progress)
     found = {}
+    for query in _told(queries, progress):
+        depth = len(run.get(query.id, NOTHING))
+        found[query.id] = _Asked.of(index, query, run, depth).ranked(_Point(component, depth))
+    return found
+
+
+def _told(queries: Sequence[Item], progress: Progress) -> Iterator[Item]:
+    """The queries, with progress as they are done."""
     with progress("re-ranking", len(queries), "queries") as advance:
         for query in queries:
-            depth = len(run.get(query.id, NOTHING))
-            found[query.id] = _Asked.of(index, query, run, depth).ranked(_Point(component, depth))
+            yield query
             advance(1)
-    return found
 
 
 def reranker_axes(reranker: Any, base: Settings, grid: Mapping[str, Sequence[Value]]) -> Axes:
