@@ -41,7 +41,7 @@ class Verbs(TyperGroup):
         except WrongUsage as error:
             context = getattr(error, "ctx", None)
             where = context.command_path if context else "rprs"
-            code = _fail(f"{error.format_message().rstrip('.')}: see {where} --help")  # type: ignore[attr-defined]
+            code = _fail(f"{error.format_message().rstrip('.')}: see {where} --help")  # type: ignore[attr-defined]  # see WrongUsage
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: Any) -> Any:

@@ -142,7 +142,7 @@ def _files(source: Path, beir: str) -> Iterator[_File | Skipped]:
 
 
 def _names(folder: Path, beir: str) -> list[str]:
-    names = sorted(name for name in os.listdir(folder) if not name.startswith("."))  # noqa: PTH208
+    names = sorted(name for name in os.listdir(folder) if not name.startswith("."))  # noqa: PTH208  # names are all it needs
     return [name for name in names if name in {f"{beir}.jsonl{end}" for end in ("", ".gz", ".xz")}][:1] or names
 
 

@@ -49,7 +49,7 @@ def read_rtf(source: Source) -> Iterator[Document | Skipped]:
 def _to_text(rtf: str) -> str:
     from striprtf.striprtf import rtf_to_text
 
-    text: str = rtf_to_text(rtf, errors="replace")  # type: ignore[no-untyped-call]
+    text: str = rtf_to_text(rtf, errors="replace")  # type: ignore[no-untyped-call]  # striprtf has no types
     return text
 
 
