@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from rprs.encode import models
-from rprs.encode.folder import config_of, positions
+from rprs.encode.folder import config_of, positions, word_pieces
 from rprs.encode.loading import plainly, quiet
 from rprs.errors import MissingExtra, ModelError, UsageError
 from rprs.progress import Progress, silent
@@ -162,16 +162,10 @@ def _wordpiece(sentences: Sequence[str], size: int) -> Any:
     The trainer breaks ties by the numbers of tokens, and numbers the letters within words (##a) in an order that
     changes from run to run; so it is given all letters beforehand, as tokens with numbers of their own.
     """
-    from tokenizers import Tokenizer, normalizers, pre_tokenizers, processors, trainers
-    from tokenizers.models import WordPiece
+    from tokenizers import trainers
 
-    def fresh(vocabulary: dict[str, int]) -> Any:
-        words = Tokenizer(WordPiece(vocabulary, unk_token=SPECIAL["unk"]))
-        words.normalizer = normalizers.BertNormalizer()
-        words.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-        return words
-
-    learner, special = fresh({}), [*SPECIAL.values()]
+    special = [*SPECIAL.values()]
+    learner = word_pieces({token: number for number, token in enumerate(special)})
     counts = Counter("".join(map(learner.normalizer.normalize_str, sentences)))
     letters = sorted(sorted(char for char in counts if not char.isspace()), key=lambda char: -counts[char])[:ALPHABET]
     if not letters:
@@ -184,14 +178,7 @@ def _wordpiece(sentences: Sequence[str], size: int) -> Any:
         show_progress=False,
     )
     learner.train_from_iterator(sentences, trainer)
-    words = fresh(learner.get_vocab())
-    words.add_special_tokens(special)
-    words.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]",
-        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
-        special_tokens=[(token, words.token_to_id(token)) for token in ("[CLS]", "[SEP]")],
-    )
-    return words
+    return word_pieces(learner.get_vocab())
 
 
 # ---------------------------------------------------------------------------- folders

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ __all__ = [
     "positions",
     "tokenizer",
     "tokenizer_hash",
+    "word_pieces",
 ]
 
 EXPORTED = ("model.onnx", "onnx/model.onnx")
@@ -73,7 +75,7 @@ def tokenizer(folder: Path) -> Any:
         with plainly(f"{folder / 'tokenizer.json'} cannot be read"):
             found = Tokenizer.from_file(str(folder / "tokenizer.json"))
     elif (folder / "vocab.txt").is_file() and config_of(folder)["model_type"] == "bert":
-        found = _word_pieces(folder / "vocab.txt", _lowers(folder))
+        found = _of_vocabulary(folder / "vocab.txt", _lowers(folder))
     else:
         raise ModelError(f"{folder} has no tokenizer.json: save its tokenizer as a fast one, or use sbert({folder})")
     found.no_truncation()
@@ -99,14 +101,21 @@ def _lowers(folder: Path) -> bool:
     return bool(said.get("do_lower_case", True))
 
 
-def _word_pieces(vocabulary: Path, lower: bool) -> Any:
-    """BERT's own tokenizer."""
+def _of_vocabulary(file: Path, lower: bool) -> Any:
+    from tokenizers.models import WordPiece
+
+    vocabulary = WordPiece.read_file(str(file))
+    if not {"[CLS]", "[SEP]"} <= vocabulary.keys():
+        raise ModelError(f"{file} has no [CLS] or [SEP]: save the tokenizer as tokenizer.json")
+    return word_pieces(vocabulary, lower)
+
+
+def word_pieces(vocabulary: Mapping[str, int], lower: bool = True) -> Any:
+    """BERT's own tokenizer with a vocabulary, which has its special tokens."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-    words = Tokenizer(models.WordPiece.from_file(str(vocabulary), unk_token="[UNK]"))
+    words = Tokenizer(models.WordPiece(dict(vocabulary), unk_token="[UNK]"))
     special = [(token, words.token_to_id(token)) for token in ("[CLS]", "[SEP]")]
-    if any(number is None for _, number in special):
-        raise ModelError(f"{vocabulary} has no [CLS] or [SEP]: save the tokenizer as tokenizer.json")
     words.add_special_tokens(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"])
     words.normalizer = normalizers.BertNormalizer(lowercase=lower)
     words.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
