@@ -39,15 +39,18 @@ class Index:
         self.path = Path(path)
         self._lock = RLock()
         self._last: tuple[str | None, Sentences] = (None, NO_SENTENCES)
-        for last_try in (*[False] * 9, True):
+        self._listed: object = None
+        before: object = ...
+        while True:
             self.catalog = Catalog(self.path, write=False)
             try:
                 self._load()
                 return
-            except FileNotFoundError as error:  # a writer compacted between the catalog and the files
+            except FileNotFoundError as error:  # a writer compacted meanwhile: then the catalog lists others by now
                 self.catalog.close()
-                if last_try:
+                if self._listed == before:
                     raise IndexCorrupt(f"{error.filename} is missing: run `rprs verify {self.path}`") from error
+                before = self._listed
             except (TypeError, ValueError, KeyError) as error:  # values that a sound catalog cannot hold
                 self.catalog.close()
                 raise IndexCorrupt(f"{self.catalog.path} is damaged: run `rprs verify {self.path}`") from error
@@ -59,6 +62,7 @@ class Index:
         self.catalog.connection.execute("BEGIN")  # every read from here on sees this state
         generation = self.catalog.generation
         rows = self.catalog.segments()
+        self._listed = generation, [row.number for row in rows]
         ready = [row for row in rows if generation is not None and row.generation == generation]
         self.pending = sum(row.documents for row in rows) - sum(row.documents for row in ready)
         if generation is None:
