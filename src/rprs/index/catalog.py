@@ -186,6 +186,11 @@ class Catalog:
         value = self.setting("generation")
         return None if value is None else int(value)
 
+    @property
+    def version(self) -> int:
+        """Another number whenever somebody else has committed since the last look, outside of a transaction."""
+        return int(self.one("PRAGMA data_version"))
+
     def segments(self) -> list[SegmentRow]:
         """Every segment, oldest first."""
         query = "SELECT number, documents, sentences, tokens, generation FROM segments ORDER BY number"

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from rprs import spec
 from rprs.document import NO_SENTENCES, Document, Sentences
 from rprs.encode import Encoder
-from rprs.errors import IndexCorrupt, IndexError_, UsageError
+from rprs.errors import IndexCorrupt, IndexError_, NoDocument, UsageError
 from rprs.index.catalog import Catalog
 from rprs.index.encoders import open_encoder, reuse
+from rprs.index.fields import Field, fields_of
 from rprs.index.segment import Segment, Terms
 from rprs.index.where import to_sql
 from rprs.progress import Progress, silent
@@ -172,14 +173,14 @@ class Index:
         with self._lock:
             found = self.catalog.document(id) if id in self._number else None
         if found is None:
-            raise UsageError(f"There is no document {id!r} in {self.path}")
+            raise NoDocument(f"There is no document {id!r} in {self.path}")
         return found
 
     def sentences(self, id: str) -> Sentences:
         """The sentences of a document with their vectors."""
         number = self.number(id)
         if number is None:
-            raise UsageError(f"There is no document {id!r} in {self.path}")
+            raise NoDocument(f"There is no document {id!r} in {self.path}")
         return self.segments[int(self._segment[number])].sentences(int(self._ordinal[number]))
 
     def encode(self, document: Document, progress: Progress = silent) -> Sentences:
@@ -188,7 +189,7 @@ class Index:
         if not len(found):
             return found
         encoder = self.encoder
-        with progress("encoding the query", len(found), "sentences") as advance:
+        with progress("sentences of the query", len(found), "sentences") as advance:
             vectors = to_grid(encoder.encode(found.texts(document.text), advance))
         return Sentences(found.spans, found.paragraphs, vectors)
 
@@ -199,7 +200,10 @@ class Index:
         """
         number = self.number(query.id)
         if number is not None and number in self.same_content(query):
-            return self.sentences(query.id)
+            found = self.sentences(query.id)
+            with progress("sentences of the query", len(found), "sentences") as advance:
+                advance(len(found))
+            return found
         text, found = self._last
         if text != query.text:
             found = self.encode(query, progress)
@@ -207,6 +211,23 @@ class Index:
         return found
 
     # ------------------------------------------------------------------------ choosing documents
+
+    @cached_property
+    def fields(self) -> tuple[Field, ...]:
+        """The fields of the metadata, for those who choose a filter."""
+        with self._lock:
+            return fields_of(self.catalog.rows)
+
+    def find(self, words: str, limit: int = 20) -> tuple[list[Document], int]:
+        """Documents with all these words in their id or title, without their texts; and how many there are in all."""
+        wanted = words.casefold().split()
+        condition = " AND ".join(["removed = 0", *["instr(casefold(id || ' ' || title), ?) > 0"] * len(wanted)])
+        with self._lock:
+            found = self.catalog.rows(
+                f"SELECT id, title, metadata FROM documents WHERE {condition} ORDER BY id", *wanted
+            )
+        known = [row for row in found if row[0] in self._number]
+        return [Document(id, "", title, json.loads(metadata)) for id, title, metadata in known[:limit]], len(known)
 
     def same_content(self, document: Document) -> list[int]:
         """The numbers of documents with the very same text."""

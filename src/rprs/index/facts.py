@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rprs.index import Index
 from rprs.index.catalog import Catalog
+from rprs.index.reader import Index
+
+__all__ = ["describe_encoder", "encoder_of", "facts_of", "size_of"]
 
 
 def facts_of(path: Path) -> dict[str, Any]:
@@ -32,17 +34,15 @@ def facts_of(path: Path) -> dict[str, Any]:
             "format": int(catalog.setting("format") or 0),
             "splitter": catalog.setting("splitter"),
             "analyzer": catalog.setting("analyzer"),
-            "encoder": _encoder(catalog, generation),
+            "encoder": None if generation is None else encoder_of(catalog, generation),
             "fingerprint": None if generation is None else _fingerprint(path),
         }
     finally:
         catalog.close()
 
 
-def _encoder(catalog: Catalog, generation: int | None) -> dict[str, Any] | None:
+def encoder_of(catalog: Catalog, generation: int) -> dict[str, Any]:
     """The encoder in force; `asked` is what the index was made with, whose teacher a small collection gets itself."""
-    if generation is None:
-        return None
     query = "SELECT spec, fingerprint, dimension, report FROM encoders WHERE generation = ?"
     spec, fingerprint, dimension, report = catalog.rows(query, generation)[0]
     return {
