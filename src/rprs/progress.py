@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from typing import Protocol
 
-__all__ = ["Advance", "Progress", "silent"]
+__all__ = ["Advance", "Progress", "silent", "stopper"]
 
 Advance = Callable[[int], None]
+
+
+def _go_on() -> None:
+    """Nobody wants it to stop."""
+
+
+# What raises an error once the work of this context is not wanted any more. An `advance` asks it already; it is for what
+# takes long without one. A thread of one's own does not have it: take it before starting one.
+stopper: ContextVar[Callable[[], None]] = ContextVar("stopper", default=_go_on)
 
 
 class Progress(Protocol):

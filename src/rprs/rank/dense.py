@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rprs.document import Document, Ranking, Sentences
 from rprs.index import Index
 from rprs.index.segment import Segment
+from rprs.progress import stopper
 from rprs.rank.ranker import Mask
 from rprs.scoring.maxsim import Direction, maxsim, meanpool
 from rprs.scoring.sdr import Normalise, sdr
@@ -81,18 +82,24 @@ def _rank(query: Document, index: Index, depth: int, allowed: Mask, score: Score
     ordinals = [np.flatnonzero((numbers >= 0) & chosen[numbers]) for numbers in index.numbers]
     order = np.concatenate([numbers[some] for numbers, some in zip(index.numbers, ordinals, strict=True)])
     scores = np.full(len(index), -np.inf)
-    scores[order] = score(asked, _Stored(index.segments, ordinals))
+    scores[order] = score(asked, _Stored(index.segments, ordinals, stopper.get()))
     best = np.argsort(-scores, kind="stable")[: min(depth, len(order))]
     return Ranking(tuple(index.ids[number] for number in best), scores[best])
 
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """Documents of segments by their ordinals: read, in the order of the files, whenever they are iterated."""
+    """Documents of segments by their ordinals: read, in the order of the files, whenever they are iterated.
+
+    `check` is asked before each whether it is still wanted.
+    """
 
     segments: Sequence[Segment]
     ordinals: Sequence[NDArray[np.int64]]
+    check: Callable[[], None]
 
     def __iter__(self) -> Iterator[Sentences]:
         for segment, ordinals in zip(self.segments, self.ordinals, strict=True):
-            yield from map(segment.sentences, ordinals.tolist())
+            for ordinal in ordinals.tolist():
+                self.check()
+                yield segment.sentences(ordinal)
