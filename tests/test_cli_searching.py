@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from cli_runs import QUERY, TEXTS, done, made_index, refused
-from rprs import Document, Explanation, Hit, Index, Pair, Searcher
+from rprs import Document, Explanation, Hit, Index, Pair, Searcher, read_one
 from rprs.cli import show
 
 
@@ -38,6 +38,20 @@ def ids(outcome_objects: list[Any]) -> list[str]:
 
 
 # ---------------------------------------------------------------------------- search
+
+
+def test_several_documents_are_asked_together(made: Path, index: Index, query: Path, tmp_path: Path) -> None:
+    annex = tmp_path / "annex.txt"
+    annex.write_text("The river flooded the village. The barrier upstream gave way.")
+    words = ("search", made, query, "--with", annex, "--id", "loan.txt", "--id", "lease.txt", "--format", "jsonl")
+    seeds = [*map(read_one, (query, annex)), *map(index.document, ("loan.txt", "lease.txt"))]
+    expected = Searcher(index).search(seeds)
+    assert [(hit["id"], hit["score"]) for hit in done(*words).objects] == [(hit.id, hit.score) for hit in expected]
+    assert not {"loan.txt", "lease.txt"} & {hit.id for hit in expected}
+    why = done("explain", made, query, expected[0].id, "--with", annex, "--id", "loan.txt", "--format", "jsonl").objects
+    found = Searcher(index).explain(seeds[:3], expected[0].id)
+    assert why[0]["query"] == "query.txt+annex.txt+loan.txt"
+    assert [pair["similarity"] for pair in why[0]["pairs"]] == [pair.similarity for pair in found.hit.pairs]
 
 
 def test_search_shows_hits_with_their_evidence(made: Path, query: Path) -> None:
@@ -141,8 +155,7 @@ def test_what_is_wrong_with_a_search_is_one_line(made: Path, query: Path, tmp_pa
     assert "more than one document" in said(made.parent / "sources/cases.jsonl")
     assert said("-", stdin=b" \n") == "The query 'stdin' has no sentences: there is nothing to compare"
     assert said("--id", "nobody") == f"There is no document 'nobody' in {made}"
-    assert said().startswith("Give one query")
-    assert said(query, "--id", "lease.txt").startswith("Give one query")
+    assert said().startswith("Give a query")
     assert "did you mean 'rprs'" in said(query, "--rerank", "rpr")
     assert "has no parameter 'm'" in said(query, "--rerank", "rprs(m=4)")
     assert "must be an integer in [1, inf)" in said(query, "--rerank", "rprs(n=0)")
@@ -226,7 +239,6 @@ def test_all_pairs_come_in_the_order_of_the_query(made: Path, index: Index, tmp_
 def test_what_is_wrong_with_an_explanation_is_one_line(made: Path, query: Path) -> None:
     assert refused("explain", made, query, "nobody") == f"There is no document 'nobody' in {made}"
     assert "the id of one document" in refused("explain", made, query)
-    assert "the id of one document" in refused("explain", made, query, "lease.txt", "--id", "loan.txt")
     assert "nothing to explain without a re-ranker" in refused("explain", made, query, "lease.txt", "--rerank", "none")
 
 

@@ -26,7 +26,7 @@ q1 Q0 d9 4 -2 tag
 @pytest.mark.parametrize("suffix", ["", ".trec", ".gz", ".xz"])
 def test_the_score_decides_and_ties_keep_the_order_of_the_file(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"run{suffix}"
-    packed = {".gz": gzip.compress(RUN.encode()), ".xz": lzma.compress(RUN.encode())}
+    packed = {".gz": gzip.compress(RUN.encode(), mtime=0), ".xz": lzma.compress(RUN.encode())}
     path.write_bytes(packed.get(suffix, RUN.encode()))
     run = read_run(path)
     assert list(run) == ["q2", "q1"]
@@ -58,7 +58,7 @@ def test_an_error_names_the_file_and_the_line(tmp_path: Path, line: str, problem
     [
         ("a.gz", b"no"),
         ("a.xz", b"no"),
-        ("b.gz", gzip.compress(RUN.encode())[:-9]),
+        ("b.gz", gzip.compress(RUN.encode(), mtime=0)[:-9]),
         ("c.trec", b"q \xff\xfe\0"),
         ("d.gz", b""),
     ],

@@ -6,7 +6,7 @@ import json
 import math
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, ClassVar, NamedTuple
 
@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 from indexes import built, documents
+from rprs import wire
 from rprs.cli import show
-from rprs.document import Candidates, Document, Ranking, Sentences
+from rprs.document import Candidates, Document, Ranking, Sentences, together
 from rprs.errors import EmptyQuery, UsageError
 from rprs.index import Index
 from rprs.rank import BM25
@@ -84,6 +85,37 @@ def nearest(index: Index, query: Document, pool: tuple[str, ...], n: int) -> lis
 
 def as_neighbours(hit: Hit) -> list[Neighbour]:
     return [Neighbour(hit.id, p.query_span, p.document_span, p.similarity, p.place) for p in hit.pairs]
+
+
+# ---------------------------------------------------------------------------- several documents
+
+
+class TestSeveralDocuments:
+    def test_are_the_one_that_they_make_together(self, index: Index) -> None:
+        """Their sentences are those of each, one document after the other, and nothing across the border."""
+        seeds = [TALES[4], QUERY, TALES[9]]
+        joined = together(seeds)
+        assert joined.text == "\n\n".join(seed.text for seed in seeds)
+        sentences = [text for seed in seeds for text in index.splitter.split(seed.text).texts(seed.text)]
+        assert index.splitter.split(joined.text).texts(joined.text) == sentences
+        searcher = Searcher(index)
+        alone = searcher.search(joined, k=30, where="id != t04 and id != t09")
+        assert replace(searcher.search(seeds, k=30), seconds={}) == replace(alone, seconds={})
+        assert searcher.explain(seeds, "t17") == searcher.explain(joined, "t17", where="id != t04 and id != t09")
+
+    def test_are_all_left_out(self, index: Index) -> None:
+        seeds = [TALES[4], Document("copy", TALES[9].text)]
+        found = Searcher(index, depth=30).rank(seeds).ids
+        assert not {"t04", "t09"} & set(found)
+        assert set(Searcher(index, depth=30).rank(seeds, keep_self=True).ids) == {*found, "t04", "t09"}
+
+    def test_one_is_itself(self, index: Index) -> None:
+        assert together([QUERY]) is together(QUERY) is QUERY
+        assert Searcher(index).search([QUERY])[0] == Searcher(index).search(QUERY)[0]
+
+    def test_none_is_no_query(self, index: Index) -> None:
+        with pytest.raises(EmptyQuery):
+            Searcher(index).search([])
 
 
 # ---------------------------------------------------------------------------- what is left out
@@ -289,8 +321,8 @@ class TestEvidenceOfAnyReranker:
             searcher = Searcher(index, rerank=reranker, depth=5)
             results = searcher.search(QUERY)
             outside = searcher.explain(QUERY, Searcher(index, rerank=None).rank(QUERY).ids[-1])
-            show.print_json(show.hit_object(results[0], "query"))
-            show.print_json(show.explanation_object(outside, 3))
+            show.print_json(wire.hit_object(results[0], "query"))
+            show.print_json(wire.explanation_object(outside, 3))
             hit, explained = map(json.loads, capsys.readouterr().out.splitlines())
             assert (hit["qp"], hit["dp"], explained["first_score"]) == (None, None, None)
             assert len(hit["pairs"]) == 3

@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crash import HASHED, memory_folder
+from indexes import built
 from rprs.document import Document, Metadata
 from rprs.errors import UsageError
 from rprs.index import Index, Writer, verify
+from rprs.index.fields import Field
 from rprs.index.where import to_sql
 
 # As JSON gives them (a, b) and as CSV does, where every value is a text (c, d).
@@ -32,6 +34,38 @@ def index() -> Iterator[Index]:
             writer.add(Document(id, f"Text of {id}.", TITLES[id], metadata) for id, metadata in METADATA.items())
         with Index(folder / "a.rprs") as opened:
             yield opened
+
+
+def test_the_fields_are_told_with_their_values(index: Index) -> None:
+    fields = {field.name: field for field in index.fields}
+    assert set(fields) == {name for metadata in METADATA.values() for name in metadata}
+    assert fields["date"] == Field(
+        "date", "date", 3, 3, "2015-12-31", "2016-07", _once("2015-12-31", "2016-01-01", "2016-07")
+    )
+    assert (fields["note"].documents, fields["note"].kind) == (1, "text")  # null is no value
+    assert fields["court"].values == _once("", "CA9", "ca2", "ca9")
+    assert (fields["pages"].kind, fields["pages"].documents) == ("text", 4)  # numbers and texts
+    assert set(fields["open"].values) == {(True, 1), (False, 1), ("true", 1)}
+    with_numbers = [Document(str(number), "Text.", "", {"year": 1900 + number // 2}) for number in range(500)]
+    with built(with_numbers) as numbered:
+        assert numbered.fields == (Field("year", "number", 500, 250, 1900, 2149, ()),)
+
+
+def _once(*values: str) -> tuple[tuple[str, int], ...]:
+    return tuple((value, 1) for value in values)
+
+
+def test_documents_are_found_by_words_of_ids_and_titles(index: Index) -> None:
+    def ids(words: str, limit: int = 20) -> tuple[list[str], int]:
+        documents, total = index.find(words, limit)
+        return [document.id for document in documents], total
+
+    assert ids("HARB") == (["a"], 1)
+    assert ids("b mill") == (["b"], 1)
+    assert ids("mill harbour") == ([], 0)
+    assert ids("", 2) == (["a", "b"], 4)
+    assert ids("%") == ids("' OR 1 --") == ([], 0)
+    assert index.find("mill")[0][0] == Document("b", "", "The Mill", METADATA["b"])
 
 
 def found(index: Index, where: str) -> str:

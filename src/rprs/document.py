@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "BETWEEN",
     "NOT_ENCODED",
     "NO_SENTENCES",
     "Candidates",
@@ -20,6 +21,7 @@ __all__ = [
     "Sentences",
     "Truncation",
     "Value",
+    "together",
 ]
 
 Value = str | int | float | bool | None
@@ -40,6 +42,21 @@ class Document:
     def content_hash(self) -> str:
         """SHA-256 of the text: the same words have the same hash, whatever the id, title and metadata."""
         return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+BETWEEN = "\n\n"  # two documents that are asked together: the end of a paragraph
+
+
+def together(given: Document | Sequence[Document]) -> Document:
+    """Several documents as the one that they make together, a paragraph between them; one is itself."""
+    documents = [given] if isinstance(given, Document) else list(given)
+    if len(documents) == 1:
+        return documents[0]
+    return Document(
+        id="+".join(document.id for document in documents),
+        text=BETWEEN.join(document.text for document in documents),
+        title=" + ".join(document.title or document.id for document in documents),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 RprsError                 all of them: one line that says what, which value, what to do
 ├── UsageError            an argument or a setting is wrong
+│   └── NoDocument        the index has no document of that id
 ├── ReadError             a file cannot be read as a document
 ├── ModelError            the weights of an encoder cannot be had, or are not the right ones
 ├── MissingExtra          an optional package is needed; the message has its pip line
@@ -10,12 +11,20 @@ RprsError                 all of them: one line that says what, which value, wha
 │   ├── IndexMismatch     it was made with another format, splitter, analyzer or encoder
 │   ├── IndexCorrupt      a file of it is missing or damaged
 │   └── DiskFull          nothing was committed; free some space and run again
-└── EmptyQuery            the query has no sentences
+├── EmptyQuery            the query has no sentences
+└── ServiceError          a server cannot do it, or not now
+    ├── Busy              too many requests at once; try again later
+    ├── Cancelled         it was stopped on request
+    ├── NotAllowed        a token is missing or wrong, or the server takes no changes
+    ├── TooLarge          a request is larger than the server takes
+    └── TooLong           it took longer than the server allows
 """
 
 from __future__ import annotations
 
 __all__ = [
+    "Busy",
+    "Cancelled",
     "DiskFull",
     "EmptyQuery",
     "IndexCorrupt",
@@ -24,8 +33,13 @@ __all__ = [
     "IndexMismatch",
     "MissingExtra",
     "ModelError",
+    "NoDocument",
+    "NotAllowed",
     "ReadError",
     "RprsError",
+    "ServiceError",
+    "TooLarge",
+    "TooLong",
     "UsageError",
 ]
 
@@ -36,6 +50,10 @@ class RprsError(Exception):
 
 class UsageError(RprsError):
     """An argument or a setting is wrong."""
+
+
+class NoDocument(UsageError):
+    """The index has no document of that id."""
 
 
 class ReadError(RprsError):
@@ -76,3 +94,27 @@ class DiskFull(IndexError_):
 
 class EmptyQuery(RprsError):
     """The query has no sentences."""
+
+
+class ServiceError(RprsError):
+    """A server cannot do it, or not now."""
+
+
+class Busy(ServiceError):
+    """Too many requests at once."""
+
+
+class Cancelled(ServiceError):
+    """The work was stopped on request."""
+
+
+class NotAllowed(ServiceError):
+    """A token is missing or wrong, or the server takes no changes."""
+
+
+class TooLarge(ServiceError):
+    """A request is larger than the server takes."""
+
+
+class TooLong(ServiceError):
+    """The work took longer than the server allows."""

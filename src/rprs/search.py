@@ -11,7 +11,7 @@ from typing import Any, overload
 import numpy as np
 
 from rprs import spec
-from rprs.document import Document, Metadata, Ranking, Sentences
+from rprs.document import Document, Metadata, Ranking, Sentences, together
 from rprs.errors import EmptyQuery, UsageError
 from rprs.index import Index
 from rprs.progress import Progress, silent
@@ -19,12 +19,13 @@ from rprs.rank import Mask, Ranker
 from rprs.rerank import Reranker, gather
 from rprs.scoring.neighbours import neighbours
 
-__all__ = ["Explanation", "Hit", "Pair", "Results", "Searcher"]
+__all__ = ["Explanation", "Hit", "Pair", "Query", "Results", "Searcher", "at_least"]
 
 TELLING = 30  # characters: shorter sentences (headings, citations) make poor evidence and are shown last
 NEAREST = 5  # neighbours of a sentence that are evidence, where the re-ranker does not look at any
 
 Span = tuple[int, int]
+Query = Document | Sequence[Document]  # several are asked together, as the one document that they make
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,13 @@ class Explanation:
     notes: tuple[str, ...] = ()
 
 
+def at_least(found: Explanation, similarity: float) -> Explanation:
+    """The explanation without weaker pairs; a query sentence that has no other then counts as uncovered."""
+    kept = tuple(pair for pair in found.hit.pairs if pair.similarity >= similarity)
+    lost = {pair.query_span for pair in found.hit.pairs} - {pair.query_span for pair in kept}
+    return replace(found, hit=replace(found.hit, pairs=kept), uncovered=tuple(sorted({*found.uncovered, *lost})))
+
+
 @dataclass(frozen=True, slots=True)
 class _Outcome:
     first: Ranking
@@ -146,27 +154,28 @@ class Searcher:
         return "_".join(str(self.reranker or self.first).split())
 
     def search(
-        self, document: Document, k: int = 10, *, where: str | None = None, keep_self: bool = False, pairs: int = 3
+        self, query: Query, k: int = 10, *, where: str | None = None, keep_self: bool = False, pairs: int = 3
     ) -> Results:
-        """The k documents most like this one, each with its best aligned pairs of sentences.
+        """The k documents most like this one, or like several together, each with its best aligned pairs of sentences.
 
         The query itself, by its id or its text, is left out unless `keep_self`; `where` is a metadata filter. Where a
         re-ranker does not align sentences, the pairs are those of the 5 nearest of each query sentence among the
         candidates', as RPRS would have them; ranks and scores are the re-ranker's all the same.
         """
-        outcome = self._run(document, self._allowed(document, where, keep_self))
+        document = together(query)
+        outcome = self._run(document, self._allowed(query, where, keep_self))
         with _timed(outcome.seconds, "evidence"):
             outcome = _aligned(outcome) if pairs and k else outcome
             hits = tuple(self._hit(document, outcome, place, pairs) for place in range(min(k, len(outcome.final))))
         notes = (*outcome.remarks, *self._pending())
         return Results(hits, len(outcome.first), len(outcome.query), notes, outcome.seconds)
 
-    def rank(self, document: Document, *, where: str | None = None, keep_self: bool = False) -> Ranking:
+    def rank(self, query: Query, *, where: str | None = None, keep_self: bool = False) -> Ranking:
         """The whole re-ranked list without evidence, as a run file has it."""
-        outcome = self._run(document, self._allowed(document, where, keep_self))
+        outcome = self._run(together(query), self._allowed(query, where, keep_self))
         return replace(outcome.final, notes=outcome.notes)
 
-    def explain(self, document: Document, id: str, *, where: str | None = None, keep_self: bool = False) -> Explanation:
+    def explain(self, query: Query, id: str, *, where: str | None = None, keep_self: bool = False) -> Explanation:
         """Every aligned pair between a document and one of the index, in the pool that the same search would have.
 
         A document that the search leaves out, such as the query itself, joins that pool at its end. The pairs are the
@@ -174,8 +183,8 @@ class Searcher:
         """
         if self.reranker is None:
             raise UsageError("There is nothing to explain without a re-ranker: choose one, for example rprs")
-        found = self.index.document(id)
-        outcome = _aligned(self._run(document, self._allowed(document, where, keep_self), also=id))
+        document, found = together(query), self.index.document(id)
+        outcome = _aligned(self._run(document, self._allowed(query, where, keep_self), also=id))
         hit = self._hit(document, outcome, outcome.final.ids.index(id), None)
         covered = {pair.query_span for pair in hit.pairs}
         spans = [(start, end) for start, end in outcome.query.spans.tolist()]
@@ -191,9 +200,9 @@ class Searcher:
 
     # ------------------------------------------------------------------------ stages
 
-    def _allowed(self, document: Document, where: str | None, keep_self: bool) -> Mask:
+    def _allowed(self, query: Query, where: str | None, keep_self: bool) -> Mask:
         allowed = self.index.select(where)
-        if not keep_self:
+        for document in () if keep_self else [query] if isinstance(query, Document) else query:
             own = self.index.number(document.id)
             allowed[[*self.index.same_content(document), *([] if own is None else [own])]] = False
         return allowed
@@ -209,8 +218,9 @@ class Searcher:
             )
         if not len(query):
             raise EmptyQuery(f"The query {document.id!r} has no sentences: there is nothing to compare")
-        with _timed(seconds, "first stage"), self.progress("first stage"):
+        with _timed(seconds, "first stage"), self.progress("first stage", unit="documents") as advance:
             first = self.first.rank(document, self.index, self.depth, allowed)
+            advance(len(first))
         if also is not None and also not in first.ids:
             first = Ranking((*first.ids, also), np.append(first.scores, np.nan), notes=first.notes)
         if self.reranker is None:

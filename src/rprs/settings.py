@@ -18,12 +18,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from rprs import spec
 from rprs.errors import ReadError, UsageError
-from rprs.scoring.measures import parse_rule
+from rprs.scoring.measures import cut, parse_rule
 from rprs.whole import write_whole
 
-__all__ = ["NONE", "Settings", "read_settings", "write_settings"]
+__all__ = ["NONE", "Settings", "read_settings", "returned", "write_settings"]
 
 NONE = "none"  # TOML has no null
 
@@ -72,6 +74,13 @@ def read_settings(path: str | Path) -> Settings:
     except UsageError as error:
         raise ReadError(f"{path}: {error}") from error
     return settings
+
+
+def returned(cutoff: str | None, scores: Sequence[float]) -> int:
+    """How many of the best documents a cut-off rule returns: all, without one."""
+    if cutoff is None:
+        return len(scores)
+    return int(cut(parse_rule(cutoff), np.array([scores], dtype=np.float64).reshape(1, len(scores)))[0])
 
 
 def write_settings(path: str | Path, settings: Settings, about: Mapping[str, Any]) -> None:

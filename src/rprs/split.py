@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from rprs.document import Sentences
+from rprs.progress import stopper
 from rprs.spec import Component, Kind, require
 
 if TYPE_CHECKING:
@@ -282,7 +283,9 @@ class SentenceSplitter(Component):
         plain = text.isascii() or _OTHER_SCRIPT.search(text) is None
         spans: list[Span] = []
         paragraphs: list[int] = []
+        check = stopper.get()  # a book takes seconds
         for number, (begin, finish) in enumerate(_paragraphs(text)):
+            check()
             for start, end in _merged(text, _sentences(text, begin, finish, plain)):
                 if _is_short(text, start, end, self.limit, plain):
                     spans.append((start, end))

@@ -80,7 +80,7 @@ def _add(talk: Talk, writer: Writer, sources: list[Path], strict: bool, verbose:
 
 
 def _tell_encoder(talk: Talk, path: Path) -> None:
-    from rprs.cli.facts import describe_encoder, facts_of
+    from rprs.index.facts import describe_encoder, facts_of
 
     encoder = facts_of(path)["encoder"]
     if encoder:
@@ -126,8 +126,8 @@ def compact(context: typer.Context, path: IndexPath) -> None:
 
     Example: rprs compact cases.rprs
     """
-    from rprs.cli.facts import size_of
     from rprs.index import Writer
+    from rprs.index.facts import size_of
 
     talk: Talk = context.obj
     with Writer(path, progress=talk.progress) as writer:
@@ -180,8 +180,8 @@ def info(
 
     Example: rprs info cases.rprs --format jsonl
     """
-    from rprs.cli.facts import facts_of
     from rprs.cli.show import print_facts, print_json
+    from rprs.index.facts import facts_of
 
     facts: dict[str, Any] = facts_of(path)
     print_json(facts) if format is Shape.jsonl else print_facts(facts)

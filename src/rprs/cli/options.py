@@ -19,6 +19,17 @@ class Format(StrEnum):
     table = "table"
     jsonl = "jsonl"
     trec = "trec"
+    csv = "csv"
+    ris = "ris"
+    bibtex = "bibtex"
+
+
+class View(StrEnum):
+    """How an explanation is printed."""
+
+    table = "table"
+    jsonl = "jsonl"
+    html = "html"
 
 
 class Shape(StrEnum):
@@ -72,8 +83,23 @@ Queries = Annotated[
         show_default=False,
     ),
 ]
-QueryId = Annotated[
-    str | None, typer.Option("--id", help="Take the document of the index with this id as the query.", metavar="ID")
+QueryIds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--id",
+        help="Take the document of the index with this id as the query. Several are asked together.",
+        metavar="ID",
+        show_default=False,
+    ),
+]
+QueryFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--with",
+        help="A further file to ask together with the query. May be repeated.",
+        metavar="FILE",
+        show_default=False,
+    ),
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first file that cannot be read.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Name every file that is skipped, not the first 20 alone.")]

@@ -31,7 +31,7 @@ from rprs.cli.options import (
     VerboseQueries,
     Where,
 )
-from rprs.cli.searching import chosen, open_searcher, returned
+from rprs.cli.searching import chosen, open_searcher
 from rprs.cli.talk import Remarks, Talk, counted
 from rprs.errors import EmptyQuery, UsageError
 from rprs.progress import Progress, silent
@@ -167,9 +167,10 @@ def _answer_all(talk: Talk, searcher: Searcher, job: _Job) -> None:
 def _answer(searcher: Searcher, query: Document, job: _Job, stream: TextIO) -> Ranking:
     """Write the ranking of one query, cut as the job says; the whole of it."""
     from rprs.read import write_run
+    from rprs.settings import returned
 
     ranking = searcher.rank(query, where=job.where, keep_self=job.keep_self)
-    end = len(ranking) if job.cutoff is None else returned(job.cutoff, ranking.scores.tolist())
+    end = returned(job.cutoff, ranking.scores.tolist())
     end = end if job.k is None else min(end, job.k)
     write_run(stream, query.id, replace(ranking, ids=ranking.ids[:end], scores=ranking.scores[:end]), job.tag)
     return ranking

@@ -19,10 +19,11 @@ from rprs.cli.options import (
     Format,
     IndexPath,
     KeepSelf,
-    QueryId,
+    QueryFiles,
+    QueryIds,
     Rerank,
     SettingsFile,
-    Shape,
+    View,
     Where,
 )
 from rprs.cli.talk import Talk, counted
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     from rprs.search import Results, Searcher
     from rprs.settings import Settings
 
+DEFAULT_K = 10
+FILES = (Format.csv, Format.ris, Format.bibtex)  # as they are taken away from the page, too
+
 
 def search(
     context: typer.Context,
@@ -45,8 +49,9 @@ def search(
         str | None,
         typer.Argument(metavar="QUERYFILE", help="The query: a file, or - for standard input.", show_default=False),
     ] = None,
-    id: QueryId = None,
-    k: Annotated[int, typer.Option("-k", help="How many hits.", min=1)] = 10,
+    more: QueryFiles = None,
+    ids: QueryIds = None,
+    k: Annotated[int, typer.Option("-k", help="How many hits.", min=1)] = DEFAULT_K,
     first: First = FIRST,
     rerank: Rerank = RERANK,
     depth: Depth = DEPTH,
@@ -58,34 +63,43 @@ def search(
     """Find the documents that are most like a whole document.
 
     A hit shows its score, how much of the query it answers (QP), how much of it is about the query (DP), its rank in
-    the first stage, and the two sentences that prove it. The query itself is left out.
+    the first stage, and the two sentences that prove it. The query itself is left out. Several documents can be asked
+    together, as one long query.
 
     Example: rprs search cases.rprs brief.pdf
 
+    Example: rprs search cases.rprs brief.pdf --with annex.docx --id 2016/brown.txt
+
     Example: rprs search cases.rprs --id 2016/brown.txt -k 20 --where "date < 2016-01-01" --format jsonl
 
-    Example: rprs search cases.rprs brief.pdf --settings tuned.toml
+    Example: rprs search cases.rprs brief.pdf --settings tuned.toml --format csv > hits.csv
     """
-    from rprs.cli.show import hit_object, print_hits, print_json
+    from rprs.cli.show import print_hits, print_json
+    from rprs.document import together
+    from rprs.export import FORMATS
     from rprs.index import Index
+    from rprs.settings import returned
+    from rprs.wire import about_search, hit_object
 
     talk: Talk = context.obj
     system = chosen(context, settings)
     with Index(path) as index:
-        asked = _query(index, query, id)
+        seeds = _seeds(index, query, more, ids)
         if not keep_self:
-            _tell_left_out(talk, index, asked)
+            _tell_left_out(talk, index, seeds)
         searcher = open_searcher(index, system, talk.progress)
-        results = searcher.search(asked, k, where=where, keep_self=keep_self)
-    if system.cutoff is not None:
-        end = returned(system.cutoff, [hit.score for hit in results])
-        results = replace(results, hits=results.hits[:end])
+        results = searcher.search(seeds, k, where=where, keep_self=keep_self)
+        results = replace(results, hits=results.hits[: returned(system.cutoff, [hit.score for hit in results])])
+        asked = together(seeds)
+        if format in FILES:
+            about = about_search(searcher, asked, k, where=where, keep_self=keep_self, cutoff=system.cutoff)
+            sys.stdout.write(FORMATS[format].write(results, about))
     if format is Format.jsonl:
         for hit in results:
             print_json(hit_object(hit, asked.id))
     elif format is Format.trec:
         _print_run(asked, results, searcher.tag)
-    elif results:
+    elif format is Format.table and results:
         print_hits(results)
     _tell_results(talk, searcher, results)
 
@@ -104,7 +118,8 @@ def explain(
     document: Annotated[
         str | None, typer.Argument(metavar="DOC_ID", help="The document of the index to explain.", show_default=False)
     ] = None,
-    id: QueryId = None,
+    more: QueryFiles = None,
+    ids: QueryIds = None,
     first: First = FIRST,
     rerank: Rerank = RERANK,
     depth: Depth = DEPTH,
@@ -115,34 +130,43 @@ def explain(
     everything: Annotated[
         bool, typer.Option("--all", help="All pairs in the order of the query, not the 20 most similar.")
     ] = False,
-    format: Annotated[Shape, typer.Option("--format", help="How to print it.")] = Shape.table,
+    format: Annotated[View, typer.Option("--format", help="How to print it.")] = View.table,
 ) -> None:
     """Show why a document of the index is like the query: pairs of sentences side by side.
 
     A pair is a sentence of the query with one of its nearest sentences among those of all candidates. What of the query
-    nothing in the document matches comes last.
+    nothing in the document matches comes last. As html it is a page with both texts that can be mailed.
 
     Example: rprs explain cases.rprs brief.pdf 2016/brown.txt
 
+    Example: rprs explain cases.rprs brief.pdf 2016/brown.txt --format html > brown.html
+
     Example: rprs explain cases.rprs --id 2016/smith.txt 2016/brown.txt --min-similarity 0.6
     """
-    from rprs.cli.show import at_least, explanation_object, print_explanation, print_json
+    from rprs.cli.show import print_explanation, print_json
+    from rprs.export.report import report
     from rprs.index import Index
+    from rprs.search import at_least
+    from rprs.wire import about_search, explanation_object
 
-    file, target = (query, document) if id is None else (None, query)
-    if target is None or (id is not None and document is not None):
+    file, target = (query, document) if document is not None or not ids else (None, query)
+    if target is None:
         raise UsageError("Give the query, as a file or by --id, and the id of one document: rprs explain --help")
     talk: Talk = context.obj
     started = perf_counter()
     system = chosen(context, settings)
     with Index(path) as index:
         searcher = open_searcher(index, system, talk.progress)
-        explanation = searcher.explain(_query(index, file, id), target, where=where, keep_self=keep_self)
+        explanation = searcher.explain(_seeds(index, file, more, ids), target, where=where, keep_self=keep_self)
         found = at_least(explanation, min_similarity)
         sentences = len(index.sentences(target))
-    if format is Shape.jsonl:
+        if format is View.html:
+            about = about_search(searcher, found.query, DEFAULT_K, where=where, keep_self=keep_self)
+            query_sentences = index.query_sentences(found.query)
+            sys.stdout.write(report(explanation, query_sentences, index.sentences(target), about, min_similarity))
+    if format is View.jsonl:
         print_json(explanation_object(found, sentences))
-    else:
+    elif format is View.table:
         print_explanation(found, sentences, everything)
     for note in found.notes:
         talk.say(note)
@@ -183,35 +207,30 @@ def open_searcher(index: Index, system: Settings, progress: Progress, first: Ran
     return found
 
 
-def returned(cutoff: str, scores: Sequence[float]) -> int:
-    """How many of the best documents a cut-off rule returns."""
-    import numpy as np
+def _seeds(index: Index, file: str | None, more: list[str] | None, ids: list[str] | None) -> list[Document]:
+    """The query: files, standard input, documents of the index, or several of them."""
+    files = [name for name in (file, *(more or ())) if name is not None]
+    if not files and not ids:
+        raise UsageError("Give a query: a file, - for standard input, or --id with the id of a document in the index")
+    return [*(_read(name) for name in files), *(index.document(id) for id in ids or ())]
 
-    from rprs.scoring.measures import cut, parse_rule
 
-    return int(cut(parse_rule(cutoff), np.array([scores], dtype=np.float64).reshape(1, len(scores)))[0])
-
-
-def _query(index: Index, file: str | None, id: str | None) -> Document:
-    """The query: a file, standard input, or a document of the index."""
+def _read(file: str) -> Document:
     from rprs.document import Document
     from rprs.read import read_one
     from rprs.read.encoding import clean, decode
 
-    if (file is None) == (id is None):
-        raise UsageError("Give one query: a file, - for standard input, or --id with the id of a document in the index")
-    if id is not None:
-        return index.document(id)
     if file == "-":
         return Document("stdin", clean(decode(sys.stdin.buffer.read())), "standard input")
-    return read_one(str(file))
+    return read_one(file)
 
 
-def _tell_left_out(talk: Talk, index: Index, query: Document) -> None:
+def _tell_left_out(talk: Talk, index: Index, seeds: Sequence[Document]) -> None:
     """Say so when a document that only shares the query's id is left out: it may be another text of that name."""
-    number = index.number(query.id)
-    if number is not None and number not in index.same_content(query):
-        talk.say(f"{query.id!r} of the index is left out, having the id of the query: --keep-self keeps it")
+    for query in seeds:
+        number = index.number(query.id)
+        if number is not None and number not in index.same_content(query):
+            talk.say(f"{query.id!r} of the index is left out, having the id of the query: --keep-self keeps it")
 
 
 def _print_run(query: Document, results: Results, tag: str) -> None:

@@ -6,7 +6,7 @@ import json
 import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
@@ -15,10 +15,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rprs.cli.facts import describe_encoder
 from rprs.document import Document
+from rprs.index.facts import describe_encoder
 from rprs.read.source import stem_of
 from rprs.search import TELLING, Explanation, Hit, Pair, Results, Span
+from rprs.wire import matches
 
 PAIRS = 20  # shown of an explanation, unless all are asked for
 _BLOCKS = " ▏▎▍▌▋▊▉█"
@@ -36,42 +37,6 @@ def print_json(value: Mapping[str, Any]) -> None:
     """One object on one line."""
     utf8 = (sys.stdout.encoding or "").lower().startswith("utf")
     print(json.dumps(value, ensure_ascii=not utf8, allow_nan=False))
-
-
-def hit_object(hit: Hit, query: str) -> dict[str, Any]:
-    """A hit with all that is known of it; a number that is not there is null."""
-    return {
-        "query": query,
-        "rank": hit.rank,
-        "id": hit.id,
-        "title": hit.title,
-        "score": _number(hit.score),
-        **{name: _number(value) for name, value in ({"qp": hit.qp, "dp": hit.dp} | dict(hit.parts)).items()},
-        "first_rank": hit.first_rank,
-        "first_score": _number(hit.first_score),
-        "metadata": dict(hit.metadata),
-        "pairs": [asdict(pair) for pair in hit.pairs],
-    }
-
-
-def explanation_object(found: Explanation, sentences: int) -> dict[str, Any]:
-    """An explanation with all that is known; `sentences` is how many the document has."""
-    matched_query, matched = matches(found.hit.pairs)
-    return {
-        **hit_object(found.hit, found.query.id),
-        "in_pool": found.in_pool,
-        "query_title": found.query.title,
-        "query_sentences": found.sentences,
-        "query_sentences_matched": matched_query,
-        "sentences": sentences,
-        "sentences_matched": matched,
-        "uncovered": [{"span": span, "text": found.query.text[slice(*span)]} for span in found.uncovered],
-        "notes": found.notes,
-    }
-
-
-def _number(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 # ---------------------------------------------------------------------------- hits
@@ -134,18 +99,6 @@ def flat(text: str) -> str:
 
 
 # ---------------------------------------------------------------------------- explanations
-
-
-def matches(pairs: Sequence[Pair]) -> tuple[int, int]:
-    """How many sentences of the query, and of the document, the pairs have."""
-    return len({pair.query_span for pair in pairs}), len({pair.document_span for pair in pairs})
-
-
-def at_least(found: Explanation, similarity: float) -> Explanation:
-    """The explanation without weaker pairs; a query sentence that has no other then counts as uncovered."""
-    kept = tuple(pair for pair in found.hit.pairs if pair.similarity >= similarity)
-    lost = {pair.query_span for pair in found.hit.pairs} - {pair.query_span for pair in kept}
-    return replace(found, hit=replace(found.hit, pairs=kept), uncovered=tuple(sorted({*found.uncovered, *lost})))
 
 
 def most_similar(pairs: Sequence[Pair], limit: int) -> list[Pair]:

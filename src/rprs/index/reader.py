@@ -198,16 +198,16 @@ class Index:
 
         Those of the last query are kept: both stages may ask.
         """
+        text, found = self._last
         number = self.number(query.id)
         if number is not None and number in self.same_content(query):
             found = self.sentences(query.id)
-            with progress("sentences of the query", len(found), "sentences") as advance:
-                advance(len(found))
-            return found
-        text, found = self._last
-        if text != query.text:
+        elif text != query.text:
             found = self.encode(query, progress)
             self._last = query.text, found
+            return found
+        with progress("sentences of the query", len(found), "sentences") as advance:
+            advance(len(found))
         return found
 
     # ------------------------------------------------------------------------ choosing documents
