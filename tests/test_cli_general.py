@@ -18,7 +18,7 @@ from rprs.cli import app, talk
 from rprs.cli.reference import reference, verbs
 
 ROOT = Path(__file__).parent.parent
-VERBS = """index add remove compact verify refit info search explain run rerank
+VERBS = """index add remove compact verify refit info search explain serve run rerank
     convert evaluate compare tune study pull""".split()
 ADAPT = ["adapt tsdae", "adapt sdr", "adapt mtft"]
 
@@ -109,7 +109,7 @@ def test_what_the_operating_system_refuses_is_one_line(tmp_path: Path, monkeypat
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied", "catalog.sqlite")
 
-    monkeypatch.setattr("rprs.cli.facts.facts_of", refuse)
+    monkeypatch.setattr("rprs.index.facts.facts_of", refuse)
     assert refused("info", tmp_path) == "catalog.sqlite: Permission denied"
 
 

@@ -18,9 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path, PurePath
 
+    from rprs.client import Client
     from rprs.collection import open_collection
     from rprs.document import Document
     from rprs.errors import (
+        Busy,
+        Cancelled,
         DiskFull,
         EmptyQuery,
         IndexCorrupt,
@@ -29,8 +32,13 @@ if TYPE_CHECKING:
         IndexMismatch,
         MissingExtra,
         ModelError,
+        NoDocument,
+        NotAllowed,
         ReadError,
         RprsError,
+        ServiceError,
+        TooLarge,
+        TooLong,
         UsageError,
     )
     from rprs.index import Added, Index, Writer
@@ -49,6 +57,9 @@ __all__ = [
     "BM25",
     "RPRS",
     "Added",
+    "Busy",
+    "Cancelled",
+    "Client",
     "DiskFull",
     "Document",
     "EmptyQuery",
@@ -61,14 +72,19 @@ __all__ = [
     "IndexMismatch",
     "MissingExtra",
     "ModelError",
+    "NoDocument",
+    "NotAllowed",
     "Pair",
     "ReadError",
     "Results",
     "RprsError",
     "RunFile",
     "Searcher",
+    "ServiceError",
     "Settings",
     "Skipped",
+    "TooLarge",
+    "TooLong",
     "UsageError",
     "Writer",
     "build",
@@ -85,9 +101,12 @@ __all__ = [
 
 # module → names; "read as read_all", since `rprs.read` is the module
 _HOME = {
+    "rprs.client": ["Client"],
     "rprs.collection": ["open_collection"],
     "rprs.document": ["Document"],
     "rprs.errors": [
+        "Busy",
+        "Cancelled",
         "DiskFull",
         "EmptyQuery",
         "IndexCorrupt",
@@ -96,8 +115,13 @@ _HOME = {
         "IndexMismatch",
         "MissingExtra",
         "ModelError",
+        "NoDocument",
+        "NotAllowed",
         "ReadError",
         "RprsError",
+        "ServiceError",
+        "TooLarge",
+        "TooLong",
         "UsageError",
     ],
     "rprs.index": ["Added", "Index", "Writer"],

@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from rprs import __version__
-from rprs.cli import adapting, converting, indexing, measuring, running, searching, studying, tuning
+from rprs.cli import adapting, converting, indexing, measuring, running, searching, serving, studying, tuning
 from rprs.errors import RprsError
 
 __all__ = ["app", "main"]
@@ -126,6 +126,7 @@ for verb in (
     indexing.info,
     searching.search,
     searching.explain,
+    serving.serve,
     running.run,
     running.rerank,
     converting.convert,

@@ -146,3 +146,6 @@ Best = Annotated[int | None, typer.Option("-k", help="Write the best k alone, no
 Tag = Annotated[str | None, typer.Option("--tag", help="The last column of the run. Without it, the settings.")]
 StrictQueries = Annotated[bool, typer.Option("--strict", help="Stop at the first query that cannot be answered.")]
 VerboseQueries = Annotated[bool, typer.Option("--verbose", help="Name every query that fails, not the first 20 alone.")]
+Everything = Annotated[
+    bool, typer.Option("--all", help="All pairs in the order of the query, not the 20 most similar.")
+]

@@ -15,6 +15,7 @@ from rprs.cli.options import (
     FIRST,
     RERANK,
     Depth,
+    Everything,
     First,
     Format,
     IndexPath,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from rprs.index import Index
     from rprs.progress import Progress
     from rprs.rank import Ranker
-    from rprs.search import Results, Searcher
+    from rprs.search import Explanation, Results, Searcher
     from rprs.settings import Settings
 
 DEFAULT_K = 10
@@ -127,9 +128,7 @@ def explain(
     where: Where = None,
     keep_self: KeepSelf = False,
     min_similarity: Annotated[float, typer.Option(help="Leave out weaker pairs.", min=-1.0, max=1.0)] = -1.0,
-    everything: Annotated[
-        bool, typer.Option("--all", help="All pairs in the order of the query, not the 20 most similar.")
-    ] = False,
+    everything: Everything = False,
     format: Annotated[View, typer.Option("--format", help="How to print it.")] = View.table,
 ) -> None:
     """Show why a document of the index is like the query: pairs of sentences side by side.
@@ -144,10 +143,9 @@ def explain(
     Example: rprs explain cases.rprs --id 2016/smith.txt 2016/brown.txt --min-similarity 0.6
     """
     from rprs.cli.show import print_explanation, print_json
-    from rprs.export.report import report
     from rprs.index import Index
     from rprs.search import at_least
-    from rprs.wire import about_search, explanation_object
+    from rprs.wire import explanation_object
 
     file, target = (query, document) if document is not None or not ids else (None, query)
     if target is None:
@@ -161,9 +159,7 @@ def explain(
         found = at_least(explanation, min_similarity)
         sentences = len(index.sentences(target))
         if format is View.html:
-            about = about_search(searcher, found.query, DEFAULT_K, where=where, keep_self=keep_self)
-            query_sentences = index.query_sentences(found.query)
-            sys.stdout.write(report(explanation, query_sentences, index.sentences(target), about, min_similarity))
+            _print_report(searcher, explanation, min_similarity, where, keep_self)
     if format is View.jsonl:
         print_json(explanation_object(found, sentences))
     elif format is View.table:
@@ -241,6 +237,17 @@ def _print_run(query: Document, results: Results, tag: str) -> None:
 
     scores = np.array([hit.score for hit in results], dtype=np.float64)
     write_run(sys.stdout, query.id, Ranking(tuple(hit.id for hit in results), scores), tag)
+
+
+def _print_report(
+    searcher: Searcher, found: Explanation, min_similarity: float, where: str | None, keep_self: bool
+) -> None:
+    from rprs.export.report import report
+    from rprs.wire import about_search
+
+    about = about_search(searcher, found.query, DEFAULT_K, where=where, keep_self=keep_self)
+    sentences = searcher.index.query_sentences(found.query), searcher.index.sentences(found.document.id)
+    sys.stdout.write(report(found, *sentences, about, min_similarity))
 
 
 def _tell_results(talk: Talk, searcher: Searcher, results: Results) -> None:

@@ -48,7 +48,7 @@ class Hashed(Component):
         for row, sentence in zip(rows, sentences, strict=True):
             for word in re.findall(r"\w+", sentence.casefold()):
                 row += _direction(word, self.dimension)
-        advance(len(sentences))
+            advance(1)
         norms = np.linalg.norm(rows, axis=1, keepdims=True)
         return np.asarray(np.divide(rows, norms, out=rows, where=norms > 0))
 

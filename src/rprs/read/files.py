@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import os
 import re
@@ -12,13 +13,13 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from stat import S_ISDIR, S_ISREG
 
-from rprs.document import Document, Value
+from rprs.document import Document, Metadata, Value
 from rprs.errors import ReadError
 from rprs.read.encoding import clean
-from rprs.read.source import USUAL, Fields, Reader, Skipped, Source, find_reader, opened, stem_of, suffix_of
+from rprs.read.source import USUAL, Fields, Reader, Skipped, Source, find_reader, opened, stem_of, suffix_of, unpacked
 from rprs.read.text import read_text
 
-__all__ = ["documents", "ignore", "read", "read_one", "read_queries"]
+__all__ = ["documents", "documents_of_stream", "ignore", "read", "read_one", "read_queries"]
 
 Report = Callable[[Skipped], None]
 Found = Generator[Document, None, None]
@@ -157,40 +158,53 @@ def documents(reader: Reader, path: Path, id: str, fields: Fields = USUAL) -> It
     """What a reader finds in one file, made fit to be stored. Whatever is wrong with the file is a `Skipped`."""
     shown = _shown(path)
     try:
-        empty = True
         date = datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat()
         with opened(path) as stream:
-            if not stream.peek(1):
-                raise ReadError("an empty file")
-            source = Source(clean(id), shown, stream, fields)
-            for item in reader(source):
-                empty = False
-                yield _finished(item, source, date) if isinstance(item, Document) else item
-        if empty:
-            raise ReadError("no documents in it")
+            yield from _found(reader, Source(clean(id), shown, stream, fields), {"path": shown, "date": date})
     # The one place where every exception is caught: format libraries raise all kinds on damaged or hostile files,
     # and one file must not stop the reading of ten thousand others. The reason is shown, never lost.
     except Exception as error:
         yield Skipped(shown, _reason(error))
 
 
+def documents_of_stream(reader: Reader, raw: io.BufferedReader, name: str) -> Iterator[Document | Skipped]:
+    """The same of a file that has a name but no place, such as an upload: nothing is known of its path and age."""
+    try:
+        with unpacked(raw, PurePath(name)) as stream:
+            yield from _found(reader, Source(clean(name), _shown(Path(name)), stream), {})
+    except Exception as error:  # for the reason that is given above
+        yield Skipped(_shown(Path(name)), _reason(error))
+
+
+def _found(reader: Reader, source: Source, facts: Metadata) -> Iterator[Document | Skipped]:
+    if not source.stream.peek(1):
+        raise ReadError("an empty file")
+    empty = True
+    for item in reader(source):
+        empty = False
+        yield _finished(item, source, facts) if isinstance(item, Document) else item
+    if empty:
+        raise ReadError("no documents in it")
+
+
 def _reason(error: Exception) -> str:
     if isinstance(error, ReadError):
         return str(error)
+    if isinstance(error, MemoryError):
+        return "needs more memory than there is for it"
     if isinstance(error, OSError) and error.strerror:
         return f"cannot be read: {error.strerror}"
     said = re.sub(r"\b(?:0x[0-9a-fA-F]{6,}|\d{12,})\b", "…", str(error))  # addresses of objects tell nothing
     return f"damaged? {type(error).__name__}: {said[:200]}"
 
 
-def _finished(document: Document, source: Source, date: str) -> Document | Skipped:
+def _finished(document: Document, source: Source, facts: Metadata) -> Document | Skipped:
     id, text = " ".join(clean(document.id).split()), clean(document.text)
     if not id or not text.strip():
         return Skipped(source.path, "no text in it" if id else f"the id {document.id!r} cannot be seen")
     whole = document.id == source.id
-    metadata: dict[str, Value] = {"path": source.path}
-    if whole:  # a record is not as old as the file that it is in
-        metadata["date"] = date
+    # A record is not as old as the file that it is in.
+    metadata: dict[str, Value] = {key: value for key, value in facts.items() if whole or key != "date"}
     metadata |= {clean(str(key)): _storable(value) for key, value in document.metadata.items()}
     title = " ".join(clean(document.title).split())
     if whole and not title:

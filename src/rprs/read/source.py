@@ -24,7 +24,19 @@ from rprs.document import Document
 from rprs.errors import ReadError
 from rprs.read.encoding import decode
 
-__all__ = ["USUAL", "Fields", "Reader", "Skipped", "Source", "find_reader", "opened", "stem_of", "suffix_of"]
+__all__ = [
+    "USUAL",
+    "Fields",
+    "Reader",
+    "Skipped",
+    "Source",
+    "find_reader",
+    "opened",
+    "stem_of",
+    "suffix_of",
+    "suffixes",
+    "unpacked",
+]
 
 LIMIT = 256 * 2**20  # bytes of one document once decompressed: more is a mistake or a decompression bomb
 _BUFFER = 2**16  # also what the detection of an encoding gets to see of a long file
@@ -115,6 +127,11 @@ def _targets() -> dict[str, str]:
     return {**plugged, **_BUILT_IN}
 
 
+def suffixes() -> list[str]:
+    """The kinds of files that are read: `csv`, `docx`, …"""
+    return sorted(_targets())
+
+
 def find_reader(suffix: str) -> Reader | None:
     """The reader of a suffix, `pdf` or `.pdf`, or None if that is not a kind of file that is read."""
     target = _targets().get(suffix.lstrip(".").lower())
@@ -131,16 +148,22 @@ def find_reader(suffix: str) -> Reader | None:
 @contextmanager
 def opened(path: Path) -> Iterator[io.BufferedReader]:
     """The bytes of a file, decompressed if its name ends in .gz or .xz."""
-    with path.open("rb", _BUFFER) as raw:
-        match path.suffix.lower():
-            case ".gz":
-                with gzip.GzipFile(fileobj=raw) as unzipped:
-                    yield _buffered(unzipped)
-            case ".xz":
-                with lzma.LZMAFile(raw) as unpacked:
-                    yield _buffered(unpacked)
-            case _:
-                yield cast("io.BufferedReader", raw)
+    with path.open("rb", _BUFFER) as raw, unpacked(cast("io.BufferedReader", raw), path) as stream:
+        yield stream
+
+
+@contextmanager
+def unpacked(raw: io.BufferedReader, path: PurePath) -> Iterator[io.BufferedReader]:
+    """The bytes of a file that is open already, decompressed if its name ends in .gz or .xz."""
+    match path.suffix.lower():
+        case ".gz":
+            with gzip.GzipFile(fileobj=raw) as plain:
+                yield _buffered(plain)
+        case ".xz":
+            with lzma.LZMAFile(raw) as plain:
+                yield _buffered(plain)
+        case _:
+            yield raw
 
 
 def _buffered(plain: Any) -> io.BufferedReader:

@@ -1,0 +1,150 @@
+"""The index behind the server: the newest snapshot for every request, one system to ask it with, and one writer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from rprs import __version__, spec
+from rprs.document import Document
+from rprs.encode import Loadable
+from rprs.errors import NoDocument
+from rprs.index import Added, Index, Writer
+from rprs.index.catalog import Catalog
+from rprs.index.facts import describe_encoder, encoder_of
+from rprs.progress import Progress, silent
+from rprs.rank import Ranker
+from rprs.rerank import Reranker
+from rprs.search import Searcher
+from rprs.settings import Settings
+
+__all__ = ["Service", "Snapshot"]
+
+
+class Snapshot:
+    """An index as it was at one moment, kept open while a request uses it."""
+
+    def __init__(self, path: Path) -> None:
+        self.index = Index(path)
+        self.fingerprint = self.index.fingerprint
+        self.users = 0
+        self.newest = True
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """What the index holds and what it was made with."""
+        catalog = self.index.catalog
+        return {
+            "version": __version__,
+            "index": self.index.path.resolve().name,
+            "documents": len(self.index),
+            "sentences": int(self.index.sentence_counts.sum()),
+            "fingerprint": self.fingerprint,
+            "splitter": catalog.setting("splitter"),
+            "analyzer": catalog.setting("analyzer"),
+            "encoder": describe_encoder(encoder_of(catalog, self.index.generation)),
+            "pending": self.index.pending,
+            "fields": [asdict(field) for field in self.index.fields],
+        }
+
+
+class Service:
+    """One index and one system. What others write to the index is seen by the next request."""
+
+    def __init__(self, path: Path, settings: Settings, progress: Progress = silent) -> None:
+        self.path, self.settings = path, settings
+        self.first: Ranker = spec.parse("ranker", settings.first)
+        self.reranker: Reranker | None = None if settings.rerank is None else spec.parse("reranker", settings.rerank)
+        self._watch = Catalog(path, write=False)
+        self._lock, self._writing = Lock(), Lock()
+        try:
+            self._version = self._watch.version
+            self._snapshot = Snapshot(path)
+            if isinstance(self.reranker, Loadable):
+                self.reranker.load(progress)
+            self._warm(progress)
+        except BaseException:
+            self._watch.close()
+            raise
+
+    def _warm(self, progress: Progress) -> None:
+        """Load the encoder and compile what searching needs, so that the first request does not wait for it."""
+        with self.snapshot() as snapshot, progress("getting ready"):
+            if len(snapshot.index):
+                self.searcher(snapshot).search(Document("warm", "A sentence to warm up with."), 1)
+
+    # ------------------------------------------------------------------------ reading
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Snapshot]:
+        """The newest state of the index, which stays as it is until the end of the block."""
+        with self._lock:
+            self._refresh()
+            taken = self._snapshot
+            taken.users += 1
+        try:
+            yield taken
+        finally:
+            with self._lock:
+                taken.users -= 1
+                self._let_go(taken)
+
+    def _refresh(self) -> None:
+        version = self._watch.version
+        if version != self._version:
+            newest = Snapshot(self.path)
+            old, self._snapshot, self._version = self._snapshot, newest, version
+            old.newest = False
+            self._let_go(old)
+
+    @staticmethod
+    def _let_go(snapshot: Snapshot) -> None:
+        if not snapshot.newest and not snapshot.users:
+            snapshot.index.close()
+
+    @property
+    def documents(self) -> int:
+        """How many documents the newest snapshot has."""
+        with self._lock:
+            return len(self._snapshot.index)
+
+    @property
+    def system(self) -> dict[str, Any]:
+        """How the index is asked."""
+        rerank = None if self.reranker is None else str(self.reranker)
+        return {
+            "first": str(self.first),
+            "rerank": rerank,
+            "depth": self.settings.depth,
+            "cutoff": self.settings.cutoff,
+        }
+
+    def searcher(self, snapshot: Snapshot, progress: Progress = silent) -> Searcher:
+        """The system, over one snapshot."""
+        return Searcher(snapshot.index, self.first, self.reranker, self.settings.depth, progress)
+
+    # ------------------------------------------------------------------------ writing
+
+    def add(self, documents: Sequence[Document], progress: Progress = silent) -> Added:
+        """Add documents, replacing those of the same ids; other requests of this server wait their turn."""
+        with self._writing, Writer(self.path, progress=progress) as writer:
+            return writer.add(documents)
+
+    def remove(self, id: str) -> int:
+        """Remove a document that is there."""
+        with self._writing, Writer(self.path) as writer:
+            removed = writer.remove([id])
+        if not removed:
+            raise NoDocument(f"There is no document {id!r} in {self.path.name}")
+        return removed
+
+    def close(self) -> None:
+        """Let go of the index."""
+        with self._lock:
+            self._watch.close()
+            self._snapshot.index.close()
