@@ -10,7 +10,7 @@ QUERY = demo/licences/agpl-3.0.LICENSE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all test-torch effectiveness lint bench clean
+.PHONY: help demo test test-all test-torch effectiveness lint bench screenshots clean
 
 help:  ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,6 +63,7 @@ demo: $(VENV)/.demo  ## index 2,289 licence agreements and ask which are like th
 	    | $(VENV)/bin/python -c 'import json, sys; print(json.loads(sys.stdin.readline())["id"])') \
 	 && echo "$(VENV)/bin/rprs explain demo/licences.rprs $(QUERY) $$top" \
 	 && $(VENV)/bin/rprs explain demo/licences.rprs $(QUERY) "$$top"
+	@echo "Now ask on a page: $(VENV)/bin/rprs serve demo/licences.rprs"
 
 test: $(VENV)/.dev  ## run the default tests
 	@$(VENV)/bin/$(PYTEST)
@@ -85,6 +86,10 @@ lint: $(VENV)/.dev  ## check style, types and the direction of imports
 
 bench: $(VENV)/.bench  ## print the table of ratios to other libraries
 	@$(VENV)/bin/python -m benchmarks
+
+screenshots: $(VENV)/.dev  ## photograph the page, with the demo collection, for the documentation
+	@test -d demo/licences.rprs || $(MAKE) demo
+	@$(VENV)/bin/python scripts/screenshots.py demo/licences.rprs docs/images
 
 clean:  ## remove environments, the demo and caches
 	rm -rf $(VENV) $(TORCH_VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

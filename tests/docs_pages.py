@@ -20,6 +20,7 @@ from contextlib import chdir, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import IO, cast
 from unittest.mock import patch
 
 from cli_runs import rprs
@@ -28,6 +29,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted({ROOT / "README.md", *DOCS.rglob("*.md")} - {*(DOCS / "sample").rglob("*.md")})
 WIDTH = 100
+PORT = "8017"  # of a server, where a page does not name another
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _COMMENT = re.compile(r"<!-- (not run|file): (\S.*) -->\n\n?\Z")
@@ -82,12 +84,17 @@ class Reader:
     def __init__(self) -> None:
         shutil.copytree(DOCS / "sample", Path("docs", "sample"))
         self.exported: dict[str, str] = {}
+        self.server: subprocess.Popen[str] | None = None
+        self.port = PORT
         self.module = ModuleType("page")
         sys.modules["page"] = self.module  # where a dataclass of the page looks for the names in its annotations
 
     def run(self, command: str) -> tuple[int, str]:
         """A command's exit code and all that it prints: in this process where no shell is needed, for speed."""
+        command = command.replace(PORT, self.port)
         words = shlex.split(command)
+        if words[:2] == ["rprs", "serve"] and words[-1] == "&":
+            return 0, self._serve(words[2:-1])
         if words[0] == "export":
             self.exported |= dict(word.split("=", 1) for word in words[1:])
             return 0, ""
@@ -104,12 +111,27 @@ class Reader:
         done = subprocess.run(shell, env=surroundings, stdout=pipe, stderr=subprocess.STDOUT, text=True, check=False)
         return done.returncode, done.stdout
 
+    def _serve(self, words: list[str]) -> str:
+        """Start a server that runs until the end of the page, on a free port in the place of the usual one."""
+        program = [sys.executable, "-m", "rprs", "serve", *words, "--port", "0"]
+        self.server = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        said = cast("IO[str]", self.server.stdout).readline()
+        self.port = said.rstrip("/\n").rpartition(":")[2]
+        return said.replace(self.port, PORT)
+
     def execute(self, source: str) -> str:
         """What a piece of Python prints; later pieces of the page know its names."""
         printed = io.StringIO()
         with redirect_stdout(printed):
-            exec(compile(source, "page", "exec"), self.module.__dict__)
+            exec(compile(source.replace(PORT, self.port), "page", "exec"), self.module.__dict__)
         return printed.getvalue()
+
+    def close(self) -> None:
+        """End what is still running."""
+        if self.server is not None:
+            self.server.terminate()
+            self.server.wait()
+            cast("IO[str]", self.server.stdout).close()
 
     def write(self, block: Block) -> None:
         """The file whose content a block is."""
@@ -180,6 +202,7 @@ def rewritten(page: str) -> str:
             reader.execute(block.text)
         done += page[end : block.start] + text
         end = block.start + len(block.text)
+    reader.close()
     return done + page[end:]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -34,15 +35,15 @@ def _named(page: Path) -> str:
 @pytest.mark.parametrize("page", RUN, ids=_named)
 def test_a_page_does_what_it_says(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    reader = Reader()
-    for block in blocks(TEXTS[page]):
-        if block.file:
-            reader.write(block)
-        elif block.session and not block.reason:
-            _follow(reader, block)
-        elif block.language == "python" and not block.reason:
-            shown = _shown(block)
-            assert missing(shown, printed := reader.execute(block.text)) == [], printed
+    with closing(Reader()) as reader:
+        for block in blocks(TEXTS[page]):
+            if block.file:
+                reader.write(block)
+            elif block.session and not block.reason:
+                _follow(reader, block)
+            elif block.language == "python" and not block.reason:
+                shown = _shown(block)
+                assert missing(shown, printed := reader.execute(block.text)) == [], printed
 
 
 def _follow(reader: Reader, block: Block) -> None:

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rprs.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path, PurePath
@@ -50,8 +52,6 @@ if TYPE_CHECKING:
     from rprs.scoring.measures import parse_measures
     from rprs.search import Explanation, Hit, Pair, Results, Searcher
     from rprs.settings import Settings, read_settings
-
-__version__ = "0.1.0"
 
 __all__ = [
     "BM25",

@@ -16,8 +16,8 @@ def _go_on() -> None:
     """Nobody wants it to stop."""
 
 
-# What raises an error once the work of this context is not wanted any more. An `advance` asks it already; it is for what
-# takes long without one. A thread of one's own does not have it: take it before starting one.
+# What raises an error once the work of this context is not wanted any more. An `advance` asks it already; this is for
+# what takes long without one. A thread of one's own does not have it: take it before starting one.
 stopper: ContextVar[Callable[[], None]] = ContextVar("stopper", default=_go_on)
 
 

@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from rprs import __version__
 from rprs.document import Document
 from rprs.search import Explanation, Hit, Pair, Results, Searcher, Span
+from rprs.version import __version__
 
 __all__ = [
     "About",

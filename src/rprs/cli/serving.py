@@ -72,7 +72,7 @@ def serve(
 
     Example: rprs serve cases.rprs --host 0.0.0.0 --token-file token --allow-host search.example.org
     """
-    from rprs.scoring.threads import cores
+    from rprs.scoring.threads import cores, one_blas_thread
     from rprs.serve.app import Options, make_app
     from rprs.serve.connection import serve as listen
     from rprs.serve.guard import hosts_of, is_loopback, read_token
@@ -104,6 +104,7 @@ def serve(
 
     try:
         app = make_app(service, Options(hosts, token, allow_write, limits, talk.say))
-        listen(app, host, port, limits, ready, talk.say)
+        with one_blas_thread():  # requests share the processors; BLAS changing its threads for each costs far more
+            listen(app, host, port, limits, ready, talk.say)
     finally:
         service.close()

@@ -195,7 +195,7 @@ def _sentence(text: str, pairs: Sequence[tuple[int, Pair]], sides: tuple[str, st
     if not pairs:
         return f'<span class="open">{_text(text)}</span>' if uncovered else _text(text)
     here, there = sides
-    links = "".join(
+    links = "<wbr>".join(
         f'<a id="{here}{number}" href="#{there}{number}" aria-label="Pair {number}, similarity {pair.similarity:.2f}: '
         f'to the other sentence" title="similarity {pair.similarity:.2f}">{number}</a>'
         for number, pair in pairs

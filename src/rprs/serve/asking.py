@@ -21,7 +21,7 @@ from rprs.serve.models import Given, SearchRequest
 from rprs.serve.uploads import read_upload
 from rprs.serve.work import Job
 
-__all__ = ["Asked", "asked", "body_schema", "document_of", "seeds_object", "seeds_of"]
+__all__ = ["Asked", "asked", "body_schema", "document_of", "problem", "seeds_object", "seeds_of"]
 
 FILES = 100  # in one request
 

@@ -274,8 +274,11 @@ class _Connection(H11Protocol):
         self._answer(503, "Service Unavailable", "Busy", line, {"retry-after": "5"})
 
     def send_400_response(self, msg: str) -> None:
-        """What came is not HTTP."""
-        self._answer(400, "Bad Request", "Bad Request", msg, {})
+        """What came is not HTTP. In the middle of an answer there is no place to say so."""
+        if self.conn.our_state is h11.SEND_BODY:
+            self.transport.abort()
+        else:
+            self._answer(400, "Bad Request", "Bad Request", msg, {})
 
     def _answer(self, status: int, reason: str, kind: str, line: str, more: dict[str, str]) -> None:
         body = json.dumps({"error": line, "kind": kind}).encode()

@@ -18,17 +18,17 @@ _UNKNOWN = "-"
 Observe = Callable[[str, str, int, float], None]  # method, route, status (0: no answer), seconds
 
 
-def nobody(_method: str, _route: str, _status: int, _seconds: float) -> None:
+def _nobody(_method: str, _route: str, _status: int, _seconds: float) -> None:
     """Count nothing."""
 
 
 class AccessLog:
     """One line a request: `POST /api/v1/search 200 1,234 ms 56 kB`. The path is the route's, with `{id}` for an id.
 
-    An error that nobody has caught is a line with its type and place, and the client's answer is 500.
+    An error that _nobody has caught is a line with its type and place, and the client's answer is 500.
     """
 
-    def __init__(self, app: ASGIApp, say: Callable[[str], None], observe: Observe = nobody) -> None:
+    def __init__(self, app: ASGIApp, say: Callable[[str], None], observe: Observe = _nobody) -> None:
         self.app = app
         self.say = say
         self.observe = observe

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
+    "About",
     "AddRequest",
     "Added",
     "Document",
@@ -14,14 +15,22 @@ __all__ = [
     "Error",
     "ExplainAnswer",
     "ExplainRequest",
+    "Explanation",
     "ExportRequest",
     "Given",
     "Health",
+    "Hit",
     "Info",
+    "Listed",
+    "Pair",
+    "Query",
     "Removed",
     "ReportRequest",
     "SearchAnswer",
     "SearchRequest",
+    "Seed",
+    "Side",
+    "Uncovered",
 ]
 
 Value = str | int | float | bool | None
@@ -29,13 +38,13 @@ Id = Annotated[str, Field(min_length=1, max_length=1000, examples=["opinions/dun
 Span = Annotated[list[int], Field(min_length=2, max_length=2, description="Start and end, in code points of the text.")]
 
 
-class Strict(BaseModel):
+class _Strict(BaseModel):
     """A request: what it does not know is a mistake."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class Given(Strict):
+class Given(_Strict):
     """A document that comes with the request."""
 
     text: str = Field(description="All of it: nothing is cut off.", examples=["The tenant withheld the rent."])
@@ -44,7 +53,7 @@ class Given(Strict):
     metadata: dict[str, Value] = Field(default_factory=dict)
 
 
-class SearchRequest(Strict):
+class SearchRequest(_Strict):
     """Documents to ask with, together: those given, then the text, then those of the index."""
 
     text: str | None = Field(None, description="A text to ask with.", examples=["The tenant withheld the rent."])
@@ -79,7 +88,7 @@ class ReportRequest(ExplainRequest):
     min_similarity: float = Field(-1.0, ge=-1.0, le=1.0, description="Leave out weaker pairs.")
 
 
-class AddRequest(Strict):
+class AddRequest(_Strict):
     """Documents to add, or to put in the place of those with the same ids."""
 
     documents: list[Given] = Field(default_factory=list, max_length=10_000)

@@ -1,7 +1,7 @@
 """The process that reads one upload: `python -m rprs.serve.reading`, started by `rprs.serve.uploads`.
 
 The file is its standard input, what to do is in its environment (where no other user sees it), and what it finds goes
-to its standard output, a line of JSON each: a document, what was skipped, and at last `{"end": true}`. Before the
+to its standard output, a line of JSON each: a document, what was skipped, and at last that it was all. Before the
 first byte of the file is read, it gives up memory, processor time, files and processes beyond what it was allowed.
 """
 
@@ -45,10 +45,8 @@ def main() -> None:
         import_module(library)
     _confine(order["seconds"], order["bytes"])
     sys.stdin.buffer.seek(0)
-    if reader is not None:
-        for found in _unique(reader, name):
-            _write(found)
-    _write({"end": True})
+    for found in _found(reader or read_text, name, order["characters"]):
+        sys.stdout.buffer.write(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
     sys.stdout.flush()
 
 
@@ -70,20 +68,19 @@ def _confine(seconds: float, space: int) -> None:
     signal.setitimer(signal.ITIMER_REAL, seconds + 1)  # if there is no server left that would end this process
 
 
-def _unique(reader: Reader, name: str) -> Iterator[dict[str, Any]]:
+def _found(reader: Reader, name: str, characters: int | None) -> Iterator[dict[str, Any]]:
     taken: set[str] = set()
     for item in documents_of_stream(reader, sys.stdin.buffer, name):  # type: ignore[arg-type]  # it is a BufferedReader
         if isinstance(item, Document) and item.id in taken:
             item = Skipped(name, f"the id {item.id!r} is there already")
-        if isinstance(item, Document):
+        if isinstance(item, Skipped):
+            yield {"skipped": str(item)}
+        elif characters is not None and len(item.text) > characters:
+            yield {"long": characters}
+        else:
             taken.add(item.id)
             yield {"id": item.id, "text": item.text, "title": item.title, "metadata": dict(item.metadata)}
-        else:
-            yield {"skipped": str(item)}
-
-
-def _write(found: dict[str, Any]) -> None:
-    sys.stdout.buffer.write(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+    yield {"end": True}
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from rprs.serve.limits import Limits
 from rprs.serve.service import Service
 from rprs.serve.work import Gate, Job, Jobs
 
-__all__ = ["API", "make_router"]
+__all__ = ["API", "Desk", "make_router"]
 
 API = "/api/v1"
 EVENTS = "text/event-stream"

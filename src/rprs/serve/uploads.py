@@ -47,22 +47,19 @@ class Stop(Protocol):
 
 def read_upload(data: Upload, name: str, limits: Limits, stop: Stop | None = None) -> Document:
     """The one document that an upload holds; anything else is a `ReadError` that begins with the file's name."""
-    found, skipped = _read(data, clean_name(name), limits, stop)
+    name = clean_name(name)
+    found, skipped = _read(data, name, limits, stop, limits.text_characters)
     if skipped:
         raise ReadError(skipped[0])
     if len(found) != 1:
         what = "more than one document in it; give a file with the one that is the query"
-        raise ReadError(f"{clean_name(name)}: {what if found else 'no document in it'}")
-    if len(found[0].text) > limits.text_characters:
-        raise TooLarge(
-            f"{clean_name(name)}: has {len(found[0].text):,} characters; a query may have {limits.text_characters:,}"
-        )
+        raise ReadError(f"{name}: {what if found else 'no document in it'}")
     return found[0]
 
 
 def read_uploads(data: Upload, name: str, limits: Limits, stop: Stop | None = None) -> tuple[list[Document], list[str]]:
     """All documents that an upload holds, and a line for each record that is none."""
-    return _read(data, clean_name(name), limits, stop)
+    return _read(data, clean_name(name), limits, stop, None)
 
 
 def clean_name(name: str) -> str:
@@ -79,14 +76,26 @@ def clean_name(name: str) -> str:
 # ---------------------------------------------------------------------------- the process
 
 
-def _read(data: Upload, name: str, limits: Limits, stop: Stop | None) -> tuple[list[Document], list[str]]:
+def _read(
+    data: Upload, name: str, limits: Limits, stop: Stop | None, characters: int | None
+) -> tuple[list[Document], list[str]]:
     if reader_of(name) is None:
         known = ", ".join(suffixes())
         raise ReadError(f"{name}: not a kind of file that is read; these are: {known}, also .gz and .xz of them")
-    order = {"name": name, "seconds": limits.reading_seconds, "bytes": limits.reading_bytes}
-    with _nameless(data) as file, _started(file, json.dumps(order)) as process:
-        said = _said(process, name, limits, stop)
-    return _understood(said, name, process.returncode, limits)
+    order = {
+        "name": name,
+        "seconds": limits.reading_seconds,
+        "bytes": limits.reading_bytes,
+        "characters": characters,
+    }
+    found = None
+    with _nameless(data) as file, _started(file, json.dumps(order)) as process, suppress(*_NONSENSE):
+        found = _understood(_lines(process, name, limits, stop), name)
+    if found is not None:
+        return found
+    if process.returncode in (-signal.SIGXCPU, -signal.SIGALRM):
+        raise _too_slow(name, limits)
+    raise ReadError(f"{name}: damaged? its reader broke down, by what the file holds or for want of memory")
 
 
 @contextmanager
@@ -132,25 +141,32 @@ def _started(file: IO[bytes], order: str) -> Iterator[subprocess.Popen[bytes]]:
         cast("IO[bytes]", process.stdout).close()
 
 
-def _said(process: subprocess.Popen[bytes], name: str, limits: Limits, stop: Stop | None) -> bytes:
-    """All that the process writes, unless that is too much, takes too long, or is not wanted any more."""
+def _lines(process: subprocess.Popen[bytes], name: str, limits: Limits, stop: Stop | None) -> Iterator[bytes]:
+    """What the process writes, unless that is too much, takes too long, or is not wanted any more."""
     out = cast("IO[bytes]", process.stdout).fileno()
+    ready = select.poll()
+    ready.register(out, select.POLLIN)
     over = monotonic() + limits.reading_seconds
-    most = _SWELLING * limits.upload_bytes
-    said = bytearray()
+    taken, most = 0, _SWELLING * limits.upload_bytes
+    pieces: list[bytes] = []
     while True:
         if stop is not None and stop.is_set():
             raise Cancelled("The request was cancelled")
         if monotonic() > over:
             raise _too_slow(name, limits)
-        if select.select([out], [], [], _TICK)[0]:
-            piece = os.read(out, 2**20)
-            if not piece:
-                break
-            said += piece
-            if len(said) > most:
-                raise ReadError(f"{name}: has more than {most / 2**20:,.0f} MB of text once it is read: split it")
-    return bytes(said)
+        if not ready.poll(_TICK * 1000):
+            continue
+        piece = os.read(out, 2**20)
+        taken += len(piece)
+        if taken > most:
+            raise ReadError(f"{name}: has more than {most / 2**20:,.0f} MB of text once it is read: split it")
+        *whole, rest = piece.split(b"\n")
+        for end in whole:
+            yield b"".join([*pieces, end])
+            pieces = []
+        if not piece:
+            return
+        pieces.append(rest)
 
 
 def _too_slow(name: str, limits: Limits) -> ReadError:
@@ -159,27 +175,24 @@ def _too_slow(name: str, limits: Limits) -> ReadError:
 
 # ---------------------------------------------------------------------------- what it said
 
+_NONSENSE = (AttributeError, KeyError, RecursionError, TypeError, ValueError)
 
-def _understood(said: bytes, name: str, code: int, limits: Limits) -> tuple[list[Document], list[str]]:
+
+def _understood(lines: Iterator[bytes], name: str) -> tuple[list[Document], list[str]]:
     """The lines as documents; a process that a file has taken over may write anything, so nothing is believed."""
     documents: list[Document] = []
     skipped: list[str] = []
-    try:
-        lines: list[dict[str, Any]] = [json.loads(line) for line in said.splitlines()]
-        if not lines or lines.pop() != {"end": True}:
-            raise ValueError
-        for line in lines:
-            if "skipped" in line:
-                skipped.append(" ".join(str(line["skipped"]).split()))
-            else:
-                documents.append(_document(line))
-    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
-        if code in (-signal.SIGXCPU, -signal.SIGALRM):
-            raise _too_slow(name, limits) from error
-        raise ReadError(
-            f"{name}: damaged? its reader broke down, by what the file holds or for want of memory"
-        ) from error
-    return documents, skipped
+    for line in lines:
+        said = json.loads(line)
+        if "end" in said:
+            return documents, skipped
+        if "long" in said:
+            raise TooLarge(f"{name}: has more than the {int(said['long']):,} characters that a query may have")
+        if "skipped" in said:
+            skipped.append(" ".join(str(said["skipped"]).split()))
+        else:
+            documents.append(_document(said))
+    raise ValueError("it broke off")
 
 
 def _document(line: dict[str, Any]) -> Document:

@@ -1,0 +1,477 @@
+"""Who may ask a server, how much a request may bring, what a log says: the middlewares, and the page /docs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from rprs.errors import UsageError
+from rprs.serve.docs import docs_page
+from rprs.serve.guard import HEADERS, Guard, hosts_of, is_loopback, read_token
+from rprs.serve.limits import ASGIApp, BodyLimit, Limits, Message, Receive, Scope, Send
+from rprs.serve.log import AccessLog, frames
+
+HOST = "127.0.0.1:8017"
+HOSTS = hosts_of("127.0.0.1", 8017)
+TOKEN = "0123456789abcdef0123"
+Headers = Sequence[tuple[str, str]]
+
+
+class Answered:
+    """What an application has sent."""
+
+    def __init__(self, messages: list[Message]) -> None:
+        self.status: int = messages[0]["status"]
+        self.headers = {name.decode().lower(): value.decode() for name, value in messages[0]["headers"]}
+        self.body = b"".join(message["body"] for message in messages[1:])
+
+    @property
+    def error(self) -> str:
+        told = json.loads(self.body)
+        assert set(told) == {"error", "kind"}
+        return str(told["error"])
+
+
+def ask(
+    app: ASGIApp, path: str = "/", method: str = "GET", headers: Headers = (("host", HOST),), body: Sequence[bytes] = ()
+) -> Answered:
+    """One request, as a server hands it to an application; then the client waits."""
+    sent: list[Message] = []
+    pieces = list(body) or [b""]
+
+    async def receive() -> Message:
+        if not pieces:
+            await asyncio.sleep(60)
+        return {"type": "http.request", "body": pieces.pop(0), "more_body": bool(pieces)}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    raw = [(name.encode(), value.encode("latin-1")) for name, value in headers]
+    scope: Scope = {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "headers": raw,
+        "query_string": b"",
+        "root_path": "",
+    }
+    asyncio.run(app(scope, receive, send))  # type: ignore[arg-type]  # an application is a coroutine function
+    return Answered(sent)
+
+
+async def count(request: Request) -> Response:
+    return JSONResponse(sum([len(piece) async for piece in request.stream()]))
+
+
+async def fail(request: Request) -> Response:
+    raise ValueError(f"the secret of {request.path_params['id']}")
+
+
+def inside(_request: Request) -> Response:
+    return Response("inside", headers={"content-security-policy": "none of ours", "cache-control": "public"})
+
+
+APP: Any = Starlette(
+    routes=[
+        Route("/", inside),
+        *(Route(f"/api/v1/{name}", inside) for name in ("info", "health")),
+        Route("/metrics", inside),
+        Route("/api/v1/search", count, methods=["POST"]),
+        Route("/api/v1/documents", count, methods=["POST"]),
+        Route("/api/v1/documents/{id:path}", fail, methods=["GET", "DELETE"]),
+    ]
+)
+
+
+def guarded(token: str | None = None, writable: bool = False) -> Guard:
+    return Guard(APP, HOSTS, token, writable)
+
+
+# ---------------------------------------------------------------------------- names
+
+
+def test_which_addresses_only_this_computer_reaches() -> None:
+    for host in ("127.0.0.1", "127.8.9.10", "::1", "[::1]", "localhost", "LOCALHOST"):
+        assert is_loopback(host), host
+    for host in (
+        "0.0.0.0",
+        "::",
+        "192.168.0.7",
+        "localhost.example.org",
+        "127.0.0.1.example.org",
+        "",
+        "::ffff:8.8.8.8",
+    ):
+        assert not is_loopback(host), host
+
+
+def test_the_hosts_of_a_server() -> None:
+    own = {"127.0.0.1:8017", "localhost:8017", "[::1]:8017"}
+    assert own == HOSTS
+    assert hosts_of("::1", 8017) == own
+    assert hosts_of("192.168.0.7", 8017) == own | {"192.168.0.7:8017"}
+    allowed = {"cases.example.org", "cases.example.org:8017", "cases.example.org:443"}
+    assert hosts_of("127.0.0.1", 8017, ["Cases.example.org", "cases.example.org:443"]) == own | allowed
+    assert "localhost" in hosts_of("127.0.0.1", 80)  # browsers leave the usual port out
+    assert "[fd00::7]:8017" in hosts_of("127.0.0.1", 8017, ["fd00::7"])
+
+
+@pytest.mark.parametrize("host", [HOST, "localhost:8017", "LocalHost:8017", "[::1]:8017"])
+def test_the_own_names_are_served(host: str) -> None:
+    assert ask(guarded(), headers=[("host", host)]).status == 200
+
+
+@pytest.mark.parametrize(
+    "hosts",
+    [
+        ["evil.example"],
+        ["evil.example:8017"],
+        ["127.0.0.1"],
+        ["127.0.0.1:80"],
+        ["localhost.:8017"],
+        ["127.0.0.1:8017@evil.example"],
+        [""],
+        [],
+        [HOST, HOST],
+        [HOST, "evil.example"],
+        ["<script>alert(1)</script>"],
+    ],
+)
+def test_other_names_are_not(hosts: list[str]) -> None:
+    """A name that a stranger points at this computer (DNS rebinding) is the stranger's all the same."""
+    answer = ask(guarded(), headers=[("host", host) for host in hosts])
+    assert answer.status == 421
+    assert "--allow-host" in answer.error
+    assert "<" not in answer.error
+
+
+# ---------------------------------------------------------------------------- other sites
+
+
+@pytest.mark.parametrize(
+    "origins", [["http://127.0.0.1:8017"], ["HTTP://127.0.0.1:8017"], ["https://127.0.0.1:8017"], []]
+)
+def test_the_own_page_may_ask(origins: list[str]) -> None:
+    headers = [("host", HOST), *(("origin", origin) for origin in origins), ("sec-fetch-site", "same-origin")]
+    assert ask(guarded(), "/api/v1/search", "POST", headers).status == 200
+
+
+@pytest.mark.parametrize(
+    "origins",
+    [
+        ["http://evil.example"],
+        ["null"],
+        [""],
+        ["http://localhost:8017"],  # the same computer, but not the host that was asked
+        ["http://127.0.0.1:3000"],
+        ["http://127.0.0.1"],
+        ["http://127.0.0.1:8017.evil.example"],
+        ["http://127.0.0.1:8017", "http://evil.example"],
+    ],
+)
+@pytest.mark.parametrize("path", ["/", "/api/v1/search"])
+def test_pages_of_others_may_not(origins: list[str], path: str) -> None:
+    headers = [("host", HOST), *(("origin", origin) for origin in origins)]
+    assert ask(guarded(), path, "POST", headers).status == 403
+
+
+@pytest.mark.parametrize(
+    ("site", "status"), [("cross-site", 403), ("same-site", 403), ("same-origin", 200), ("none", 200)]
+)
+def test_what_the_browser_says_of_the_asking_page(site: str, status: int) -> None:
+    headers = [("host", HOST), ("sec-fetch-site", site)]
+    assert ask(guarded(), "/api/v1/info", headers=headers).status == status
+    assert ask(guarded(), "/", headers=headers).status == 200  # a link from elsewhere leads to the page
+
+
+# ---------------------------------------------------------------------------- tokens and writes
+
+
+@pytest.mark.parametrize("path", ["/api/v1/info", "/metrics", "/api/v1/documents/a/b", "/api/v2/x", "/api"])
+def test_data_needs_the_token(path: str) -> None:
+    answer = ask(guarded(TOKEN), path)
+    assert answer.status == 401
+    assert answer.headers["www-authenticate"] == "Bearer"
+    assert TOKEN not in answer.error
+
+
+@pytest.mark.parametrize("path", ["/", "/api/v1/health", "/static/main.js"])
+def test_the_page_and_health_do_not(path: str) -> None:
+    assert ask(guarded(TOKEN), path).status in (200, 404)
+
+
+@pytest.mark.parametrize(
+    ("given", "status"),
+    [
+        ([f"Bearer {TOKEN}"], 200),
+        ([f"bearer   {TOKEN} "], 200),
+        ([f"Bearer {TOKEN[:-1]}"], 401),
+        ([f"Bearer {TOKEN}x"], 401),
+        ([f"Basic {TOKEN}"], 401),
+        ([TOKEN], 401),
+        (["Bearer"], 401),
+        (["Bearer \xff\xfe"], 401),
+        ([f"Bearer {TOKEN}", f"Bearer {TOKEN}"], 401),
+        (["Bearer wrong", f"Bearer {TOKEN}"], 401),
+    ],
+)
+def test_which_tokens_are_right(given: list[str], status: int) -> None:
+    headers = [("host", HOST), *(("authorization", value) for value in given)]
+    assert ask(guarded(TOKEN), "/api/v1/info", headers=headers).status == status
+
+
+@pytest.mark.parametrize(("method", "path"), [("POST", "/api/v1/documents"), ("DELETE", "/api/v1/documents/a/b.txt")])
+def test_writes_must_be_allowed(method: str, path: str) -> None:
+    answer = ask(guarded(), path, method)
+    assert answer.status == 403
+    assert "--allow-write" in answer.error
+    assert "--token-file" in answer.error
+    with_token = [("host", HOST), ("authorization", f"Bearer {TOKEN}")]
+    assert ask(guarded(TOKEN, True), path, method).status == 401
+    assert ask(guarded(TOKEN, True), "/api/v1/documents", "POST", with_token).status == 200
+    assert ask(guarded(writable=True), "/api/v1/documents", "POST").status == 200
+
+
+def test_a_token_comes_from_a_file_that_only_its_owner_reads(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+
+    def refused(text: str, mode: int = 0o600) -> str:
+        file.write_text(text)
+        file.chmod(mode)
+        with pytest.raises(UsageError) as error:
+            read_token(file)
+        assert "\n" not in str(error.value)
+        return str(error.value)
+
+    with pytest.raises(UsageError, match="No such file"):
+        read_token(tmp_path / "none")
+    assert "chmod 600" in refused(TOKEN, 0o640)
+    assert "chmod 600" in refused(TOKEN, 0o604)
+    assert "is empty" in refused(" \n")
+    assert "15 characters" in refused("x" * 15)
+    assert "one line" in refused(f"{TOKEN}\n{TOKEN}")
+    assert "one line" in refused(f"{TOKEN} {TOKEN}")
+    assert "one line" in refused(TOKEN + "é")
+    file.write_text(f"  {TOKEN}\n\n")
+    assert read_token(file) == TOKEN
+
+
+# ---------------------------------------------------------------------------- headers, WebSockets
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "status"),
+    [
+        ("/", [("host", HOST)], 200),
+        ("/none", [("host", HOST)], 404),
+        ("/", [], 421),
+        ("/api/v1/info", [("host", HOST)], 401),
+    ],
+)
+def test_every_answer_has_the_headers_that_keep_a_browser_safe(path: str, headers: Headers, status: int) -> None:
+    answer = ask(guarded(TOKEN), path, headers=headers)
+    assert answer.status == status
+    assert HEADERS.items() <= answer.headers.items()
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    assert (answer.headers.get("cache-control") == "no-store") == path.startswith("/api")
+
+
+def test_websockets_are_refused() -> None:
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    async def receive() -> Message:
+        return {"type": "websocket.connect"}
+
+    headers = [(b"host", HOST.encode())]
+    asyncio.run(guarded()({"type": "websocket", "path": "/", "headers": headers}, receive, send))
+    assert [message["type"] for message in sent] == ["websocket.close"]
+
+
+# ---------------------------------------------------------------------------- bodies
+
+
+LIMITS = Limits(upload_bytes=1000, body_seconds=0.05)
+
+
+def limited(app: ASGIApp = APP) -> BodyLimit:
+    return BodyLimit(app, LIMITS)
+
+
+def test_a_body_up_to_the_limit_goes_through() -> None:
+    answer = ask(limited(), "/api/v1/search", "POST", [("host", HOST), ("content-length", "1000")], [b"x" * 500] * 2)
+    assert (answer.status, answer.body) == (200, b"1000")
+
+
+@pytest.mark.parametrize("headers", [[("content-length", "1001")], []])
+def test_a_larger_one_does_not_whether_it_says_so_or_not(headers: Headers) -> None:
+    taken: list[int] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        while (message := await receive())["type"] == "http.request":
+            taken.append(len(message["body"]))
+        raise ConnectionError("what an application makes of a client that has gone")
+
+    answer = ask(limited(app), "/", "POST", headers, [b"x" * 400] * 5)
+    assert answer.status == 413
+    assert answer.headers["connection"] == "close"
+    assert answer.error == "The request is larger than the 1000 bytes that this server takes"
+    assert taken == ([] if headers else [400, 400])
+
+
+def test_a_body_that_does_not_come() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await asyncio.sleep(0.1)  # the time before it is wanted is not the client's
+        assert (await receive())["type"] == "http.request"
+        assert (await receive())["type"] == "http.disconnect"
+
+    async def client() -> list[Message]:
+        sent: list[Message] = []
+        pieces = [b"a"]
+
+        async def receive() -> Message:
+            if not pieces:
+                await asyncio.sleep(0.2)
+                return {"type": "http.disconnect"}
+            return {"type": "http.request", "body": pieces.pop(), "more_body": True}
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        await limited(app)({"type": "http", "headers": []}, receive, send)
+        return sent
+
+    answer = Answered(asyncio.run(client()))
+    assert answer.status == 408
+    assert "0.05 seconds" in answer.error
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("upload_bytes", 0), ("seconds", 0.0), ("at_once", -1), ("waiting", -1), ("idle_seconds", float("inf"))],
+)
+def test_limits_are_positive(name: str, value: float) -> None:
+    with pytest.raises(UsageError, match=f"The limit '{name}' must be") as error:
+        Limits(**{name: value})  # type: ignore[arg-type]  # a wrong value is the point
+    assert "\n" not in str(error.value)
+    assert Limits(waiting=0).waiting == 0
+
+
+# ---------------------------------------------------------------------------- the log
+
+
+def test_a_line_tells_the_route_and_nothing_of_what_was_asked() -> None:
+    said: list[str] = []
+    observed: list[tuple[str, str, int]] = []
+    app = AccessLog(
+        guarded(), said.append, lambda method, route, status, _seconds: observed.append((method, route, status))
+    )
+    ask(app, "/api/v1/search", "POST", body=[b"a secret"])
+    ask(app, "/secret/path")
+    ask(app, "/secret", "SECRET")
+    failed = ask(app, "/api/v1/documents/secret/id")
+    assert failed.status == 500
+    assert [line.split(" ms ")[0].rsplit(" ", 1)[0] for line in said if " ms " in line] == [
+        "POST /api/v1/search 200",
+        "GET - 404",
+        "- - 404",
+        "GET /api/v1/documents/{id} 500",
+    ]
+    assert observed[-1] == ("GET", "/api/v1/documents/{id}", 500)
+    (trace,) = (line for line in said if " ms " not in line)
+    assert trace.startswith("ValueError at ")
+    assert trace.endswith(" fail")
+    assert "secret" not in "".join(said)
+
+
+def test_an_error_that_nobody_caught_is_answered() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        raise RuntimeError("the text of a document")
+
+    said: list[str] = []
+    answer = ask(AccessLog(app, said.append))
+    assert answer.status == 500
+    assert "text" not in "".join(said) + answer.error
+
+
+def test_frames_have_the_types_of_a_whole_chain_and_no_messages() -> None:
+    try:
+        try:
+            int("a secret")
+        except ValueError as error:
+            raise UsageError("a secret") from error
+    except UsageError as error:
+        told = frames(error)
+    assert "secret" not in told
+    assert told.startswith("rprs.errors.UsageError at ")
+    assert " ← ValueError at " in told
+    assert f"{Path(__file__).parent.name}/{Path(__file__).name}:" in told
+
+
+# ---------------------------------------------------------------------------- /docs
+
+EVIL = "<script>alert('x')</script>"
+
+
+def test_the_page_of_a_schema_has_all_of_it_and_no_markup_from_it() -> None:
+    schema = {
+        "info": {"title": f"Cases {EVIL}", "version": "1", "description": f"One `word`.\n\n    code {EVIL}"},
+        "paths": {
+            "/api/v1/find/{id}": {
+                "post": {
+                    "description": f"Finds. {EVIL}",
+                    "parameters": [
+                        {
+                            "name": "id",
+                            "in": "path",
+                            "required": True,
+                            "schema": {"type": "string", "examples": ["it's"]},
+                        },
+                        {"name": EVIL, "in": "header", "schema": {"anyOf": [{"type": "string"}, {"type": "null"}]}},
+                    ],
+                    "requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Ask"}}}},
+                    "responses": {
+                        "200": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Hit"}}}},
+                        "404": {"description": EVIL},
+                        "5XX": {},
+                    },
+                }
+            }
+        },
+        "components": {
+            "schemas": {
+                "Ask": {
+                    "required": ["text"],
+                    "properties": {
+                        "text": {"type": "string", "maxLength": 20000, "examples": [EVIL]},
+                        "inner": {"type": "array", "items": {"$ref": "#/components/schemas/Ask"}},
+                        "kind": {"enum": ["a", "b"], "default": "a"},
+                    },
+                },
+                "Hit": {"description": EVIL, "properties": {"score": {"type": "number"}}, "required": ["score"]},
+            }
+        },
+    }
+    page = docs_page(schema)
+    assert "<script" not in page
+    assert "style=" not in page
+    assert page.count("&lt;script&gt;alert") >= 6
+    assert '<h3 id="post-api-v1-find-id">' in page
+    assert '<a href="#post-api-v1-find-id">' in page
+    assert 'list of <a href="#object-Ask">Ask</a>' in page
+    assert "at most 20,000 characters" in page
+    assert "<code>text</code> <span" in page  # required of a request
+    assert "<code>score</code></td>" in page  # in an answer it is just there
+    assert "curl -X POST &#x27;http://127.0.0.1:8017/api/v1/find/it" in page
