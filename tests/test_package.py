@@ -112,8 +112,9 @@ def test_the_wheel_has_types_and_licence_and_no_tests(wheel: Path) -> None:
     assert "rprs/py.typed" in names
     assert "Apache License" in licence.splitlines()[1]
     assert {name.split("/")[0] for name in names} == {"rprs", f"rprs-{rprs.__version__}.dist-info"}
-    modules = {path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src/rprs").rglob("*.py")}
-    assert modules <= names
+    parts = {path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src/rprs").rglob("*.*")}
+    assert {part for part in parts if "__pycache__" not in part} <= names
+    assert {"rprs/serve/web/index.html", "rprs/serve/web/main.js", "rprs/serve/web/style.css"} <= names
 
 
 @pytest.mark.timeout(300)

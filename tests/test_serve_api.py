@@ -293,6 +293,12 @@ def test_what_is_wrong_is_one_line(api: httpx.Client, body: dict[str, Any], stat
     assert line in refusal(api.post("/search", json=body), status)
 
 
+def test_no_line_says_where_the_index_lies(made: Path, api: httpx.Client) -> None:
+    for response in (api.get("/documents/nobody"), api.post("/search", json={"ids": ["nobody"]})):
+        assert refusal(response, 404) == "There is no document 'nobody' in made.rprs"
+        assert str(made.parent) not in response.text
+
+
 def test_bodies_of_other_kinds(api: httpx.Client) -> None:
     assert "multipart/form-data" in refusal(api.post("/search", content=b"text"), 415)
     assert refusal(api.post("/search", content=b"{", headers={"content-type": "application/json"}), 422)

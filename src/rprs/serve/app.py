@@ -73,7 +73,7 @@ def make_app(service: Service, options: Options) -> ASGIApp:
     writable = options.writable or options.token is not None
     app.include_router(make_router(service, gate, limits, writable))
     _add_pages(app, metrics)
-    _add_errors(app)
+    _add_errors(app, service.path)
     app.openapi = lambda: _schema(app)  # type: ignore[method-assign]  # as FastAPI's documentation has it
     inner: ASGIApp = BodyLimit(app, limits)
     guarded = Guard(inner, options.hosts, options.token, writable)
@@ -101,9 +101,9 @@ def _add_pages(app: FastAPI, metrics: Metrics) -> None:
 # ---------------------------------------------------------------------------- errors
 
 
-def _add_errors(app: FastAPI) -> None:
+def _add_errors(app: FastAPI, index: Path) -> None:
     async def told(_request: Request, error: Exception) -> Response:
-        said = failure(error)
+        said = failure(error, index)
         status = said.pop("status")
         headers = {"Retry-After": RETRY} if status == 503 else dict(getattr(error, "headers", None) or {})
         return Response(as_json(said), status, headers, "application/json")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -25,11 +26,12 @@ _STATUS: dict[type[errors.RprsError], int] = {
 }
 
 
-def failure(error: Exception) -> dict[str, Any]:
-    """What a client is told: the status, the class, and one line."""
+def failure(error: Exception, index: Path) -> dict[str, Any]:
+    """What a client is told: the status, the class, and one line, in which the index goes by its name alone."""
     if isinstance(error, HTTPException):
         return {"status": error.status_code, "kind": HTTPStatus(error.status_code).phrase, "error": str(error.detail)}
     if isinstance(error, errors.RprsError):
         status = next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 500)
-        return {"status": status, "kind": type(error).__name__, "error": " ".join(str(error).split())}
+        line = " ".join(str(error).split()).replace(str(index), index.name or "the index")
+        return {"status": status, "kind": type(error).__name__, "error": line}
     return {"status": 500, "kind": "RprsError", "error": "The server has made a mistake: see its log"}

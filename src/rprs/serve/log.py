@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import PurePath
 from time import perf_counter
 
+from starlette.requests import ClientDisconnect
+
 from rprs.serve.limits import ASGIApp, Message, Receive, Scope, Send, refuse
 
 __all__ = ["AccessLog", "frames"]
@@ -48,6 +50,8 @@ class AccessLog:
 
         try:
             await self.app(scope, receive, counted)
+        except ClientDisconnect:  # in the middle of its request: nobody's error, and no answer that anybody has seen
+            status = 0
         except Exception as error:
             # The last place that sees an error: the server would print its message, which may hold a document's text.
             self.say(frames(error))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Callable
+from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -49,8 +51,8 @@ def _gives(model: type[Any], streams: bool = False) -> dict[int | str, dict[str,
 class Desk:
     """Takes requests that take time to the gate, and their answers back."""
 
-    def __init__(self, gate: Gate) -> None:
-        self.gate, self.jobs = gate, Jobs()
+    def __init__(self, gate: Gate, index: Path) -> None:
+        self.gate, self.index, self.jobs = gate, index, Jobs()
 
     async def answer(self, request: Request, name: str | None, work: Callable[[Job], bytes]) -> Response:
         """JSON, or the events of the job if the client wants to see how far it is."""
@@ -71,8 +73,9 @@ class Desk:
 
     async def _events(self, name: str | None, work: Callable[[Job], bytes]) -> AsyncIterator[bytes]:
         with self.jobs.opened(name) as job:
+            failed = partial(failure, index=self.index)
             ahead = self.gate.queued if self.gate.working >= self.gate.at_once else 0
-            async for event in stream(job, lambda: self.gate.run(job, work), failure, ahead):
+            async for event in stream(job, lambda: self.gate.run(job, work), failed, ahead):
                 yield event
 
 
@@ -85,7 +88,7 @@ async def _gone(request: Request, job: Job) -> None:
 
 def make_router(service: Service, gate: Gate, limits: Limits, writable: bool) -> APIRouter:
     """Which documents of this index are like a whole document, and why? Nothing is cut off, and nothing is sent on."""
-    router, desk, answers = APIRouter(prefix=API, tags=["rprs"]), Desk(gate), Answers(service, limits)
+    router, desk, answers = APIRouter(prefix=API, tags=["rprs"]), Desk(gate, service.path), Answers(service, limits)
     _add_asking(router, desk, answers)
     _add_taking_away(router, desk, answers)
     _add_documents(router, desk, answers, service)
