@@ -5,6 +5,7 @@ VENV ?= .venv
 TORCH_VENV ?= .venv-torch
 TORCH ?= torch==2.13.0
 PYTEST ?= pytest
+PARALLEL ?= -n auto --maxprocesses 4 --dist loadfile
 LICENCES ?= licensedcode-data==32.1.0
 QUERY = demo/licences/agpl-3.0.LICENSE
 
@@ -66,10 +67,10 @@ demo: $(VENV)/.demo  ## index 2,289 licence agreements and ask which are like th
 	@echo "Now ask on a page: $(VENV)/bin/rprs serve demo/licences.rprs"
 
 test: $(VENV)/.dev  ## run the default tests
-	@$(VENV)/bin/$(PYTEST)
+	@$(VENV)/bin/$(PYTEST) $(PARALLEL)
 
 test-all: $(VENV)/.dev  ## run the slow tests too
-	@$(VENV)/bin/$(PYTEST) -m 'not effectiveness and not torch'
+	@$(VENV)/bin/$(PYTEST) $(PARALLEL) -m 'not effectiveness and not torch'
 
 test-torch: $(TORCH_VENV)/.dev  ## run the tests that need torch, in an environment of their own
 	@$(TORCH_VENV)/bin/$(PYTEST) -m torch

@@ -406,6 +406,19 @@ def test_an_error_that_nobody_caught_is_answered() -> None:
     assert "text" not in "".join(said) + answer.error
 
 
+def test_a_client_that_leaves_while_it_asks_is_no_error() -> None:
+    async def left() -> Message:
+        return {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        """Nobody is there."""
+
+    said: list[str] = []
+    scope: Scope = {"type": "http", "method": "POST", "path": "/api/v1/search", "headers": [], "query_string": b""}
+    asyncio.run(AccessLog(APP, said.append)(scope, left, send))
+    assert [line.split(" no answer ")[0] for line in said] == ["POST /api/v1/search"]
+
+
 def test_frames_have_the_types_of_a_whole_chain_and_no_messages() -> None:
     try:
         try:

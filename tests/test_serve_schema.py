@@ -125,7 +125,7 @@ def test_no_operation_is_forgotten(schema: BaseSchema) -> None:
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_what_the_schema_allows(schema: BaseSchema, operation: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    check(schema, operation, GenerationMode.POSITIVE, 25, monkeypatch)
+    check(schema, operation, GenerationMode.POSITIVE, 20, monkeypatch)
 
 
 CHOOSY = [operation for operation in OPERATIONS if "POST" in operation or operation == "GET /api/v1/documents"]
@@ -133,7 +133,7 @@ CHOOSY = [operation for operation in OPERATIONS if "POST" in operation or operat
 
 @pytest.mark.parametrize("operation", CHOOSY)
 def test_what_it_does_not(schema: BaseSchema, operation: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    check(schema, operation, GenerationMode.NEGATIVE, 25, monkeypatch)
+    check(schema, operation, GenerationMode.NEGATIVE, 20, monkeypatch)
 
 
 @pytest.mark.slow
