@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from browsing import NONE
 
 # Two settings of hypothesis: the same cases on every run, and for `HYPOTHESIS_PROFILE=search` new ones each time.
 settings.register_profile("default", derandomize=True, deadline=None)
@@ -36,6 +39,21 @@ def pytest_deselected(items: Sequence[pytest.Item]) -> None:
         item.config.stash[LEFT_OUT].update(next(([name] for name in APART if item.get_closest_marker(name)), ()))
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A process of several that share the tests tells what it left out: they all leave out the same."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left_out"] = dict(session.config.stash[LEFT_OUT])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    told: Counter[str] = Counter(getattr(node, "workeroutput", {}).get("left_out", {}))
+    node.config.stash[LEFT_OUT] = told
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     for name, count in config.stash[LEFT_OUT].items():
         terminalreporter.line(f"Left out: {count} tests marked {name}, which `{APART[name]}` runs")
+    unseen = sum(NONE in str(report.longrepr) for report in terminalreporter.stats.get("skipped", ()))
+    if unseen:
+        terminalreporter.line(f"Left out: {unseen} tests of the page: {NONE}", red=True)
