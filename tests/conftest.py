@@ -42,7 +42,8 @@ def pytest_deselected(items: Sequence[pytest.Item]) -> None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """A process of several that share the tests tells what it left out: they all leave out the same."""
     if hasattr(session.config, "workeroutput"):
-        session.config.workeroutput["left_out"] = dict(session.config.stash[LEFT_OUT])
+        left: Counter[str] = session.config.stash[LEFT_OUT]
+        session.config.workeroutput["left_out"] = dict(left)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -367,6 +367,48 @@ def test_a_server_of_something_else_is_one_line(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize(
+    "ask",
+    [
+        lambda client: client.search(SEED),
+        lambda client: client.rank(SEED),
+        lambda client: client.explain(SEED, "x"),
+        lambda client: client.document("x"),
+        lambda client: client.find("x"),
+        lambda client: client.add([SEED]),
+        lambda client: client.health(),
+    ],
+)
+def test_json_of_something_else_is_one_line(ask: Callable[[Client], object]) -> None:
+    with played([says(200, b'{"hello": 1}')]) as url, Client(url) as client, pytest.raises(ServiceError) as caught:
+        ask(client)
+    assert str(caught.value).startswith(f"{url} does not answer as a server of rprs (KeyError ")
+
+
+def test_bytes_that_cannot_be_unpacked_are_one_line() -> None:
+    scene = says(200, b"not packed", Content_Encoding="gzip")
+    with played([scene]) as url, Client(url) as client, pytest.raises(ServiceError, match="stopped before"):
+        client.info()
+
+
+@pytest.mark.parametrize(
+    "url", ["http://..", "http://a..b", "http://☃", "http://a\nb", "http://xn--a", "http://" + "a" * 80]
+)
+def test_an_address_that_cannot_be_one_is_one_line(url: str) -> None:
+    with pytest.raises(UsageError, match=r"http://127\.0\.0\.1:8017"):
+        Client(url)
+
+
+def test_marks_that_end_lines_elsewhere_are_no_ends_of_events() -> None:
+    """A server's JSON has U+2028, U+2029 and U+0085 as they are; an event ends at a line feed, with or without CR."""
+    text = "one\u2028two\u2029three\x85four"
+    data = json.dumps({**json.loads(GOOD), "notes": [text]}, ensure_ascii=False).encode()
+    for end in (b"\n", b"\r\n"):
+        scene = says(200, end.join([b"event: result", b"data: " + data, b"", b""]), Content_Type=EVENTS)
+        with played([scene]) as url, Client(url, progress=Told()) as client:
+            assert client.search(SEED).notes == (text,)
+
+
+@pytest.mark.parametrize(
     ("kind", "expected"), [("MissingExtra", MissingExtra), ("Teapot", RprsError), ("annotations", RprsError)]
 )
 def test_an_error_has_the_class_that_the_server_names(kind: str, expected: type[RprsError]) -> None:

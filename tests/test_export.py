@@ -242,6 +242,12 @@ def test_what_is_missing_or_unsound_is_left_out() -> None:
     assert written("ris") == ""
 
 
+def test_what_looks_like_a_list_of_authors_without_end_is_one() -> None:
+    """Lists within lists take the reader of JSON beyond what it can stand."""
+    (reference,) = rispy.loads(written("ris", hit(authors="[" * 100_000)))
+    assert reference["authors"] == ["[" * 100_000]
+
+
 @pytest.mark.parametrize(
     ("given_", "authors"),
     [

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+import resource
 import shutil
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -19,6 +22,7 @@ from rprs import Document, Index, Searcher, Writer
 from serving import TOKEN, Server, served
 
 SECRET = "Zyzzyva"  # a word that must not come into a log
+JSON = {"content-type": "application/json"}
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +39,15 @@ def server(made: Path) -> Iterator[Server]:
 @pytest.fixture(scope="module")
 def api(server: Server) -> Iterator[httpx.Client]:
     with server.client() as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def writable(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    """One that takes changes, of a copy."""
+    path = tmp_path_factory.mktemp("api") / "mine.rprs"
+    shutil.copytree(made, path)
+    with served(path, "--allow-write") as running, running.client() as client:
         yield client
 
 
@@ -91,6 +104,16 @@ class TestAnswers:
         assert told["query"]["text"][first["start"] : first["end"]] == QUERY
         assert told["query"]["text"][second["start"] :] == seeds[1].text
         assert (first["indexed"], second["indexed"]) == (False, True)
+
+    def test_say_that_another_text_of_the_same_name_is_left_out(self, api: httpx.Client) -> None:
+        """As the command line does: a file that is dropped may be called as one of the index by chance."""
+        files = {"file": ("lease.txt", QUERY.encode())}
+        told = answer(api.post("/search", files=files))
+        assert told["notes"] == ["'lease.txt' of the index is left out, having the id of the query"]
+        assert "lease.txt" not in {hit["id"] for hit in told["hits"]}
+        told = answer(api.post("/search", files=files, data={"request": '{"keep_self": true}'}))
+        assert (told["notes"], told["hits"][0]["id"]) == ([], "lease.txt")
+        assert answer(api.post("/search", json={"ids": ["lease.txt"]}))["notes"] == []
 
     def test_explain_has_both_texts_and_their_sentences(self, made: Path, api: httpx.Client) -> None:
         file = made.parent / "query.txt"
@@ -256,6 +279,58 @@ class TestChanges:
             assert answer(client.get("/info"))["fingerprint"] == before
             assert refusal(client.get("/documents/a%2F..%2Fb%20c.txt"), 404)
 
+    def test_numbers_that_no_float_can_hold_do_no_harm(self, writable: httpx.Client) -> None:
+        def add(number: object) -> httpx.Response:
+            body = f'{{"documents": [{{"id": "x", "text": "Words.", "metadata": {{"n": {number}}}}}]}}'
+            return writable.post("/documents", content=body, headers=JSON)
+
+        for number in ("NaN", "-Infinity", "1e999"):
+            assert refusal(add(number), 422).startswith("documents.0.metadata.n: ")
+        answer(add(10**400))
+        assert answer(writable.get("/documents/x"))["metadata"]["n"] == 10**400
+        assert "n" not in {field["name"] for field in answer(writable.get("/info"))["fields"]}
+
+    def test_files_without_any_document_are_one_short_line(self, writable: httpx.Client) -> None:
+        files = {"file": ("bad.jsonl", b'{"id": "x"}\n' * 500)}
+        line = refusal(writable.post("/documents", files=files), 422)
+        assert line.startswith("bad.jsonl")
+        assert line.endswith("(and 499 more like it)")
+
+    def test_another_index_in_the_same_place_is_seen(self, made: Path, tmp_path: Path) -> None:
+        path, other = tmp_path / "mine.rprs", tmp_path / "other.rprs"
+        shutil.copytree(made, path)
+        shutil.copytree(made, other)
+        with Writer(other) as writer:
+            writer.remove(["lease.txt"])
+        with served(path) as running, running.client() as client:
+            assert answer(client.get("/documents/lease.txt"))
+            path.rename(tmp_path / "old.rprs")
+            for _ in range(2):
+                assert "no index at mine.rprs" in refusal(client.get("/documents/lease.txt"), 500)
+            other.rename(path)
+            assert refusal(client.get("/documents/lease.txt"), 404)
+            with Writer(path) as writer:
+                writer.remove(["loan.txt"])
+            assert answer(client.get("/info"))["documents"] == 10
+
+    def test_are_seen_where_few_files_may_be_open(self, made: Path, tmp_path: Path) -> None:
+        """A segment takes a dozen of them, and the old state of the index is still open when the new one is."""
+        path = tmp_path / "mine.rprs"
+        shutil.copytree(made, path)
+        for number in range(30):
+            with Writer(path) as writer:
+                writer.add([Document(f"new-{number}", f"{QUERY} {number}")])
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (480, hard))
+        try:
+            with served(path) as running, running.client() as client:
+                assert len(list(Path(f"/proc/{running.process.pid}/fd").iterdir())) > 300
+                with Writer(path) as writer:
+                    writer.remove(["new-1"])
+                assert answer(client.post("/search", json={"text": QUERY}))["about"]["documents"] == 41
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
     def test_need_leave(self, api: httpx.Client) -> None:
         assert "--allow-write" in refusal(api.delete("/documents/lease.txt"), 403)
         assert "--allow-write" in refusal(api.post("/documents", json={"documents": []}), 403)
@@ -309,8 +384,16 @@ def test_bodies_of_other_kinds(api: httpx.Client) -> None:
     assert "X-Job" in refusal(api.post("/search", json={"text": QUERY}, headers={"x-job": "../x"}), 400)
 
 
+@pytest.mark.parametrize("charset", ["undefined", "punycode", "utf-16"])
+def test_forms_are_in_utf_8(api: httpx.Client, charset: str) -> None:
+    """Whatever else a form says it is in: some of Python's decoders fail in ways of their own, or take for ever."""
+    body = b'--x\r\nContent-Disposition: form-data; name="request"\r\n\r\n{"k": 1}\xff\r\n--x--\r\n'
+    kind = {"content-type": f"multipart/form-data; boundary=x; charset={charset}"}
+    assert "UTF-8" in refusal(api.post("/search", content=body, headers=kind), 415)
+
+
 def test_texts_that_are_not_valid_unicode_do_no_harm(api: httpx.Client) -> None:
-    kind = {"content-type": "application/json"}
+    kind = JSON
     assert "Invalid JSON" in refusal(api.post("/search", content=b'{"text": "Lone \\ud800."}', headers=kind), 422)
     assert "Invalid JSON" in refusal(api.post("/search", content=b'{"text": "Not \xff UTF-8."}', headers=kind), 422)
     body = b'{"text": "A nought\\u0000 in it. \\ud835\\udd18nder protest.", "echo": true}'
@@ -325,9 +408,12 @@ def test_neither_texts_nor_names_come_into_the_log(made: Path) -> None:
         client.post("/search", files={"file": (f"{SECRET}.pdf", f"{SECRET}".encode())})
         client.get(f"/documents/{SECRET}", params={"find": SECRET})
         client.post("/search", json={"text": SECRET, "where": f"{SECRET} <"})
+        broken = {"content-type": "multipart/form-data; boundary=x"}
+        client.post("/search", content=f"--x\r\n\x00{SECRET}: a".encode(), headers=broken)
         httpx.get(f"{logged.url}/{SECRET}?id={SECRET}", trust_env=False)
         said = logged.said()
     assert said.count("\n") >= 6
+    assert all(re.match(r"[A-Z]+ [-/]\S* \d+ [\d,]+ ms", line) for line in said.splitlines()[1:])
     assert "POST /api/v1/search 200" in said
     assert SECRET.lower() not in said.lower()
 
@@ -339,6 +425,20 @@ def test_metrics_count_by_route(server: Server, api: httpx.Client) -> None:
     assert "lease" not in text
     assert "rprs_documents 12.0" in text
     assert "process_resident_memory_bytes" in text
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]"])
+def test_the_address_and_the_name_are_right(made: Path, monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+    """Also of the folder that one is in, and where an address of IPv6 comes in brackets."""
+    try:
+        socket.create_server((host.strip("[]"), 0), family=socket.AF_INET6 if "[" in host else socket.AF_INET).close()
+    except OSError:
+        pytest.skip(f"{host} is not there")
+    monkeypatch.chdir(made)
+    with served(Path(), "--host", host) as here, here.client() as client:
+        assert here.url == f"http://{host}:{here.port}"
+        assert refusal(client.get("/documents/no.thing"), 404) == "There is no document 'no.thing' in made.rprs"
+        assert "/docs" in refusal(client.get("/nothing"), 404)
 
 
 def test_a_port_in_use_and_an_open_door_are_one_line(made: Path, server: Server) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from ipaddress import ip_address
 from time import sleep
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 from urllib.parse import quote, urlsplit
 
 import httpx
@@ -29,6 +29,8 @@ from rprs.search import Explanation, Query, Results
 from rprs.wire import explanation_from, results_from
 
 __all__ = ["Client"]
+
+Answer = TypeVar("Answer")
 
 ALL = 1_000_000  # hits: more than any first stage hands on
 TRIES = 5  # of a request that finds the server busy
@@ -77,11 +79,11 @@ class Client:
         self, query: Query, k: int = 10, *, where: str | None = None, keep_self: bool = False, pairs: int = 3
     ) -> Results:
         """The k documents most like this one, or like several together, each with its best aligned pairs."""
-        return results_from(self._ask("search", _asked(query, where, keep_self, k=k, pairs=pairs)))
+        return self._read(results_from, self._ask("search", _asked(query, where, keep_self, k=k, pairs=pairs)))
 
     def rank(self, query: Query, *, where: str | None = None, keep_self: bool = False) -> Ranking:
         """The whole re-ranked list without evidence; its notes are those of a search."""
-        found = results_from(self._ask("search", _asked(query, where, keep_self, k=ALL, pairs=0)))
+        found = self._read(results_from, self._ask("search", _asked(query, where, keep_self, k=ALL, pairs=0)))
         names = dict.fromkeys(name for hit in found for name in hit.parts)
         return Ranking(
             ids=tuple(hit.id for hit in found),
@@ -92,32 +94,31 @@ class Client:
 
     def explain(self, query: Query, id: str, *, where: str | None = None, keep_self: bool = False) -> Explanation:
         """Every aligned pair between a document and one of the index, in the pool that the same search would have."""
-        found = self._ask("explain", _asked(query, where, keep_self, document=id))
-        return explanation_from(found["explanation"], _document(found["query"]), _document(found["document"]))
+        return self._read(_explained, self._ask("explain", _asked(query, where, keep_self, document=id)))
 
     # ------------------------------------------------------------------------ the index
 
     def document(self, id: str) -> Document:
         """A document of the index with its text and metadata."""
-        return _document(self._call("GET", _path(id)))
+        return self._read(_document, self._call("GET", _path(id)))
 
     def find(self, words: str, limit: int = 20) -> tuple[list[Document], int]:
         """Documents with all these words in their id or title, without their texts; and how many there are in all."""
         found = self._call("GET", "documents", params={"find": words, "limit": limit})
-        return [_document(each) for each in found["documents"]], found["total"]
+        return self._read(lambda found: ([_document(each) for each in found["documents"]], found["total"]), found)
 
     def add(self, documents: Iterable[Document]) -> Added:
         """Add documents, a thousand at a time; those of the same ids are replaced."""
         total = Added()
         for batch in _batches(documents):
             found = self._call("POST", "documents", b'{"documents":[' + b",".join(batch) + b"]}")
-            counts = {name: getattr(total, name) + found[name] for name in ("added", "changed", "unchanged")}
-            total = Added(**counts)
+            counts = self._read(lambda found: [found[name] for name in ("added", "changed", "unchanged")], found)
+            total = Added(total.added + counts[0], total.changed + counts[1], total.unchanged + counts[2])
         return total
 
     def remove(self, id: str) -> int:
         """Remove a document; how many there were of it, which is one."""
-        return int(self._call("DELETE", _path(id))["removed"])
+        return self._read(lambda found: int(found["removed"]), self._call("DELETE", _path(id)))
 
     def info(self) -> dict[str, Any]:
         """What the index holds, its fields, and how the server asks it."""
@@ -125,7 +126,7 @@ class Client:
 
     def health(self) -> str:
         """`ok`, from a server that is there; it needs no token."""
-        return str(self._call("GET", "health")["status"])
+        return self._read(lambda found: str(found["status"]), self._call("GET", "health"))
 
     # ------------------------------------------------------------------------ HTTP
 
@@ -167,7 +168,7 @@ class Client:
             if not answer.headers.get("Content-Type", "").startswith("text/event-stream"):
                 answer.read()
                 return self._checked(answer)
-            for name, data in _events(answer.iter_lines()):
+            for name, data in _events(_lines(answer.iter_text())):
                 if name == "progress":
                     stages.tell(**data)
                 elif name == "result":
@@ -182,10 +183,20 @@ class Client:
         except ValueError:
             found = None
         if not isinstance(found, dict) or (answer.is_success and "error" in found):
-            raise ServiceError(f"{self.url} does not answer as a server of rprs (status {answer.status_code})")
+            raise self._stranger(f"status {answer.status_code}")
         if not answer.is_success:
             _raise(answer.status_code, found, answer.headers)
         return found
+
+    def _read(self, read: Callable[[dict[str, Any]], Answer], found: dict[str, Any]) -> Answer:
+        """What an answer says; one that says something else is not of a server of rprs."""
+        try:
+            return read(found)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise self._stranger(f"{type(error).__name__} {error}") from error
+
+    def _stranger(self, sign: str) -> ServiceError:
+        return ServiceError(f"{self.url} does not answer as a server of rprs ({sign})")
 
     @contextmanager
     def _reported(self) -> Iterator[None]:
@@ -196,7 +207,7 @@ class Client:
             raise ServiceError(f"No server answers at {self.url}: start one with `rprs serve INDEX`") from error
         except httpx.TimeoutException as error:
             raise ServiceError(f"The server at {self.url} was silent for {self.timeout:g} seconds") from error
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             raise self._broken() from error
 
     def _broken(self) -> ServiceError:
@@ -210,7 +221,8 @@ def _host(url: str) -> str:
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port  # a port that is none is a ValueError
-    except ValueError:
+        httpx.URL(url).host.encode("idna")
+    except (ValueError, httpx.InvalidURL):
         host = None
     if not host or parts.scheme not in ("http", "https") or parts.query or parts.fragment:
         raise UsageError(f"The address of a server is like http://127.0.0.1:8017. Got {url!r} instead.")
@@ -241,7 +253,7 @@ def _given(document: Document) -> dict[str, Any]:
 def _json(value: Mapping[str, Any]) -> bytes:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-    except ValueError as error:  # UnicodeEncodeError is one, too
+    except (TypeError, ValueError) as error:  # UnicodeEncodeError is one, too
         raise UsageError(f"A document cannot be sent: {str(error)[:200]}") from error
 
 
@@ -276,6 +288,10 @@ def _document(found: Mapping[str, Any]) -> Document:
     return Document(found["id"], found.get("text", ""), found["title"], found["metadata"])
 
 
+def _explained(found: Mapping[str, Any]) -> Explanation:
+    return explanation_from(found["explanation"], _document(found["query"]), _document(found["document"]))
+
+
 class _Later(Exception):
     """The server is busy: ask again after so many seconds, or give up with the error."""
 
@@ -295,6 +311,17 @@ def _raise(status: int, found: Mapping[str, Any], headers: Mapping[str, str]) ->
 
 def _seconds(text: str) -> float:
     return min(float(text), PATIENCE) if text.isdecimal() else 1.0
+
+
+def _lines(pieces: Iterable[str]) -> Iterator[str]:
+    """The lines of a stream, which end with a line feed alone: other marks that end lines may be in a text."""
+    rest = list[str]()
+    for piece in pieces:
+        first, *others = piece.split("\n")
+        rest.append(first)
+        for other in others:
+            yield "".join(rest).removesuffix("\r")
+            rest = [other]
 
 
 def _events(lines: Iterable[str]) -> Iterator[tuple[str, dict[str, Any]]]:

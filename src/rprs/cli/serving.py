@@ -96,8 +96,9 @@ def serve(
 
     def ready(address: str, number: int) -> None:
         hosts.update(hosts_of(address, number, allow_host or ()))
-        url = f"http://{f'[{address}]' if ':' in address else address}:{number}/"
-        typer.echo(f"{path.name}, {counted(service.documents, 'document')}: {url}")
+        name = address.strip("[]")
+        url = f"http://{f'[{name}]' if ':' in name else name}:{number}/"
+        typer.echo(f"{service.path.name}, {counted(service.documents, 'document')}: {url}")
         talk.say("Ctrl-C stops it")
         if open_page:
             typer.launch(url)

@@ -135,7 +135,7 @@ def _authors(text: str) -> tuple[str, ...]:
     if text.startswith("["):
         try:
             listed = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             listed = [text]
         names = [_name(author) for author in listed]
     else:

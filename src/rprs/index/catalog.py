@@ -85,6 +85,7 @@ class Catalog:
         self.path = root / "catalog.sqlite"
         if not self.path.is_file():
             raise IndexError_(f"There is no index at {root}: make one with `rprs index SOURCE --to {root}`")
+        self._file = self.path.stat()
         self.connection = self._connect("mode=rw" if write else "mode=ro")
         try:
             self._check_format(root)
@@ -190,6 +191,14 @@ class Catalog:
     def version(self) -> int:
         """Another number whenever somebody else has committed since the last look, outside of a transaction."""
         return int(self.one("PRAGMA data_version"))
+
+    @property
+    def in_place(self) -> bool:
+        """Whether this is still the file of that name: an index can be moved away, and another put in its place."""
+        try:
+            return os.path.samestat(self.path.stat(), self._file)
+        except FileNotFoundError:
+            return False
 
     def segments(self) -> list[SegmentRow]:
         """Every segment, oldest first."""

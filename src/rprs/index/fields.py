@@ -15,7 +15,11 @@ SHOWN = 30  # values of a field, the most frequent
 MANY = 200  # a field with more values is one to search in, not to choose from
 
 _DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?(T.*)?")
-_LIVE = "FROM documents, json_each(documents.metadata) AS pair WHERE removed = 0 AND pair.value IS NOT NULL"
+# An integer of hundreds of digits is infinite to SQLite, and nothing to choose from.
+_LIVE = """
+FROM documents, json_each(documents.metadata) AS pair
+WHERE removed = 0 AND pair.value IS NOT NULL AND pair.value NOT IN (9e999, -9e999)
+"""
 _FIELDS = f"""
 SELECT pair.key, count(*), count(DISTINCT pair.value), min(pair.value), max(pair.value),
        sum(typeof(pair.value) = 'text'), sum(pair.type IN ('true', 'false')) {_LIVE} GROUP BY pair.key ORDER BY pair.key

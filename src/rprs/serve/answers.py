@@ -59,7 +59,15 @@ class _Question:
         found = self.searcher.search(
             self.seeds, asked.k, where=asked.where, keep_self=asked.keep_self, pairs=asked.pairs
         )
-        return replace(found, hits=found.hits[: returned(self.cutoff, [hit.score for hit in found])])
+        hits = found.hits[: returned(self.cutoff, [hit.score for hit in found])]
+        return replace(found, hits=hits, notes=(*found.notes, *self._left_out()))
+
+    def _left_out(self) -> list[str]:
+        """A line for a document that only shares the id of the query: it may be another text of that name."""
+        index, seeds = self.searcher.index, [] if self.request.keep_self else self.seeds
+        places = [(seed.id, index.number(seed.id), index.same_content(seed)) for seed in seeds]
+        others = [id for id, number, same in places if number is not None and number not in same]
+        return [f"{id!r} of the index is left out, having the id of the query" for id in others]
 
     def explanation(self, id: str) -> Explanation:
         """Why one document."""
@@ -140,15 +148,15 @@ class Answers:
         skipped += [f"{document.id}: no text in it" for document in documents if not document.text.strip()]
         documents = [document for document in documents if document.text.strip()]
         if not documents:
-            raise ReadError("; ".join(skipped) or "There is nothing to add: give documents or files")
+            more = f" (and {len(skipped) - 1:,} more like it)" if len(skipped) > 1 else ""
+            raise ReadError(f"{skipped[0]}{more}" if skipped else "There is nothing to add: give documents or files")
         added = self.service.add(documents, job.progress)
         counts = {"added": added.added, "changed": added.changed, "unchanged": added.unchanged}
         return as_json({**counts, "skipped": skipped, "fingerprint": self._fingerprint()})
 
     def remove(self, job: Job, id: str) -> bytes:
         """A document taken out of the index."""
-        job.check()
-        return as_json({"removed": self.service.remove(id), "fingerprint": self._fingerprint()})
+        return as_json({"removed": self.service.remove(id, job.check), "fingerprint": self._fingerprint()})
 
     def _fingerprint(self) -> str:
         with self.service.snapshot() as snapshot:

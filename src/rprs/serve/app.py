@@ -69,9 +69,11 @@ def make_app(service: Service, options: Options) -> ASGIApp:
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
+        # Nothing leaves this machine, whatever the environment asks of FastAPI; versions without it take no notice.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     writable = options.writable or options.token is not None
-    app.include_router(make_router(service, gate, limits, writable))
+    app.include_router(make_router(service, gate, limits, writable, options.say))
     _add_pages(app, metrics)
     _add_errors(app, service.path)
     app.openapi = lambda: _schema(app)  # type: ignore[method-assign]  # as FastAPI's documentation has it
@@ -83,7 +85,7 @@ def make_app(service: Service, options: Options) -> ASGIApp:
 def _add_pages(app: FastAPI, metrics: Metrics) -> None:
     @app.get("/", include_in_schema=False)
     def page() -> FileResponse:
-        return FileResponse(WEB / "index.html", headers={"Cache-Control": "no-cache"})
+        return FileResponse(WEB / "index.html")
 
     @app.get("/docs", include_in_schema=False)
     def docs() -> HTMLResponse:
@@ -115,6 +117,7 @@ def _add_errors(app: FastAPI, index: Path) -> None:
     app.add_exception_handler(errors.RprsError, told)
     app.add_exception_handler(HTTPException, told)
     app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(Exception, told)  # and it is raised again, for the log
 
 
 # ---------------------------------------------------------------------------- schema

@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from fastapi import Request
 from pydantic import BaseModel, ValidationError
+from python_multipart.multipart import parse_options_header
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
@@ -43,11 +44,13 @@ class Asked(Generic[Model]):
 
 async def asked(request: Request, model: type[Model]) -> Asked[Model]:
     """Read a request: its body as JSON, or as a form with parts `file` and `request`."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind == "application/json":
+    kind, options = parse_options_header(request.headers.get("content-type"))
+    if kind == b"application/json":
         return Asked(_parsed(model, await request.body()))
-    if kind != "multipart/form-data":
+    if kind != b"multipart/form-data":
         raise HTTPException(415, "The body must be application/json, or multipart/form-data with files")
+    if options.get(b"charset", b"utf-8").lower() not in (b"utf-8", b"utf8"):  # some decoders of Python take for ever
+        raise HTTPException(415, "A form must be in UTF-8")
     try:
         form = await request.form(max_files=FILES, max_fields=10, max_part_size=64 * 2**20)
     except (MultiPartException, HTTPException) as error:
@@ -76,8 +79,11 @@ def _parsed(model: type[Model], data: bytes) -> Model:
 def problem(errors: Any) -> str:
     """The first thing that is wrong with a request, in one line that does not quote it."""
     first = errors[0]
-    place = ".".join(str(part) for part in first["loc"] if part not in ("body", "query", "path"))
-    return f"{place}: {first['msg']}" if place else str(first["msg"])
+    loc, line = list(first["loc"]), str(first["msg"])
+    if loc[-1:] == ["str"] and first["type"] == "string_type":  # the first of all that a value of metadata may be
+        loc, line = loc[:-1], "Input should be a text, a finite number, true, false or null"
+    place = ".".join(str(part) for part in loc if part not in ("body", "query", "path"))
+    return f"{place}: {line}" if place else line
 
 
 def body_schema(model: type[BaseModel]) -> dict[str, Any]:

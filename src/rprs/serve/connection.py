@@ -15,6 +15,7 @@ import resource
 import signal
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 from typing import Any, cast
 
@@ -46,6 +47,7 @@ def serve(
 
     `say` gets a line, without any message, for an error that no request is to blame for.
     """
+    _more_files()
     bound = _bound(host, port)
     failures: list[Exception] = []
 
@@ -100,13 +102,20 @@ def _bound(host: str, port: int) -> socket.socket:
     return found
 
 
+def _more_files() -> None:
+    """As many open files as the system lets us have: an index has hundreds, and twice while it is opened anew."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):  # where "infinite" is allowed but not possible, it stays as it was
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
 def _reason(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def _hush() -> None:
-    """uvicorn logs the messages of errors, which may hold text; without handlers Python would print them."""
-    for name in ("uvicorn", "uvicorn.error", "uvicorn.access"):
+    """They log messages of errors, which may hold text of a request; without handlers Python would print them."""
+    for name in ("uvicorn", "uvicorn.error", "uvicorn.access", "python_multipart"):
         log = logging.getLogger(name)
         log.handlers, log.propagate = [logging.NullHandler()], False
 

@@ -174,7 +174,8 @@ def _secured(message: Message, private: bool) -> Message:
     """The start of an answer with the headers of the guard in place of any that the application has set."""
     if message["type"] != "http.response.start":
         return message
-    ours = {**HEADERS, "cache-control": "no-store"} if private else HEADERS
+    # A page kept by the browser would be that of another version after an update: it asks whether it is the same.
+    ours = {**HEADERS, "cache-control": "no-store" if private else "no-cache"}
     fixed = [(name.encode(), value.encode()) for name, value in ours.items()]
     kept = [(name, value) for name, value in message.get("headers", []) if name.decode("latin-1").lower() not in ours]
     return {**message, "headers": [*kept, *fixed]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from asyncio import CancelledError
 from collections.abc import Callable, Iterator
 from pathlib import PurePath
 from time import perf_counter
@@ -27,7 +28,7 @@ def _nobody(_method: str, _route: str, _status: int, _seconds: float) -> None:
 class AccessLog:
     """One line a request: `POST /api/v1/search 200 1,234 ms 56 kB`. The path is the route's, with `{id}` for an id.
 
-    An error that _nobody has caught is a line with its type and place, and the client's answer is 500.
+    An error that nobody has caught is a line with its type and place, and the client's answer is 500.
     """
 
     def __init__(self, app: ASGIApp, say: Callable[[str], None], observe: Observe = _nobody) -> None:
@@ -52,6 +53,10 @@ class AccessLog:
             await self.app(scope, receive, counted)
         except ClientDisconnect:  # in the middle of its request: nobody's error, and no answer that anybody has seen
             status = 0
+        except CancelledError:  # the server is stopped, and has waited for this long enough
+            if not status:
+                await refuse(counted, 503, "Busy", "The server is being stopped", {"retry-after": "5"})
+            raise
         except Exception as error:
             # The last place that sees an error: the server would print its message, which may hold a document's text.
             self.say(frames(error))

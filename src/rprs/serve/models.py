@@ -41,7 +41,7 @@ Span = Annotated[list[int], Field(min_length=2, max_length=2, description="Start
 class _Strict(BaseModel):
     """A request: what it does not know is a mistake."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)  # JSON has no place for such numbers in an answer
 
 
 class Given(_Strict):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Callable
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -14,14 +13,16 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import Response, StreamingResponse
 from starlette.exceptions import HTTPException
 
+from rprs.errors import RprsError, UsageError
 from rprs.export import FORMATS
 from rprs.read.source import suffixes
 from rprs.serve import models
 from rprs.serve.answers import Answers, as_json
 from rprs.serve.asking import asked, body_schema
-from rprs.serve.events import stream
+from rprs.serve.events import event, stream
 from rprs.serve.failing import failure
 from rprs.serve.limits import Limits
+from rprs.serve.log import frames
 from rprs.serve.service import Service
 from rprs.serve.work import Gate, Job, Jobs
 
@@ -36,7 +37,7 @@ XJob = Annotated[
 
 
 def _can_fail(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    always = (400, 401, 403, 408, 413, 421, 422, 500, 503)
+    always = (400, 401, 403, 408, 413, 421, 422, 500, 503, 507)
     return {status: {"model": models.Error} for status in sorted({*always, *statuses})}
 
 
@@ -51,8 +52,8 @@ def _gives(model: type[Any], streams: bool = False) -> dict[int | str, dict[str,
 class Desk:
     """Takes requests that take time to the gate, and their answers back."""
 
-    def __init__(self, gate: Gate, index: Path) -> None:
-        self.gate, self.index, self.jobs = gate, index, Jobs()
+    def __init__(self, gate: Gate, index: Path, say: Callable[[str], None]) -> None:
+        self.gate, self.index, self.say, self.jobs = gate, index, say, Jobs()
 
     async def answer(self, request: Request, name: str | None, work: Callable[[Job], bytes]) -> Response:
         """JSON, or the events of the job if the client wants to see how far it is."""
@@ -72,11 +73,17 @@ class Desk:
                 leaving.cancel()
 
     async def _events(self, name: str | None, work: Callable[[Job], bytes]) -> AsyncIterator[bytes]:
-        with self.jobs.opened(name) as job:
-            failed = partial(failure, index=self.index)
-            ahead = self.gate.queued if self.gate.working >= self.gate.at_once else 0
-            async for event in stream(job, lambda: self.gate.run(job, work), failed, ahead):
-                yield event
+        try:
+            with self.jobs.opened(name) as job:
+                async for each in stream(job, lambda: self.gate.run(job, work), self._failed, self.gate.ahead):
+                    yield each
+        except UsageError as error:  # another of that name has begun since it was looked for
+            yield event("error", as_json(self._failed(error)))
+
+    def _failed(self, error: Exception) -> dict[str, Any]:
+        if not isinstance(error, RprsError):
+            self.say(frames(error))
+        return failure(error, self.index)
 
 
 async def _gone(request: Request, job: Job) -> None:
@@ -86,9 +93,10 @@ async def _gone(request: Request, job: Job) -> None:
     job.end()
 
 
-def make_router(service: Service, gate: Gate, limits: Limits, writable: bool) -> APIRouter:
+def make_router(service: Service, gate: Gate, limits: Limits, writable: bool, say: Callable[[str], None]) -> APIRouter:
     """Which documents of this index are like a whole document, and why? Nothing is cut off, and nothing is sent on."""
-    router, desk, answers = APIRouter(prefix=API, tags=["rprs"]), Desk(gate, service.path), Answers(service, limits)
+    router, answers = APIRouter(prefix=API, tags=["rprs"]), Answers(service, limits)
+    desk = Desk(gate, service.path, say)
     _add_asking(router, desk, answers)
     _add_taking_away(router, desk, answers)
     _add_documents(router, desk, answers, service)
@@ -196,7 +204,7 @@ def _add_documents(router: APIRouter, desk: Desk, answers: Answers, service: Ser
 
     @router.post(
         "/documents",
-        responses={**_gives(models.Added), **_can_fail(409, 415, 504, 507)},
+        responses={**_gives(models.Added), **_can_fail(409, 415, 504)},
         openapi_extra=body_schema(models.AddRequest),
     )
     async def add(request: Request, x_job: XJob = None) -> Response:
@@ -205,7 +213,7 @@ def _add_documents(router: APIRouter, desk: Desk, answers: Answers, service: Ser
         data = await desk.data(request, x_job, lambda job: answers.add(job, found))
         return Response(data, media_type="application/json")
 
-    @router.delete("/documents/{id:path}", responses={**_gives(models.Removed), **_can_fail(404, 409, 504, 507)})
+    @router.delete("/documents/{id:path}", responses={**_gives(models.Removed), **_can_fail(404, 409, 504)})
     async def remove(request: Request, id: str, x_job: XJob = None) -> Response:
         """Remove a document."""
         data = await desk.data(request, x_job, lambda job: answers.remove(job, id))

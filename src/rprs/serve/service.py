@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import cached_property
@@ -57,14 +57,14 @@ class Service:
     """One index and one system. What others write to the index is seen by the next request."""
 
     def __init__(self, path: Path, settings: Settings, progress: Progress = silent) -> None:
-        self.path, self.settings = path, settings
+        self.path, self.settings = path.absolute(), settings
         self.first: Ranker = spec.parse("ranker", settings.first)
         self.reranker: Reranker | None = None if settings.rerank is None else spec.parse("reranker", settings.rerank)
-        self._watch = Catalog(path, write=False)
+        self._watch = Catalog(self.path, write=False)
         self._lock, self._writing = Lock(), Lock()
         try:
-            self._version = self._watch.version
-            self._snapshot = Snapshot(path)
+            self._version: int | None = self._watch.version
+            self._snapshot = Snapshot(self.path)
             if isinstance(self.reranker, Loadable):
                 self.reranker.load(progress)
             self._warm(progress)
@@ -95,6 +95,9 @@ class Service:
                 self._let_go(taken)
 
     def _refresh(self) -> None:
+        if not self._watch.in_place:
+            self._watch.close()
+            self._watch, self._version = Catalog(self.path, write=False), None
         version = self._watch.version
         if version != self._version:
             newest = Snapshot(self.path)
@@ -135,9 +138,10 @@ class Service:
         with self._writing, Writer(self.path, progress=progress) as writer:
             return writer.add(documents)
 
-    def remove(self, id: str) -> int:
-        """Remove a document that is there."""
+    def remove(self, id: str, check: Callable[[], None]) -> int:
+        """Remove a document that is there, unless it turns out to be unwanted when the turn has come."""
         with self._writing, Writer(self.path) as writer:
+            check()
             removed = writer.remove([id])
         if not removed:
             raise NoDocument(f"There is no document {id!r} in {self.path.name}")

@@ -55,11 +55,6 @@ class Job:
             self._reason = reason
         self.stop.set()
 
-    @property
-    def reason(self) -> RprsError:
-        """Why it was stopped."""
-        return self._reason
-
     def check(self) -> None:
         """Go no further if nobody wants it."""
         if self.stop.is_set():
@@ -129,13 +124,25 @@ class Gate:
 
     def check(self) -> None:
         """Whether there is room for one more."""
-        if self.working >= self.at_once and self.queued >= self.waiting:
+        if self.working + self.queued >= self.at_once + self.waiting:
             self.refused += 1
             raise Busy("The server is busy: try again in a few seconds")
+
+    @property
+    def ahead(self) -> int:
+        """How many have to end before it is the turn of one who comes now."""
+        return max(0, self.working + self.queued - self.at_once + 1)
 
     async def run(self, job: Job, work: Callable[[Job], Answer]) -> Answer:
         """Do the work in a thread when its turn comes; over when the job is stopped, even if the thread lingers."""
         self.check()
+        try:
+            return await self._worked(job, work)
+        except BaseException:  # a client that leaves its stream is a cancelled task
+            self.stopped += job.stop.is_set()
+            raise
+
+    async def _worked(self, job: Job, work: Callable[[Job], Answer]) -> Answer:
         await self._turn(job)
         self.working += 1
         loop = asyncio.get_running_loop()
@@ -145,9 +152,7 @@ class Gate:
         while not (await asyncio.wait({task}, timeout=POLL))[0]:
             if loop.time() > over:
                 job.end(TooLong(f"The request took longer than the {self.seconds:g} seconds that this server allows"))
-            if job.stop.is_set():
-                self.stopped += 1
-                raise job.reason
+            job.check()
         return task.result()
 
     def _watched(self, job: Job, work: Callable[[Job], Answer]) -> Answer:
