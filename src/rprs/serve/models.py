@@ -6,8 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from rprs.search import Pair
+from rprs.wire import About
+
 __all__ = [
-    "About",
     "AddRequest",
     "Added",
     "Document",
@@ -22,7 +24,6 @@ __all__ = [
     "Hit",
     "Info",
     "Listed",
-    "Pair",
     "Query",
     "Removed",
     "ReportRequest",
@@ -102,36 +103,6 @@ class Error(BaseModel):
 
     error: str
     kind: str = Field(description="The class of the error.", examples=["EmptyQuery"])
-
-
-class About(BaseModel):
-    """What the answer depends on."""
-
-    version: str
-    index: str
-    fingerprint: str
-    documents: int
-    first: str
-    rerank: str | None
-    depth: int
-    cutoff: str | None
-    where: str | None
-    keep_self: bool
-    k: int
-    query: str
-    query_hash: str
-    date: str
-
-
-class Pair(BaseModel):
-    """Two sentences that are alike."""
-
-    query: str
-    document: str
-    similarity: float
-    query_span: Span
-    document_span: Span
-    place: int = Field(description="From 1: how near among the neighbours of the query sentence.")
 
 
 class Hit(BaseModel):
