@@ -116,9 +116,9 @@ def make_router(service: Service, gate: Gate, limits: Limits, writable: bool, sa
 
     @router.delete("/jobs/{job}", status_code=204, responses=_can_fail(404))
     def cancel(job: str) -> Response:
-        """Stop a job by its name: the answer of its request is then an error."""
+        """Stop a job by its name: the answer of its request is then an error. One that has just ended is no error."""
         if not desk.jobs.cancel(job):
-            raise HTTPException(404, "There is no such job: it is over, or never was")
+            raise HTTPException(404, "There is no such job: it has long been over, or never was")
         return Response(status_code=204)
 
     return router

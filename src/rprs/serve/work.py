@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ Answer = TypeVar("Answer")
 STAGES = {"sentences of the query": "sentences", "first stage": "candidates", "re-ranking": "ranking"}
 PAUSE = 0.05  # seconds between two updates of a stage
 POLL = 0.1  # seconds until a stop is seen
+REMEMBERED = 256  # jobs that have ended
 _NAME = re.compile(r"[0-9a-f]{8,64}")
 
 
@@ -85,6 +87,7 @@ class Jobs:
 
     def __init__(self) -> None:
         self._open: dict[str, Job] = {}
+        self._ended: deque[str] = deque(maxlen=REMEMBERED)
 
     def check(self, name: str | None) -> None:
         """Whether a client may give a job this name."""
@@ -103,14 +106,15 @@ class Jobs:
             yield job
         finally:
             del self._open[id]
+            self._ended.append(id)
             job.end()
 
     def cancel(self, id: str) -> bool:
-        """Stop a job; whether there was one."""
+        """Stop a job; whether there is one, or was until lately: who leaves and cancels may be seen to leave first."""
         job = self._open.get(id)
         if job is not None:
             job.end()
-        return job is not None
+        return job is not None or id in self._ended
 
 
 class Gate:

@@ -10,6 +10,7 @@ import { factsOf, notesOf, titleOf } from "./facts.js";
 import { DocumentMap } from "./map.js";
 import { Pairs, SIDES, tintOf } from "./pairs.js";
 import { Pane } from "./pane.js";
+import { called } from "./query.js";
 import { layOut, lowerBound } from "./text.js";
 import { count, flat } from "./words.js";
 
@@ -69,8 +70,8 @@ class AlignedView {
 
   // ------------------------------------------------------------------------ made of
 
-  pane(side, { title, id }) {
-    return new Pane(side, this.texts[side], this.pairs, `${KINDS[side]}: ${title || id}`, {
+  pane(side, answer) {
+    return new Pane(side, this.texts[side], this.pairs, `${KINDS[side]}: ${called(answer)}`, {
       sentence: (where, sentence) => this.clickSentence(where, sentence),
       number: (where, number, byKey) => this.clickNumber(where, number, byKey),
     });
@@ -82,7 +83,7 @@ class AlignedView {
   }
 
   lay({ explanation, query, document: result }) {
-    const [left, right] = [query, result].map((side) => side.title || side.id);
+    const [left, right] = [query, result].map(called);
     this.heading = el("h1", { class: "unseen", tabindex: "-1" }, `${left} and ${right}, side by side`);
     const back = el("button", { type: "button", class: "button small back", "aria-keyshortcuts": "Escape" }, icon("right"), "Back to the list");
     back.addEventListener("click", () => this.ways.back());
@@ -122,9 +123,7 @@ class AlignedView {
       this.panes[side].start(signal);
       this.panes[side].scroller.addEventListener("scroll", () => this.look(side), { signal, passive: true });
     }
-    const redraw = () => this.draw();
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw, { signal });
-    this.observers = [new MutationObserver(redraw), new ResizeObserver(() => this.resized())];
+    this.observers = [new MutationObserver(() => this.draw()), new ResizeObserver(() => this.resized())];
     this.observers[0].observe(document.documentElement, { attributeFilter: ["data-theme"] });
     for (const side of SIDES) this.observers[1].observe(this.panes[side].scroller);
   }
@@ -278,7 +277,7 @@ class AlignedView {
   pressed(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event.target)) return;
     const acts = { j: () => this.step(1), k: () => this.step(-1), n: () => this.stepGap(1), p: () => this.stepGap(-1), Escape: () => this.escape() };
-    const act = acts[event.key];
+    const act = acts[event.key] ?? acts[event.key.toLowerCase()]; // Caps Lock is no other key
     if (!act) return;
     event.preventDefault();
     act();
@@ -299,5 +298,5 @@ class AlignedView {
 
 /** @param {EventTarget | null} target */
 function isTyping(target) {
-  return target instanceof Element && target.matches("input:not([type=range], [type=checkbox]), textarea, select, [contenteditable], dialog *");
+  return target instanceof Element && target.matches("input:not([type=range], [type=checkbox], [readonly]), textarea, select, [contenteditable], dialog *");
 }

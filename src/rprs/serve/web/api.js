@@ -31,6 +31,8 @@ export class ApiError extends Error {
   }
 }
 
+let token = keptToken();
+
 /** @type {(wrong: boolean) => Promise<string>} asks the person for the token */
 let askToken = () => Promise.reject(new ApiError(401, "Unauthorized", "This server wants a token."));
 
@@ -135,12 +137,28 @@ function newJob() {
 /** A response that is no error; asks for the token as often as it is wrong. */
 async function call(path, options = {}) {
   for (;;) {
-    const token = sessionStorage.getItem("token");
     const headers = { ...options.headers, ...(token && { authorization: `Bearer ${token}` }) };
     const response = await fetched(path, { ...options, headers });
     if (response.ok) return response;
     if (response.status !== 401) throw await failure(response);
-    sessionStorage.setItem("token", await askToken(Boolean(token)));
+    keepToken(await askToken(Boolean(token)));
+  }
+}
+
+function keptToken() {
+  try {
+    return sessionStorage.getItem("token");
+  } catch {
+    return null; // storage may be switched off; the token then lasts until the page is left
+  }
+}
+
+function keepToken(given) {
+  token = given;
+  try {
+    sessionStorage.setItem("token", given);
+  } catch {
+    return;
   }
 }
 

@@ -102,8 +102,8 @@ export function askView(info, ask, shown) {
     busy(true);
     try {
       const problem = await obstacle();
-      if (problem) showLines(refused, [problem]);
-      else await ask(query, filters.choice(), { signal, say: line.say });
+      showLines(refused, problem ? [problem] : []);
+      if (!problem) await ask(query, filters.choice(), { signal, say: line.say });
     } catch (error) {
       if (!signal.aborted) fail(error, where);
     } finally {

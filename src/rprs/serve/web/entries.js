@@ -1,6 +1,6 @@
 /**
- * What the browser's history holds: lists, each with its question. Answers are kept in memory; the question of a short text also
- * survives a reload, in the state of the history's entry.
+ * What the browser's history holds: lists, each with its question. Answers are kept in memory; what was dismissed, and the question
+ * of a short text, also survive a reload, in the state of the history's entry.
  * @module
  */
 
@@ -52,14 +52,16 @@ export function present(usual) {
   const address = readAddress(location.search, usual);
   const told = state?.query ? { query: state.query, choice: state.choice, open: state.open } : address;
   if (!told) return location.hash ? { lost: true } : null;
-  return { entry: newEntry(told.query, told.choice, state?.key), open: told.open };
+  const entry = newEntry(told.query, told.choice, state?.key);
+  entry.dismissed = new Set(state?.dismissed);
+  return { entry, open: told.open };
 }
 
 /** Where a view is; one without an address of its own differs from the first view at least, so that `/` leads back to that. */
 const placeOf = ({ query, choice }, open) => addressOf(query, choice, open) ?? (open === null ? "/#list" : "/#side-by-side");
 
-function stateOf({ key, query, choice }, open, pushed) {
+function stateOf({ key, query, choice, dismissed }, open, pushed) {
   const length = query.text.length + query.documents.reduce((sum, { text }) => sum + text.length, 0);
   const told = query.files.length || length > LONGEST ? null : query;
-  return { key, open, pushed, query: told, choice };
+  return { key, open, pushed, query: told, choice, dismissed: [...dismissed] };
 }

@@ -4,7 +4,7 @@
  */
 
 import { el } from "./dom.js";
-import { count, label, movement, shown, webAddress } from "./words.js";
+import { count, fraction, label, movement, shown, webAddress } from "./words.js";
 
 /** @typedef {import("./text.js").Side} Side */
 
@@ -50,7 +50,7 @@ function proportion(name, kind, value, words) {
   if (value === null || value === undefined) return null;
   const bar = el("span", { class: `proportion ${kind}`, "aria-hidden": "true" });
   bar.style.setProperty("--share", String(Math.min(Math.max(value, 0), 1)));
-  return fact(name, value.toFixed(3), words, bar);
+  return fact(name, fraction(value, 3), words, bar);
 }
 
 /**

@@ -59,6 +59,14 @@ export function filterPanel(root, info, prefix, changed) {
     wrong.scrollIntoView({ block: "nearest" });
   }
 
+  /** Whether a change was still to be taken, which it no longer is. */
+  function stop() {
+    const pending = timer > 0;
+    clearTimeout(timer);
+    timer = 0;
+    return pending;
+  }
+
   function apply(next) {
     choice = next;
     draw();
@@ -67,7 +75,7 @@ export function filterPanel(root, info, prefix, changed) {
 
   /** Take what the form says now; false where it cannot be said, which is told. */
   function take() {
-    clearTimeout(timer);
+    stop();
     try {
       const next = read(root, fields, prefix);
       if (next.k === choice.k && next.where === choice.where) return true;
@@ -83,7 +91,7 @@ export function filterPanel(root, info, prefix, changed) {
   }
 
   root.addEventListener("change", () => {
-    clearTimeout(timer);
+    stop();
     timer = setTimeout(take, PAUSE);
   });
   draw();
@@ -98,17 +106,22 @@ export function filterPanel(root, info, prefix, changed) {
       choice = next;
       draw();
     },
+    /** The person is elsewhere: a change that was not taken yet never will be. */
+    leave: () => stop() && draw(),
   };
 }
 
-/** Fields that tell documents apart, the handiest first. @param {{documents: number, fields: Field[]}} info */
-function filterable({ documents, fields }) {
-  const telling = (field) => styleOf(field) === "date" || field.distinct > 1 || field.documents < documents;
-  const rank = (field) => ORDER.indexOf(styleOf(field));
-  return fields
-    .filter((field) => nameable(field.name) && !UNSEEN.has(field.name) && telling(field))
-    .sort((a, b) => rank(a) - rank(b) || b.documents - a.documents);
+/** Whether a field tells documents apart. */
+const telling = ({ distinct, documents }, all) => distinct > 1 || documents < all;
+
+/** The fields, the handiest first; last what is the same for all documents. @param {{documents: number, fields: Field[]}} info */
+export function handiest({ documents, fields }) {
+  const rank = (field) => (telling(field, documents) ? ORDER.indexOf(styleOf(field)) : ORDER.length);
+  return [...fields].sort((a, b) => rank(a) - rank(b) || b.documents - a.documents);
 }
+
+const filterable = (info) =>
+  handiest(info).filter((field) => nameable(field.name) && !UNSEEN.has(field.name) && telling(field, info.documents));
 
 /** Read the form. @returns {Choice} */
 function read(root, fields, prefix) {

@@ -4,7 +4,8 @@
  */
 
 import { el, icon } from "./dom.js";
-import { count, flat, label, movement, shown, webAddress } from "./words.js";
+import { called } from "./query.js";
+import { count, flat, fraction, label, movement, rough, several, shown, webAddress } from "./words.js";
 
 const INLINE = 4; // metadata fields that are not folded
 const SHORT = 48; // characters of a value beyond which it is folded
@@ -23,7 +24,7 @@ const SHORT = 48; // characters of a value beyond which it is folded
  *   `address`: where the aligned view of an indexed query is
  */
 export function hitItem(hit, how) {
-  const name = flat(hit.title) || hit.id;
+  const name = called(hit);
   return el("li", { class: "hit", dataset: { id: hit.id } },
     el("article", { "aria-label": `${hit.rank}. ${name}` },
       el("p", { class: "rank", "aria-hidden": "true", title: score(hit) }, count(hit.rank)),
@@ -42,7 +43,7 @@ export function hitItem(hit, how) {
 /** A link where there is an address, so that it opens in a tab as well; else a button. */
 function opener(style, content, { address, open }, spoken = null) {
   const follow = (event) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (address && (event.ctrlKey || event.metaKey || event.shiftKey)) return;
     event.preventDefault();
     open();
   };
@@ -73,11 +74,11 @@ function bar(name, words, value, greatest) {
   const exact = `${name.toUpperCase()} ${value.toFixed(4)}, ${percent} % of the greatest in this list`;
   return el("div", { class: `bar ${name}`, title: exact },
     el("span", { class: "bar-words" }, words),
-    el("span", { class: "bar-value" }, value ? value.toFixed(value < 0.1 ? 3 : 2) : "0"),
+    el("span", { class: "bar-value" }, fraction(value)),
     el("span", { class: "bar-track", role: "img", "aria-label": exact }, fillBar));
 }
 
-const score = (hit) => (hit.score === null ? "" : `Score ${hit.score.toPrecision(4)}`);
+const score = (hit) => (hit.score === null ? "" : `Score ${rough(hit.score)}`);
 
 function moved({ first_rank: first, rank }) {
   const way = first > rank ? "up" : first < rank ? "down" : "same";
@@ -109,7 +110,7 @@ function metadata(hit, order) {
   return el("div", { class: "metadata" },
     short.length > 0 && el("dl", { class: "inline" }, short.map(entry)),
     folded.length > 0 && el("details", {},
-      el("summary", {}, `${count(folded.length)} ${short.length ? "more" : "fields"}`), el("dl", { class: "table" }, folded.map(entry))));
+      el("summary", {}, short.length ? `${count(folded.length)} more` : several(folded.length, "field")), el("dl", { class: "table" }, folded.map(entry))));
 }
 
 function entry({ name, text }) {

@@ -24,7 +24,7 @@ const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/u;
 let info;
 let ask;
 let results;
-/** @type {{view: string, entry: Entry | null, leave: () => void}} what is seen, and what to do when it no longer is */
+/** @type {{view: string, entry: Entry | null, leave: () => void, gone?: boolean}} what is seen, and what to do when it no longer is */
 let seen = { view: "", entry: null, leave: () => {} };
 
 // ---------------------------------------------------------------------------- views
@@ -33,6 +33,7 @@ let seen = { view: "", entry: null, leave: () => {} };
 function see(view, entry, title, leave = () => {}) {
   if (seen.view === "results" && seen.entry) seen.entry.scroll = scrollY;
   seen.leave();
+  if (view !== "results") results.leave();
   seen = { view, entry, leave };
   for (const name of ["ask", "results", "aligned"]) byId(name).hidden = name !== view;
   document.body.dataset.view = view;
@@ -54,10 +55,11 @@ function seeAsk({ lost = false } = {}) {
 /** @param {Entry} entry */
 function seeList(entry) {
   const running = new AbortController();
+  const isBack = seen.view === "aligned"; // where the heights of a long list may be guessed differently than before
   see("results", entry, nameOf(entry.query), () => running.abort());
   results.draw(entry);
   scrollTo(0, entry.scroll);
-  results.focus(entry.opened);
+  results.focus(entry.opened, isBack);
   if (!entry.answer) fetchList(entry, running);
 }
 
@@ -103,6 +105,7 @@ async function seeAligned(entry, id) {
     const found = await api.explain(asked, { signal: running.signal, say: line.say });
     const address = addressOf(entry.query, entry.choice, id);
     const link = address && new URL(address, location.href).href;
+    found.query.title ||= nameOf(entry.query);
     fill(root);
     shown = showAligned(root, found, { back: goBack, report: (least) => takeReport(entry, id, least), link });
     document.title = `${called(found.document)} – rprs`;
@@ -121,8 +124,11 @@ function goBack() {
   if (view === "aligned" && !cameFromList()) {
     replace(entry);
     seeList(entry);
-  } else if (history.state?.pushed) history.back();
-  else edit();
+  } else if (!history.state?.pushed) edit();
+  else if (!seen.gone) {
+    seen.gone = true; // the browser takes its time, and a second step would lead past the list
+    history.back();
+  }
 }
 
 /** A new question from the first view. */
@@ -217,7 +223,7 @@ async function start() {
   }
   describe();
   ask = askView(info, askNew, () => seen.view !== "ask" && begin());
-  results = resultsView(info, { rerun, open, edit, take });
+  results = resultsView(info, { rerun, open, edit, take, keep: replace });
   byId("home").addEventListener("click", (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();

@@ -18,7 +18,7 @@ import { lowerBound } from "./text.js";
 
 const FIRST = 2; // blocks filled at once; the others as there is time
 const SLICE = 8; // milliseconds of work before the browser gets its turn
-const WORD = 24; // characters of a first word that must not part from the number before it
+const FIRST_WORD = /^\S{1,12}(?!\S)|^\S\p{M}*/u; // must not part from the number before it; of a long one its first letter
 const DRAG = 5; // pixels that tell selecting text from a click
 const FRAMES = 8; // for a jump to settle: blocks get their true height only once they are on the screen
 
@@ -107,7 +107,7 @@ export class Pane {
     const pairs = this.pairs.of[this.side].get(part.sentence);
     const text = this.cut(part);
     if (pairs) {
-      const word = Math.min(text.search(/\s|$/), WORD);
+      const word = FIRST_WORD.exec(text)?.[0].length ?? 0;
       const numbers = pairs.map((pair) => this.number(pair));
       const lead = el("span", { class: "lead" }, numbers.pop(), text.slice(0, word)); // no line ends between these two
       span.append(...numbers, lead, text.slice(word));

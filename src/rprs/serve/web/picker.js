@@ -5,7 +5,8 @@
 
 import { findDocuments } from "./api.js";
 import { byId, el, fill } from "./dom.js";
-import { count, flat } from "./words.js";
+import { called } from "./query.js";
+import { count } from "./words.js";
 
 const PAUSE = 150; // milliseconds after the last key
 
@@ -91,7 +92,7 @@ export function documentPicker(pick) {
       close();
     }
   });
-  input.addEventListener("blur", () => setTimeout(close, 100));
+  input.addEventListener("blur", () => setTimeout(() => document.activeElement !== input && close(), 100)); // unless it is back
   list.addEventListener("mousedown", (event) => event.preventDefault()); // the focus stays in the field
   list.addEventListener("click", (event) => {
     const place = [...list.children].indexOf(event.target.closest("[role=option]"));
@@ -100,7 +101,7 @@ export function documentPicker(pick) {
 }
 
 function option({ id, title }, place) {
-  const name = flat(title) || id;
+  const name = called({ id, title });
   return el("li", { role: "option", id: `found-${place}`, "aria-selected": "false" },
     el("span", { class: "option-title" }, name), name !== id && el("span", { class: "option-id" }, id));
 }

@@ -40,7 +40,7 @@ export function progressLine(root, documents, cancel) {
     if (event === "queued") status.textContent = data.ahead ? `Waiting: ${several(data.ahead, "question")} ahead of yours` : "Asking …";
     if (event === "busy") status.textContent = data.text;
     if (event !== "progress" || !(data.stage in SAYINGS)) return;
-    const ended = data.total !== null && data.done >= data.total;
+    const ended = data.total === null ? data.done > 0 : data.done >= data.total; // candidates are counted once, at the end
     if (data.stage === stage && !ended && performance.now() - told < PAUSE) return;
     [stage, told] = [data.stage, performance.now()];
     status.textContent = SAYINGS[stage](stage === "candidates" ? { ...data, total: documents } : data);

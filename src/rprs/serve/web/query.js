@@ -74,14 +74,15 @@ export function nameOf(query) {
   return `${names[0]} and ${names.length - 1} more`;
 }
 
-/** @param {Indexed} document */
-export const called = ({ id, title }) => title || id;
+/** What a document is called, on one line; a title may be as long as a page. @param {Indexed} document */
+export const called = ({ id, title }) => opening(title, 200) || id;
 
 /** The first words of a text. @param {string} text */
 export function opening(text, length = 48) {
   const words = text.trim().slice(0, 400).replace(/\s+/gu, " ");
   if (words.length <= length) return words;
-  return `${words.slice(0, length).replace(/\s\S*$/u, "")} …`;
+  const cut = Array.from(words).slice(0, length).join(""); // between characters, also those of two units
+  return `${cut.replace(/\s\S*$/u, "")} …`;
 }
 
 // ---------------------------------------------------------------------------- addresses

@@ -5,30 +5,29 @@
 
 import { isAboutFilter } from "./ask.js";
 import { announce, byId, el, fill, icon } from "./dom.js";
-import { filterPanel } from "./filters.js";
+import { filterPanel, handiest } from "./filters.js";
 import { hitItem } from "./hit.js";
 import { showTrouble } from "./notice.js";
 import { progressLine } from "./progress.js";
 import { addressOf, nameOf, namesOf } from "./query.js";
 import { linkButton, takeAwayMenu } from "./takeaway.js";
-import { styleOf } from "./where.js";
 import { count, label, listed, seconds, several, shown } from "./words.js";
 
 const WIDE = matchMedia("(min-width: 1000px)");
-const ORDER = ["date", "choice", "number", "contains"];
 
 /** @typedef {import("./entries.js").Entry} Entry */
 
 /**
  * @param {any} info of the index
  * @param {{rerun: (choice: import("./query.js").Choice) => void, open: (id: string) => void, edit: () => void,
- *   take: (format: string) => Promise<void>}} does
+ *   take: (format: string) => Promise<void>, keep: (entry: Entry) => void}} does `keep` is told what was dismissed or restored
  */
 export function resultsView(info, does) {
   const head = el("header", { class: "results-head" });
   const progress = el("div", { id: "results-progress" });
   const trouble = el("div", { id: "results-trouble" });
   const list = el("div", { class: "list" });
+  const tally = el("div"); // of what was dismissed
   const panel = el("div", { id: "results-filters" });
   const chevron = icon("chevron");
   chevron.classList.add("chevron");
@@ -38,10 +37,10 @@ export function resultsView(info, does) {
     el("aside", { class: "side", "aria-label": "Filters" }, fold),
     el("div", { class: "list-side" }, progress, trouble, list)));
   const filters = filterPanel(panel, info, "filter", (choice) => does.rerun(choice));
-  const order = [...info.fields].sort((a, b) => rank(a) - rank(b) || b.documents - a.documents).map(({ name }) => name);
+  const order = handiest(info).map(({ name }) => name);
   const unfold = () => (fold.open = WIDE.matches);
   panel.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.target.tagName !== "INPUT") return;
+    if (event.key !== "Enter" || event.isComposing || event.target.tagName !== "INPUT") return;
     event.preventDefault();
     filters.take();
   });
@@ -79,17 +78,24 @@ export function resultsView(info, does) {
     }));
     fill(list,
       answer.notes.length > 0 && el("ul", { class: "notes", "aria-label": "Remarks" }, answer.notes.map(item)),
-      restorer(entry, answer.hits.length - kept.length),
+      tellDismissed(entry),
       items.length > 0 && el("ol", { class: "hits", id: "hits" }, items),
       !answer.hits.length && nothing(choice),
       answer.hits.length > 0 && Number.isFinite(best.qp) && reading(),
       settings(answer));
   }
 
+  /** The line that counts what was dismissed of this list. @param {Entry} entry */
+  function tellDismissed(entry) {
+    const gone = entry.answer.hits.filter(({ id }) => entry.dismissed.has(id)).length;
+    fill(tally, gone > 0 && restorer(entry, gone));
+    return tally;
+  }
+
   function restorer(entry, gone) {
-    if (!gone) return null;
     const restore = () => {
       entry.dismissed.clear();
+      does.keep(entry);
       drawList(entry);
       announce("All results are shown again");
       byId("results-title").focus({ preventScroll: true });
@@ -99,12 +105,14 @@ export function resultsView(info, does) {
   }
 
   function dismiss(entry, id) {
-    const ids = [...list.querySelectorAll(".hit")].map((item) => item.dataset.id);
-    const next = ids[ids.indexOf(id) + 1] ?? ids[ids.indexOf(id) - 1];
+    const item = itemOf(list, id);
+    const next = item.nextElementSibling ?? item.previousElementSibling;
     entry.dismissed.add(id);
-    drawList(entry);
+    does.keep(entry);
+    item.remove();
+    tellDismissed(entry);
     announce(`Dismissed. ${several(entry.dismissed.size, "result")} dismissed in all.`);
-    (opener(list, next) ?? byId("restore")).focus();
+    (opener(next) ?? byId("restore")).focus();
   }
 
   return {
@@ -127,16 +135,17 @@ export function resultsView(info, does) {
         filters.tell(error.message);
       } else showTrouble(trouble, error, { index: info.index, again });
     },
-    /** Put the focus on a result, or on the heading. @param {string | null} id */
-    focus: (id) => (opener(list, id) ?? byId("results-title")).focus({ preventScroll: true }),
+    /** Put the focus on a result, or on the heading. @param {string | null} id @param {boolean} scroll there, if it is out of sight */
+    focus: (id, scroll) => (opener(itemOf(list, id)) ?? byId("results-title")).focus({ preventScroll: !scroll }),
     /** The form shows the choice of this list again. @param {Entry} entry */
     reset: (entry) => filters.set(entry.choice),
+    leave: filters.leave,
   };
 }
 
-const opener = (list, id) => [...list.querySelectorAll(".hit")].find((item) => item.dataset.id === id)?.querySelector(".hit-open");
+const itemOf = (list, id) => [...list.querySelectorAll(".hit")].find((item) => item.dataset.id === id);
+const opener = (item) => item?.querySelector(".hit-open, .dismiss"); // the latter where nothing can be opened
 const item = (text) => el("li", {}, text);
-const rank = (field) => ORDER.indexOf(styleOf(field));
 const greatest = (hits, name) => Math.max(...hits.map((hit) => hit[name] ?? -Infinity));
 
 function summary({ hits, candidates, query_sentences: sentences, about, seconds: each }) {
@@ -146,7 +155,7 @@ function summary({ hits, candidates, query_sentences: sentences, about, seconds:
 }
 
 function nothing({ where }) {
-  const why = where ? "No document passes the filters. Loosen or clear them." : "No document of the index shares a word with yours.";
+  const why = where ? "No document like yours passes the filters. Loosen or clear them." : "No document of the index shares a word with yours.";
   return el("p", { class: "nothing" }, why);
 }
 
@@ -155,7 +164,7 @@ function reading() {
     el("p", {}, el("strong", {}, "Answers your document"), " (QP) is how much of your document this one answers: "
       + "the share of your sentences that have one of their nearest, among the sentences of all candidates, here."),
     el("p", {}, el("strong", {}, "Is about your document"), " (DP) is how much of this one is about yours: "
-      + "the share of its sentences that are nearest to one of yours. The product of both ranks the list."),
+      + "the share of its sentences that are nearest to one of yours. RPRS ranks by the product of both."),
     el("p", {}, "A sentence with several matches counts for more than one with a single match, as the settings n, k1 and b say, "
       + "and all candidates compete for being nearest. So the numbers have no fixed 100 %: even a word-for-word copy stays below it. "
       + "Each bar is drawn relative to the greatest of this list."));

@@ -1,8 +1,9 @@
-// A classic script, run before the first paint so that a chosen theme does not flash. Its button is #theme.
+// A classic script, run before the first paint so that no other theme flashes. Its button is #theme.
 (() => {
   const root = document.documentElement;
   const dark = matchMedia("(prefers-color-scheme: dark)");
-  const current = () => root.dataset.theme || (dark.matches ? "dark" : "light");
+  const other = () => (root.dataset.theme === "dark" ? "light" : "dark");
+  let chosen = read();
 
   function read() {
     try {
@@ -13,6 +14,7 @@
   }
 
   function keep(theme) {
+    chosen = theme;
     try {
       localStorage.setItem("theme", theme);
     } catch {
@@ -20,22 +22,24 @@
     }
   }
 
-  function label() {
-    const button = document.getElementById("theme");
-    const other = current() === "dark" ? "light" : "dark";
-    button.setAttribute("aria-label", `Use the ${other} theme`);
-    button.title = `Use the ${other} theme`;
+  function apply() {
+    root.dataset.theme = ["light", "dark"].includes(chosen) ? chosen : dark.matches ? "dark" : "light";
   }
 
-  const chosen = read();
-  if (chosen === "light" || chosen === "dark") root.dataset.theme = chosen;
-  dark.addEventListener("change", label);
+  function label() {
+    const button = document.getElementById("theme");
+    button.setAttribute("aria-label", `Use the ${other()} theme`);
+    button.title = `Use the ${other()} theme`;
+  }
+
+  apply();
   document.addEventListener("DOMContentLoaded", () => {
+    const redraw = () => (apply(), label());
     label();
+    dark.addEventListener("change", redraw);
     document.getElementById("theme").addEventListener("click", () => {
-      root.dataset.theme = current() === "dark" ? "light" : "dark";
-      keep(root.dataset.theme);
-      label();
+      keep(other());
+      redraw();
     });
   });
 })();

@@ -89,8 +89,8 @@ function clauses(field, { from, to, among, contains }) {
     if (from) written.push(`${name} >= ${shortest(from)}`);
     if (to && to < LAST_DAY) written.push(`${name} < ${shortest(dayAfter(to))}`);
   } else {
-    if (from) written.push(`${name} >= ${from}`);
-    if (to) written.push(`${name} <= ${to}`);
+    if (from) written.push(`${name} >= ${digits(from)}`);
+    if (to) written.push(`${name} <= ${digits(to)}`);
   }
   if (among?.length) written.push(`${name} in (${among.map((value) => quoted(field.name, value)).join(", ")})`);
   if (contains?.trim()) written.push(`${name} ~ ${quoted(field.name, contains.trim())}`);
@@ -105,6 +105,10 @@ function quoted(field, value) {
   if (!value.includes("'")) return `'${value}'`;
   throw new Unquotable(field, value);
 }
+
+/** A field for numbers also takes 1e4 and .5, which the language would read as words. */
+const digits = (number) =>
+  NUMBER.test(number) ? number : Number(number).toLocaleString("en", { useGrouping: false, maximumFractionDigits: 20 });
 
 /** Dates are compared as text: 2016-01-01 as 2016, so that a document dated 2016 is of that year. */
 const shortest = (day) => day.replace(/(-01){1,2}$/u, "");

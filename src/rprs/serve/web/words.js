@@ -25,6 +25,15 @@ export const label = (name) => name.replaceAll("_", " ");
 /** 0.052 → "0.05 s", 12.34 → "12 s" @param {number} value */
 export const seconds = (value) => `${value.toFixed(value < 1 ? 2 : value < 10 ? 1 : 0)} s`;
 
+/** 0.2031 → "0.20", 0.00042 → "0.00042": of a long document little may be about another, yet not nothing.
+ * @param {number} value @param {number} [digits] */
+export const fraction = (value, digits = 2) => (value >= 0.1 ? value.toFixed(digits) : significant(2).format(value));
+
+/** 28.6123 → "28.61", 12345.6 → "12,350" @param {number} value */
+export const rough = (value) => significant(4).format(value);
+
+const significant = (digits) => new Intl.NumberFormat("en", { maximumSignificantDigits: digits });
+
 /** 67108864 → "64 MB" @param {number} bytes */
 export function size(bytes) {
   const units = ["bytes", "kB", "MB", "GB"];

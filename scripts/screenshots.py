@@ -1,0 +1,110 @@
+"""Photograph the page for the documentation, after `make demo`: `python scripts/screenshots.py INDEX FOLDER`.
+
+Real pictures of a real server: a question, its results, and two licences side by side, in light and in dark.
+"""
+
+from __future__ import annotations
+
+import io
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Browser, Page, sync_playwright
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+WINDOW = {"width": 1280, "height": 800}
+GRANT = "facebook-patent-rights-2.LICENSE"  # to which re-ranking finds likes that share few of its words
+HARDWARE, LIKE_IT = "cern-ohl-1.2.LICENSE", "cern-ohl-s-2.0.LICENSE"  # which say much the same in other words
+PAIR = 10  # the match that is looked at
+COLOURS = 256  # of a picture: what a page of text needs, in a third of the bytes
+
+
+@contextmanager
+def served(index: Path) -> Iterator[str]:
+    """The address of a server that runs until the end of the block."""
+    words = [sys.executable, "-m", "rprs", "serve", str(index), "--port", "0", "--no-open", "--quiet"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            said = process.stdout.readline().split()
+            if not said:
+                sys.exit(f"No server could be started on {index}")
+            yield said[-1].rstrip("/")
+        finally:
+            process.terminate()
+
+
+@contextmanager
+def opened(browser: Browser, address: str, theme: str) -> Iterator[Page]:
+    """A page in a window of its own, ready to be used."""
+    context = browser.new_context(
+        viewport={"width": WINDOW["width"], "height": WINDOW["height"]},
+        color_scheme="dark" if theme == "dark" else "light",
+        device_scale_factor=1.5,
+        locale="en-GB",
+        reduced_motion="reduce",
+    )
+    page = context.new_page()
+    page.goto(address)
+    page.locator("#ask-form:not([inert])").wait_for(state="attached")
+    yield page
+    context.close()
+
+
+def ask(page: Page) -> None:
+    """Two documents of the index that are asked together."""
+    for words in ("cern hardware 1.2", "tapr hardware"):
+        page.locator("#find").fill(words)
+        page.locator("#found [role=option]").first.click()
+    page.locator("#chips .chip").nth(1).wait_for()
+    page.locator("#find").blur()
+
+
+def results(page: Page) -> None:
+    """The list, from its top."""
+    page.locator("#hits .hit").nth(5).wait_for()
+
+
+def aligned(page: Page) -> None:
+    """One of the matches in the middle of both texts."""
+    page.locator(f'.query .number[data-number="{PAIR}"]').wait_for(state="attached")
+    for _ in range(PAIR):
+        page.keyboard.press("j")
+    page.locator(".document .number.current").wait_for()
+    page.wait_for_timeout(500)  # until all around it is drawn
+
+
+def photograph(index: Path, folder: Path) -> None:
+    """Make all pictures anew."""
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if program is None:
+        sys.exit("No Chromium here to photograph with: install one (Debian: apt-get install chromium)")
+    folder.mkdir(parents=True, exist_ok=True)
+    side_by_side = f"/?id={HARDWARE}&k=10&open={LIKE_IT}"
+    pictures = [
+        ("page-ask", "/", "light", ask),
+        ("page-results", f"/?id={GRANT}&k=10", "light", results),
+        ("page-aligned", side_by_side, "light", aligned),
+        ("page-aligned-dark", side_by_side, "dark", aligned),
+    ]
+    with served(index) as url, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        for name, address, theme, pose in pictures:
+            with opened(browser, url + address, theme) as page:
+                pose(page)
+                file = folder / f"{name}.png"
+                picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+                picture.quantize(COLOURS, dither=Image.Dither.NONE).save(file, optimize=True)
+                print(file, f"{file.stat().st_size:,} bytes")
+        browser.close()
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    photograph(Path(sys.argv[1]), Path(sys.argv[2]))
