@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 
-from browsing import NONE
+from browsing import NONE, browser
+from rprs import Index, Searcher
+from serving import Server, served
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 # Two settings of hypothesis: the same cases on every run, and for `HYPOTHESIS_PROFILE=search` new ones each time.
 settings.register_profile("default", derandomize=True, deadline=None)
@@ -58,3 +64,27 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     unseen = sum(NONE in str(report.longrepr) for report in terminalreporter.stats.get("skipped", ()))
     if unseen:
         terminalreporter.line(f"Left out: {unseen} tests of the page: {NONE}", red=True)
+
+
+# ---------------------------------------------------------------------------- on the index `made` of a module
+
+
+@pytest.fixture(scope="module")
+def chrome() -> Iterator[Browser]:
+    """A browser for the tests of a module; it has an event loop, which other modules may not want."""
+    with browser() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def server(made: Path) -> Iterator[Server]:
+    """A real server."""
+    with served(made) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def searcher(made: Path) -> Iterator[Searcher]:
+    """What the server should find."""
+    with Index(made) as index:
+        yield Searcher(index)

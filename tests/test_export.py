@@ -21,6 +21,7 @@ from bibtexparser.middlewares import LatexDecodingMiddleware
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import rprs
 from cli_runs import QUERY, TEXTS, done, made_index, refused
 from rprs import Document, Explanation, Hit, Index, Pair, Searcher, UsageError, read_run
 from rprs.document import Metadata, Sentences, Value
@@ -518,3 +519,13 @@ def test_the_command_line_writes_the_report(made: Path) -> None:
     assert words(page.panes["query"]) == words(QUERY)
     assert "similarity of 0.5 are left out" in text
     assert "no document 'nobody'" in refused("explain", made, query, "nobody", "--format", "html")
+
+
+def test_the_report_has_the_tints_of_the_page() -> None:
+    def tints(style: Path) -> list[str]:
+        return re.findall(r"--(?:match|mark)-\d: #\w+", style.read_text(encoding="utf-8"))
+
+    package = Path(rprs.__file__).parent
+    found = tints(package / "export/report.css")
+    assert found == tints(package / "serve/web/aligned.css")
+    assert len(found) == 2 * 2 * 8  # behind ink and as ink, in light and in dark

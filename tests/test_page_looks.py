@@ -9,7 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]  # it has no types
 from playwright.sync_api import expect
 
-from browsing import browser, visit
+from browsing import visit
 from cli_runs import QUERY, RECORDS, TEXTS
 from page_samples import MARKUP, hostile, write_index
 from rprs import Document
@@ -24,12 +24,6 @@ CASES = [
     *(Document(one["id"], one["text"], one["title"], {"date": one["date"]}) for one in RECORDS),
 ]
 SERIOUS = {"serious", "critical"}
-
-
-@pytest.fixture(scope="module")
-def chrome() -> Iterator[Browser]:
-    with browser() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

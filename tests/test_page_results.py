@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,10 +15,10 @@ import rispy
 from bibtexparser.entrypoint import parse_string
 from playwright.sync_api import expect
 
-from browsing import Visit, browser, visit
+from browsing import Visit, visit
 from cli_runs import QUERY, made_index
-from rprs import Document, Hit, Index, Searcher, __version__, read_run
-from serving import Server, served
+from rprs import Document, Hit, Searcher, __version__, read_run
+from serving import Server
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -28,26 +28,8 @@ LIST = f"/?id={ID}&k=10"
 
 
 @pytest.fixture(scope="module")
-def chrome() -> Iterator[Browser]:
-    with browser() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
 def made(chrome: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made_index(tmp_path_factory.mktemp("results"))
-
-
-@pytest.fixture(scope="module")
-def server(made: Path) -> Iterator[Server]:
-    with served(made) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def searcher(made: Path) -> Iterator[Searcher]:
-    with Index(made) as index:
-        yield Searcher(index)
 
 
 def listed(visited: Visit, address: str = LIST) -> None:

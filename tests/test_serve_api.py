@@ -31,12 +31,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def server(made: Path) -> Iterator[Server]:
-    with served(made) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
 def api(server: Server) -> Iterator[httpx.Client]:
     with server.client() as client:
         yield client

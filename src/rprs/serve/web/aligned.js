@@ -8,7 +8,7 @@ import { Controls } from "./controls.js";
 import { el, icon } from "./dom.js";
 import { factsOf, notesOf, titleOf } from "./facts.js";
 import { DocumentMap } from "./map.js";
-import { Pairs, SIDES, tintOf } from "./pairs.js";
+import { Pairs, ROUNDING, SIDES, tintOf } from "./pairs.js";
 import { Pane } from "./pane.js";
 import { called } from "./query.js";
 import { layOut, lowerBound } from "./text.js";
@@ -108,7 +108,7 @@ class AlignedView {
 
   report() {
     const { similarity } = this.controls;
-    return this.ways.report(similarity > this.pairs.least ? similarity : -1);
+    return this.ways.report(similarity > this.pairs.least ? similarity - ROUNDING : -1);
   }
 
   // ------------------------------------------------------------------------ open and close

@@ -20,6 +20,8 @@ import { lowerBound } from "./text.js";
 /** @type {readonly Which[]} */
 export const SIDES = ["query", "document"];
 const TINTS = 8;
+/** A similarity counts as the two digits that are shown of it: a copy whose cosine is .9998 is there at 1.00. */
+export const ROUNDING = 0.005;
 
 /** The tint of a pair, 1 to 8: the same on both sides.
  * @param {Pair} pair */
@@ -61,13 +63,13 @@ export class Pairs {
   }
 
   /**
-   * Show the pairs at least this similar and hide the others.
+   * Show the pairs at least this similar, as the two digits of theirs say, and hide the others.
    * @param {number} similarity
    * @returns {Pair[]} those that changed
    */
   showFrom(similarity) {
     const before = this.hidden;
-    this.hidden = lowerBound(this.similarities, similarity);
+    this.hidden = lowerBound(this.similarities, similarity - ROUNDING);
     const changed = this.weakestFirst.slice(Math.min(before, this.hidden), Math.max(before, this.hidden));
     const touched = new Set(changed.map((pair) => pair.query));
     const had = this.countCovered(touched);

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 from pypdf import PdfReader
 
-from browsing import browser, visit
+from browsing import visit
 from page_samples import ORCHARD, paragraphs, tell, write_index
 from rprs import Document
 from serving import Server, served
@@ -29,12 +29,6 @@ STRANGE = [Document("strange", "\n\n".join(LEASE), "Strange"), Document("long", 
 MANY = [Document(f"m{number:03}", " ".join(tell(ORCHARD, 2, number)), f"Note {number}") for number in range(300)]
 WITHOUT_STORAGE = """for (const name of ["localStorage", "sessionStorage"])
     Object.defineProperty(window, name, {get() { throw new DOMException("denied", "SecurityError"); }});"""
-
-
-@pytest.fixture(scope="module")
-def chrome() -> Iterator[Browser]:
-    with browser() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")
