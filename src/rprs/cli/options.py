@@ -83,6 +83,9 @@ Queries = Annotated[
         show_default=False,
     ),
 ]
+Target = Annotated[
+    str | None, typer.Argument(metavar="DOC_ID", help="The document of the index to explain.", show_default=False)
+]
 QueryIds = Annotated[
     list[str] | None,
     typer.Option(
@@ -146,6 +149,7 @@ Best = Annotated[int | None, typer.Option("-k", help="Write the best k alone, no
 Tag = Annotated[str | None, typer.Option("--tag", help="The last column of the run. Without it, the settings.")]
 StrictQueries = Annotated[bool, typer.Option("--strict", help="Stop at the first query that cannot be answered.")]
 VerboseQueries = Annotated[bool, typer.Option("--verbose", help="Name every query that fails, not the first 20 alone.")]
+MinSimilarity = Annotated[float, typer.Option(help="Leave out weaker pairs.", min=-1.0, max=1.0)]
 Everything = Annotated[
     bool, typer.Option("--all", help="All pairs in the order of the query, not the 20 most similar.")
 ]

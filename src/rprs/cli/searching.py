@@ -20,10 +20,12 @@ from rprs.cli.options import (
     Format,
     IndexPath,
     KeepSelf,
+    MinSimilarity,
     QueryFiles,
     QueryIds,
     Rerank,
     SettingsFile,
+    Target,
     View,
     Where,
 )
@@ -116,9 +118,7 @@ def explain(
             show_default=False,
         ),
     ],
-    document: Annotated[
-        str | None, typer.Argument(metavar="DOC_ID", help="The document of the index to explain.", show_default=False)
-    ] = None,
+    document: Target = None,
     more: QueryFiles = None,
     ids: QueryIds = None,
     first: First = FIRST,
@@ -127,7 +127,7 @@ def explain(
     settings: SettingsFile = None,
     where: Where = None,
     keep_self: KeepSelf = False,
-    min_similarity: Annotated[float, typer.Option(help="Leave out weaker pairs.", min=-1.0, max=1.0)] = -1.0,
+    min_similarity: MinSimilarity = -1.0,
     everything: Everything = False,
     format: Annotated[View, typer.Option("--format", help="How to print it.")] = View.table,
 ) -> None:
@@ -147,7 +147,7 @@ def explain(
     from rprs.search import at_least
     from rprs.wire import explanation_object
 
-    file, target = (query, document) if document is not None or not ids else (None, query)
+    file, target = (query, document) if document or not ids else (None, query)
     if target is None:
         raise UsageError("Give the query, as a file or by --id, and the id of one document: rprs explain --help")
     talk: Talk = context.obj

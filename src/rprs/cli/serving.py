@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,53 +14,56 @@ from rprs.cli.talk import Talk, counted
 from rprs.errors import UsageError
 from rprs.spec import DEPTH
 
+if TYPE_CHECKING:
+    from rprs.serve.service import Service
+
 LIMITS = "Limits"
+
+Host = Annotated[str, typer.Option(help="The address to listen on; one that others can reach needs a token.")]
+Port = Annotated[int, typer.Option(help="The port; 0 takes one that is free.", min=0, max=65535)]
+OpenPage = Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")]
+TokenFile = Annotated[
+    Path | None, typer.Option(help="A file with the token that every request must bring (mode 600).", metavar="FILE")
+]
+AllowWrite = Annotated[
+    bool, typer.Option("--allow-write", help="Let the API add and remove documents without a token.")
+]
+AllowHost = Annotated[
+    list[str] | None,
+    typer.Option(help="A further name under which the server is reached. May be repeated.", show_default=False),
+]
+MaxUpload = Annotated[int, typer.Option(help="Megabytes that a request may bring.", min=1, rich_help_panel=LIMITS)]
+MaxCharacters = Annotated[int, typer.Option(help="Characters that a query may have.", min=1, rich_help_panel=LIMITS)]
+MaxSeconds = Annotated[float, typer.Option(help="Seconds that a request may take.", min=0.1, rich_help_panel=LIMITS)]
+AtOnce = Annotated[
+    int | None,
+    typer.Option(
+        help="Requests at work at the same time.", min=1, rich_help_panel=LIMITS, show_default="as many as processors"
+    ),
+]
+Waiting = Annotated[
+    int, typer.Option(help="Requests that may wait; more are told to come back.", min=0, rich_help_panel=LIMITS)
+]
 
 
 def serve(
     context: typer.Context,
     path: IndexPath,
-    host: Annotated[str, typer.Option(help="The address to listen on; one that others can reach needs a token.")] = (
-        "127.0.0.1"
-    ),
-    port: Annotated[int, typer.Option(help="The port; 0 takes one that is free.", min=0, max=65535)] = 8017,
-    open_page: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")] = True,
-    token_file: Annotated[
-        Path | None,
-        typer.Option(help="A file with the token that every request must bring (mode 600).", metavar="FILE"),
-    ] = None,
-    allow_write: Annotated[
-        bool, typer.Option("--allow-write", help="Let the API add and remove documents without a token.")
-    ] = False,
-    allow_host: Annotated[
-        list[str] | None,
-        typer.Option(help="A further name under which the server is reached. May be repeated.", show_default=False),
-    ] = None,
+    host: Host = "127.0.0.1",
+    port: Port = 8017,
+    open_page: OpenPage = True,
+    token_file: TokenFile = None,
+    allow_write: AllowWrite = False,
+    allow_host: AllowHost = None,
     first: First = FIRST,
     rerank: Rerank = RERANK,
     depth: Depth = DEPTH,
     settings: SettingsFile = None,
-    max_upload: Annotated[
-        int, typer.Option(help="Megabytes that a request may bring.", min=1, rich_help_panel=LIMITS)
-    ] = 64,
-    max_characters: Annotated[
-        int, typer.Option(help="Characters that a query may have.", min=1, rich_help_panel=LIMITS)
-    ] = 20_000_000,
-    max_seconds: Annotated[
-        float, typer.Option(help="Seconds that a request may take.", min=0.1, rich_help_panel=LIMITS)
-    ] = 120.0,
-    at_once: Annotated[
-        int | None,
-        typer.Option(
-            help="Requests at work at the same time.",
-            min=1,
-            rich_help_panel=LIMITS,
-            show_default="as many as processors",
-        ),
-    ] = None,
-    waiting: Annotated[
-        int, typer.Option(help="Requests that may wait; more are told to come back.", min=0, rich_help_panel=LIMITS)
-    ] = 32,
+    max_upload: MaxUpload = 64,
+    max_characters: MaxCharacters = 20_000_000,
+    max_seconds: MaxSeconds = 120.0,
+    at_once: AtOnce = None,
+    waiting: Waiting = 32,
 ) -> None:
     """Open a page on which a person drops a document and reads why each result is like it; also an HTTP API.
 
@@ -75,7 +79,7 @@ def serve(
     from rprs.scoring.threads import cores, one_blas_thread
     from rprs.serve.app import Options, make_app
     from rprs.serve.connection import serve as listen
-    from rprs.serve.guard import hosts_of, is_loopback, read_token
+    from rprs.serve.guard import is_loopback, read_token
     from rprs.serve.limits import Limits
     from rprs.serve.service import Service
 
@@ -91,11 +95,23 @@ def serve(
         waiting=waiting,
     )
     service = Service(path, chosen(context, settings), talk.progress)
+    try:
+        hosts: set[str] = set()
+        app = make_app(service, Options(hosts, token, allow_write, limits, talk.say))
+        with one_blas_thread():  # requests share the processors; BLAS changing its threads for each costs far more
+            listen(app, host, port, limits, _ready(service, hosts, allow_host or (), talk, open_page), talk.say)
+    finally:
+        service.close()
 
-    hosts: set[str] = set()
+
+def _ready(
+    service: Service, hosts: set[str], allowed: Sequence[str], talk: Talk, open_page: bool
+) -> Callable[[str, int], None]:
+    """What to do when it listens: fill in under which names, say where, and show the page."""
+    from rprs.serve.guard import hosts_of
 
     def ready(address: str, number: int) -> None:
-        hosts.update(hosts_of(address, number, allow_host or ()))
+        hosts.update(hosts_of(address, number, allowed))
         name = address.strip("[]")
         url = f"http://{f'[{name}]' if ':' in name else name}:{number}/"
         typer.echo(f"{service.path.name}, {counted(service.documents, 'document')}: {url}")
@@ -103,9 +119,4 @@ def serve(
         if open_page:
             typer.launch(url)
 
-    try:
-        app = make_app(service, Options(hosts, token, allow_write, limits, talk.say))
-        with one_blas_thread():  # requests share the processors; BLAS changing its threads for each costs far more
-            listen(app, host, port, limits, ready, talk.say)
-    finally:
-        service.close()
+    return ready
