@@ -49,6 +49,19 @@ def view(page: Page) -> str | None:
 # ---------------------------------------------------------------------------- quick people
 
 
+def test_the_button_does_not_move_once_a_text_is_given(chrome: Browser, server: Server) -> None:
+    """Else who pastes and clicks at once clicks beside it."""
+    with visit(chrome, server.url) as visited:
+        page = visited.open()
+        where = "() => document.querySelector('#submit').getBoundingClientRect().top"
+        give = "() => { text.value = 'Some words.'; text.dispatchEvent(new Event('input', {bubbles: true})); }"
+        before = page.evaluate(where)
+        page.evaluate(f"() => {{ const text = document.querySelector('#text'); ({give})(); }}")
+        at_once = page.evaluate(where)
+        page.wait_for_timeout(400)
+        assert before < at_once == page.evaluate(where)
+
+
 def test_a_filter_not_yet_applied_is_dropped_with_its_list(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         page = visited.ask(text=TEXT)

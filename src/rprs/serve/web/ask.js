@@ -131,9 +131,11 @@ export function askView(info, ask, shown) {
   acceptFiles(add);
   documentPicker(pick);
   text.addEventListener("input", () => {
+    const appears = !query.text.trim() !== !text.value.trim(); // at once: a button that moves later is clicked in vain
     query = { ...query, text: text.value };
     clearTimeout(timer);
-    timer = setTimeout(draw, PAUSE);
+    if (appears) draw();
+    else timer = setTimeout(draw, PAUSE);
   });
   byId("clear").addEventListener("click", () => {
     showLines(refused, []);
