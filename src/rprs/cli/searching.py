@@ -223,10 +223,8 @@ def _read(file: str) -> Document:
 
 def _tell_left_out(talk: Talk, index: Index, seeds: Sequence[Document]) -> None:
     """Say so when a document that only shares the query's id is left out: it may be another text of that name."""
-    for query in seeds:
-        number = index.number(query.id)
-        if number is not None and number not in index.same_content(query):
-            talk.say(f"{query.id!r} of the index is left out, having the id of the query: --keep-self keeps it")
+    for id in index.namesakes(seeds):
+        talk.say(f"{id!r} of the index is left out, having the id of the query: --keep-self keeps it")
 
 
 def _print_run(query: Document, results: Results, tag: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from threading import RLock
@@ -199,8 +199,7 @@ class Index:
         Those of the last query are kept: both stages may ask.
         """
         text, found = self._last
-        number = self.number(query.id)
-        if number is not None and number in self.same_content(query):
+        if self.holds(query):
             found = self.sentences(query.id)
         elif text != query.text:
             found = self.encode(query, progress)
@@ -209,6 +208,14 @@ class Index:
         with progress("sentences of the query", len(found), "sentences") as advance:
             advance(len(found))
         return found
+
+    def holds(self, document: Document) -> bool:
+        """Whether it has this very document: the id and the text."""
+        return self.number(document.id) in self.same_content(document)
+
+    def namesakes(self, documents: Iterable[Document]) -> list[str]:
+        """The ids of those that it has with another text."""
+        return [each.id for each in documents if self.number(each.id) is not None and not self.holds(each)]
 
     # ------------------------------------------------------------------------ choosing documents
 

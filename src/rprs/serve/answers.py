@@ -64,10 +64,8 @@ class _Question:
 
     def _left_out(self) -> list[str]:
         """A line for a document that only shares the id of the query: it may be another text of that name."""
-        index, seeds = self.searcher.index, [] if self.request.keep_self else self.seeds
-        places = [(seed.id, index.number(seed.id), index.same_content(seed)) for seed in seeds]
-        others = [id for id, number, same in places if number is not None and number not in same]
-        return [f"{id!r} of the index is left out, having the id of the query" for id in others]
+        left = [] if self.request.keep_self else self.searcher.index.namesakes(self.seeds)
+        return [f"{id!r} of the index is left out, having the id of the query" for id in left]
 
     def explanation(self, id: str) -> Explanation:
         """Why one document."""

@@ -146,7 +146,7 @@ def seeds_object(seeds: list[Document], index: Index) -> list[dict[str, Any]]:
     objects, at = [], 0
     for seed in seeds:
         end = at + len(seed.text)
-        indexed = index.number(seed.id) in index.same_content(seed)
-        objects.append({"id": seed.id, "title": seed.title, "start": at, "end": end, "indexed": indexed})
+        told = {"id": seed.id, "title": seed.title, "start": at, "end": end}
+        objects.append({**told, "indexed": index.holds(seed)})
         at = end + len(BETWEEN)
     return objects
