@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.timing import Options
 from rprs.document import Document
-from rprs.split import SentenceSplitter
+from rprs.text.split import SentenceSplitter
 
 __all__ = ["collection", "name_of", "sentences", "work_folder"]
 

@@ -16,6 +16,7 @@ from benchmarks.table import Goal, Row, seconds
 from benchmarks.timing import Options, Times, interleaved, peer_module
 from rprs import spec
 from rprs.encode import models
+from rprs.encode.fitted import Fitted
 
 __all__ = ["run"]
 
@@ -35,9 +36,10 @@ Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 def run(options: Options) -> Iterator[Row]:
     """All encode the same sentences of Python's documentation, each in its default way, on all cores."""
     chosen, sample = _sentences(300 if options.quick else 1000, 1000 if options.quick else 10_000)
-    encoders: dict[str, Any] = {name: spec.parse("encoder", name).load() for name in GOALS if name != "fitted"}
+    specs: dict[str, Any] = {name: spec.parse("encoder", name) for name in GOALS}
+    encoders: dict[str, Any] = {name: each.load() for name, each in specs.items() if name != "fitted"}
     started = perf_counter()
-    encoders["fitted"] = spec.parse("encoder", f"fitted(sample={len(sample)})").fit(sample)
+    encoders["fitted"] = Fitted(sample=len(sample)).fit(sample)
     fitting = perf_counter() - started
     encode: dict[str, Encode] = {name: encoder.encode for name, encoder in encoders.items()}
     peer = _peer()

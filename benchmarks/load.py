@@ -26,7 +26,8 @@ from rich.console import Console
 from benchmarks.table import Goal, Row, as_markdown, as_table, seconds, size
 from rprs.document import Document
 from rprs.index import Index
-from rprs.search import Results, Searcher
+from rprs.results.hits import Results
+from rprs.search import Searcher
 
 __all__ = ["main"]
 

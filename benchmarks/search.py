@@ -15,7 +15,8 @@ from benchmarks.table import Row, seconds
 from benchmarks.timing import Options
 from rprs.document import Document
 from rprs.index import Index
-from rprs.search import Results, Searcher
+from rprs.results.hits import Results
+from rprs.search import Searcher
 
 __all__ = ["run"]
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from rprs.table import Cell, Figure, Table
+from rprs.evaluation.table import Cell, Figure, Table
 
 ROOT = Path(__file__).parents[1]
 EXPERIMENTS = ROOT / "experiments"

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
-from browsing import NONE, browser
 from rprs import Index, Searcher
-from serving import Server, served
+from tests.support.browser import NONE, browser
+from tests.support.server import Server, served
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

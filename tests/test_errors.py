@@ -38,7 +38,7 @@ def test_all_of_the_tree_is_public() -> None:
 
 def test_no_error_is_one_of_pythons_own() -> None:
     """`except IndexError` around a list must not swallow a damaged index."""
-    assert not issubclass(errors.IndexError_, IndexError | ValueError | OSError)
+    assert not issubclass(errors.InvalidIndex, IndexError | ValueError | OSError)
 
 
 def test_a_missing_extra_gives_the_line_to_type() -> None:

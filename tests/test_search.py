@@ -12,21 +12,21 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pytest
+from rprs.rank.rerank_fuse import First
 
-from indexes import built, documents
 from rprs import wire
 from rprs.cli import show
 from rprs.document import Candidates, Document, Ranking, Sentences, together
 from rprs.errors import EmptyQuery, UsageError
 from rprs.index import Index
-from rprs.rank import BM25
-from rprs.rerank import RPRS
-from rprs.rerank.birch import Birch
-from rprs.rerank.fuse import First
-from rprs.rerank.reranker import ranked
+from rprs.rank import BM25, RPRS
+from rprs.rank.birch import Birch
+from rprs.rank.stages import ranked
+from rprs.results.hits import Hit, Pair
 from rprs.scoring.vectors import to_grid
-from rprs.search import Hit, Pair, Searcher
+from rprs.search import Searcher
 from rprs.spec import Component, Kind
+from tests.support.indexes import built, documents
 
 VOCABULARY = """anchor beacon buoy channel chart cliff compass current deck dusk ebb ferry flag fog gale harbour hull
 keel kelp lamp ledge mast moor oar pier pilot quay reef rope rudder sail sand shoal shore signal swell tide wake

@@ -328,4 +328,4 @@ def test_an_installed_plug_in_is_a_component_like_any_other(tmp_path: Path) -> N
     )
     first, second = run.stdout.splitlines()
     assert first == "['lines', 'sentences', 'tokens'] False"
-    assert second == "lines(width=72) rprs.split"  # what is built in cannot be taken over
+    assert second == "lines(width=72) rprs.text.split"  # what is built in cannot be taken over

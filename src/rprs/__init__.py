@@ -14,13 +14,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rprs.version import __version__ as __version__
+__version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path, PurePath
 
-    from rprs.client import Client
     from rprs.collection import open_collection
     from rprs.document import Document
     from rprs.errors import (
@@ -29,9 +28,9 @@ if TYPE_CHECKING:
         DiskFull,
         EmptyQuery,
         IndexCorrupt,
-        IndexError_,
         IndexLocked,
         IndexMismatch,
+        InvalidIndex,
         MissingExtra,
         ModelError,
         NoDocument,
@@ -43,15 +42,19 @@ if TYPE_CHECKING:
         TooLong,
         UsageError,
     )
+    from rprs.evaluation.measures import parse_measures
     from rprs.index import Added, Index, Writer
     from rprs.progress import Progress
-    from rprs.rank import BM25, RunFile
+    from rprs.rank import BM25, RPRS, RunFile, System
     from rprs.read import Skipped, read_one, read_qrels, read_queries, read_run, write_run
     from rprs.read import read as read_all
-    from rprs.rerank import RPRS
-    from rprs.scoring.measures import parse_measures
-    from rprs.search import Explanation, Hit, Pair, Results, Searcher
-    from rprs.settings import Settings, read_settings
+    from rprs.results.hits import Explanation, Hit, Pair, Results
+    from rprs.results.run import Run
+    from rprs.search import Searcher
+    from rprs.serve.client import Client
+    from rprs.studies import study
+    from rprs.tuning import Tuned, tune
+    from rprs.tuning.settings import read_settings
 
 __all__ = [
     "BM25",
@@ -67,9 +70,9 @@ __all__ = [
     "Hit",
     "Index",
     "IndexCorrupt",
-    "IndexError_",
     "IndexLocked",
     "IndexMismatch",
+    "InvalidIndex",
     "MissingExtra",
     "ModelError",
     "NoDocument",
@@ -78,13 +81,15 @@ __all__ = [
     "ReadError",
     "Results",
     "RprsError",
+    "Run",
     "RunFile",
     "Searcher",
     "ServiceError",
-    "Settings",
     "Skipped",
+    "System",
     "TooLarge",
     "TooLong",
+    "Tuned",
     "UsageError",
     "Writer",
     "build",
@@ -96,12 +101,14 @@ __all__ = [
     "read_queries",
     "read_run",
     "read_settings",
+    "study",
+    "tune",
     "write_run",
 ]
 
 # module → names; "read as read_all", since `rprs.read` is the module
 _HOME = {
-    "rprs.client": ["Client"],
+    "rprs.serve.client": ["Client"],
     "rprs.collection": ["open_collection"],
     "rprs.document": ["Document"],
     "rprs.errors": [
@@ -110,7 +117,7 @@ _HOME = {
         "DiskFull",
         "EmptyQuery",
         "IndexCorrupt",
-        "IndexError_",
+        "InvalidIndex",
         "IndexLocked",
         "IndexMismatch",
         "MissingExtra",
@@ -125,12 +132,15 @@ _HOME = {
         "UsageError",
     ],
     "rprs.index": ["Added", "Index", "Writer"],
-    "rprs.rank": ["BM25", "RunFile"],
+    "rprs.rank": ["BM25", "RPRS", "RunFile", "System"],
     "rprs.read": ["Skipped", "read as read_all", "read_one", "read_qrels", "read_queries", "read_run", "write_run"],
-    "rprs.rerank": ["RPRS"],
-    "rprs.scoring.measures": ["parse_measures"],
-    "rprs.search": ["Explanation", "Hit", "Pair", "Results", "Searcher"],
-    "rprs.settings": ["Settings", "read_settings"],
+    "rprs.evaluation.measures": ["parse_measures"],
+    "rprs.results.hits": ["Explanation", "Hit", "Pair", "Results"],
+    "rprs.results.run": ["Run"],
+    "rprs.search": ["Searcher"],
+    "rprs.studies": ["study"],
+    "rprs.tuning": ["Tuned", "tune"],
+    "rprs.tuning.settings": ["read_settings"],
 }
 _PLACE = {name.split(" as ")[-1]: (module, name.split(" as ")[0]) for module, names in _HOME.items() for name in names}
 

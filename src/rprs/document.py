@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rprs.errors import UsageError
+
 __all__ = [
-    "BETWEEN",
+    "EMPTY_RANKING",
     "NOT_ENCODED",
     "NO_SENTENCES",
+    "SEPARATOR",
     "Candidates",
     "Document",
     "Metadata",
     "Neighbours",
+    "Query",
     "Ranking",
     "Sentences",
     "Truncation",
     "Value",
-    "together",
+    "combine",
+    "query_documents",
+    "text_document",
 ]
 
 Value = str | int | float | bool | None
@@ -44,17 +50,37 @@ class Document:
         return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-BETWEEN = "\n\n"  # two documents that are asked together: the end of a paragraph
+Query = Document | str | Sequence[Document | str]  # several are combined into one query
+SEPARATOR = "\n\n"  # between combined documents: the end of a paragraph
 
 
-def together(given: Document | Sequence[Document]) -> Document:
-    """Several documents as the one that they make together, a paragraph between them; one is itself."""
-    documents = [given] if isinstance(given, Document) else list(given)
+def query_documents(query: Query) -> list[Document]:
+    """The documents of a query; a string is the text of one."""
+    given = [query] if isinstance(query, Document | str) else query
+    try:
+        documents = [text_document(each) if isinstance(each, str) else each for each in given]
+    except TypeError:
+        documents = []
+    if not documents or not all(isinstance(document, Document) for document in documents):
+        raise UsageError(
+            f"A query is a text, a Document or a list of them; read a file with rprs.read_one(path). Got {query!r:.80}"
+        )
+    return documents
+
+
+def text_document(text: str) -> Document:
+    """A document from a text alone; its id is made from the text, so that it is nobody else's."""
+    document = Document("", text)
+    return replace(document, id=f"text-{document.content_hash[:12]}")
+
+
+def combine(documents: Sequence[Document]) -> Document:
+    """Several documents as one, with a paragraph break between them; a single one is returned as it is."""
     if len(documents) == 1:
         return documents[0]
     return Document(
         id="+".join(document.id for document in documents),
-        text=BETWEEN.join(document.text for document in documents),
+        text=SEPARATOR.join(document.text for document in documents),
         title=" + ".join(document.title or document.id for document in documents),
     )
 
@@ -128,6 +154,19 @@ class Ranking:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def top(self, k: int) -> Ranking:
+        """The best k documents, without the evidence."""
+        return replace(
+            self,
+            ids=self.ids[:k],
+            scores=self.scores[:k],
+            parts={name: values[:k] for name, values in self.parts.items()},
+            neighbours=None,
+        )
+
+
+EMPTY_RANKING = Ranking((), np.empty(0, dtype=np.float64))
 
 
 @dataclass(frozen=True, slots=True)

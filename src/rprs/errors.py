@@ -6,7 +6,7 @@ RprsError                 all of them: one line that says what, which value, wha
 ├── ReadError             a file cannot be read as a document
 ├── ModelError            the weights of an encoder cannot be had, or are not the right ones
 ├── MissingExtra          an optional package is needed; the message has its pip line
-├── IndexError_           the index on disk cannot be used
+├── InvalidIndex           the index on disk cannot be used
 │   ├── IndexLocked       another process is writing to it
 │   ├── IndexMismatch     it was made with another format, splitter, analyzer or encoder
 │   ├── IndexCorrupt      a file of it is missing or damaged
@@ -28,9 +28,9 @@ __all__ = [
     "DiskFull",
     "EmptyQuery",
     "IndexCorrupt",
-    "IndexError_",
     "IndexLocked",
     "IndexMismatch",
+    "InvalidIndex",
     "MissingExtra",
     "ModelError",
     "NoDocument",
@@ -72,23 +72,23 @@ class MissingExtra(RprsError):
         super().__init__(f"{what} needs {package}, which is not installed: {line}")
 
 
-class IndexError_(RprsError):
+class InvalidIndex(RprsError):
     """The index on disk cannot be used."""
 
 
-class IndexLocked(IndexError_):
+class IndexLocked(InvalidIndex):
     """Another process is writing to the index."""
 
 
-class IndexMismatch(IndexError_):
+class IndexMismatch(InvalidIndex):
     """The index was made with another format, splitter, analyzer or encoder."""
 
 
-class IndexCorrupt(IndexError_):
+class IndexCorrupt(InvalidIndex):
     """A file of the index is missing or damaged."""
 
 
-class DiskFull(IndexError_):
+class DiskFull(InvalidIndex):
     """The disk is full: nothing was committed."""
 
 

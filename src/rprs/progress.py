@@ -1,24 +1,37 @@
-"""How long work tells that it goes on: a callable that opens a task and yields a function to advance it."""
+"""Progress of long computations: a callable that opens a task and yields a function to advance it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import Protocol
+from threading import Lock, Timer
+from typing import TYPE_CHECKING, Any, Protocol
 
-__all__ = ["Advance", "Progress", "silent", "stopper"]
+from rprs.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import TaskID
+
+__all__ = ["Advance", "Progress", "ProgressBars", "as_progress", "no_op", "silent", "stopper"]
 
 Advance = Callable[[int], None]
 
-
-def _go_on() -> None:
-    """Nobody wants it to stop."""
+PATIENCE = 2.0  # seconds before a task gets a bar
 
 
-# What raises an error once the work of this context is not wanted any more. An `advance` asks it already; this is for
-# what takes long without one. A thread of one's own does not have it: take it before starting one.
-stopper: ContextVar[Callable[[], None]] = ContextVar("stopper", default=_go_on)
+def no_op(_amount: int) -> None:
+    """No-op progress callback."""
+
+
+def _never_stop() -> None:
+    """The default of `stopper`: the computation runs to its end."""
+
+
+# Raises an error once the computation of this context has been cancelled. Progress callbacks call it already; it is for
+# long computations without one. A new thread does not inherit it: get it before starting the thread.
+stopper: ContextVar[Callable[[], None]] = ContextVar("stopper", default=_never_stop)
 
 
 class Progress(Protocol):
@@ -31,5 +44,72 @@ class Progress(Protocol):
 
 @contextmanager
 def silent(what: str, total: int | None = None, unit: str = "") -> Iterator[Advance]:
-    """Progress that nobody sees: the default of the library."""
-    yield lambda _amount: None
+    """Progress that is not shown: the default of the library."""
+    yield no_op
+
+
+def as_progress(progress: Progress | bool | None) -> Progress:
+    """`True` is a progress bar in the terminal or notebook, `False` and `None` are silence."""
+    if progress is True:
+        from rich.console import Console
+
+        return ProgressBars(Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True))
+    if progress is None or progress is False:
+        return silent
+    if not callable(progress):
+        raise UsageError(f"progress must be True, False or a callable such as rprs.Progress. Got {progress!r} instead.")
+    return progress
+
+
+class ProgressBars:
+    """Bars in a terminal or notebook: a task gets one if it is still running after two seconds."""
+
+    def __init__(self, console: Console) -> None:
+        from rich.progress import BarColumn, Progress, Task, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.text import Text
+
+        class Amount(TextColumn):
+            def render(self, task: Task) -> Text:
+                return Text(_amount(task.completed, task.total, str(task.fields["unit"])))
+
+        self._bars = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            Amount(""),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            console=console,
+            transient=True,
+            redirect_stdout=False,  # standard output is data
+            redirect_stderr=False,
+        )
+        self._lock = Lock()
+
+    @contextmanager
+    def __call__(self, what: str, total: int | None = None, unit: str = "") -> Iterator[Advance]:
+        """Open a task, as `Progress` describes."""
+        task = self._bars.add_task(what, total=total, visible=False, unit=unit)
+        timer = Timer(PATIENCE, self._show, [task])
+        timer.daemon = True
+        timer.start()
+        try:
+            yield lambda amount: self._bars.advance(task, amount)
+        finally:
+            timer.cancel()
+            with self._lock:
+                self._bars.remove_task(task)
+                if not self._bars.task_ids:
+                    self._bars.stop()
+
+    def _show(self, task: TaskID) -> None:
+        with self._lock:
+            if task in self._bars.task_ids:
+                self._bars.update(task, visible=True)
+                self._bars.start()
+
+
+def _amount(done: float, total: float | None, unit: str) -> str:
+    """How far a task is: `12,000/50,000 sentences`, `3.1/91.6 MB`."""
+    parts: list[Any] = [part for part in (done, total) if part is not None]
+    shown = [f"{part / 1e6:,.1f}" if unit == "bytes" else f"{part:,.0f}" for part in parts]
+    return f"{'/'.join(shown)} {'MB' if unit == 'bytes' else unit}".rstrip()

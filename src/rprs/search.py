@@ -1,109 +1,39 @@
-"""Search with a whole document, and see why: a first stage, a re-ranker, and the sentences that prove it."""
+"""Search with a whole document: a first stage, a re-ranker, and the sentences that are the evidence."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path, PurePath
 from time import perf_counter
-from typing import Any, overload
+from typing import Any, Unpack
 
 import numpy as np
 
-from rprs import spec
-from rprs.document import Document, Metadata, Ranking, Sentences, together
+from rprs import __version__
+from rprs.document import Document, Query, Ranking, Sentences, combine, query_documents
 from rprs.errors import EmptyQuery, UsageError
+from rprs.files.cache import Cache, as_cache
 from rprs.index import Index
-from rprs.progress import Progress, silent
-from rprs.rank import Mask, Ranker
-from rprs.rerank import Reranker, gather
+from rprs.progress import Progress, as_progress
+from rprs.rank import System, load_candidates
+from rprs.rank.batch import allowed_documents, cached_ranking, mask_digest
+from rprs.rank.identity import identity
+from rprs.rank.stages import Mask
+from rprs.rank.system import SystemOptions
+from rprs.read import read_exclusions
+from rprs.read.inputs import Queries, read_query_set
+from rprs.results.hits import Explanation, Hit, Pair, Results
+from rprs.results.run import Run
+from rprs.results.serialize import About
 from rprs.scoring.neighbours import neighbours
 
-__all__ = ["Explanation", "Hit", "Pair", "Query", "Results", "Searcher", "at_least"]
+__all__ = ["Searcher"]
 
-TELLING = 30  # characters: shorter sentences (headings, citations) make poor evidence and are shown last
-NEAREST = 5  # neighbours of a sentence that are evidence, where the re-ranker does not look at any
-
-Span = tuple[int, int]
-Query = Document | Sequence[Document]  # several are asked together, as the one document that they make
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A query sentence and one of its n nearest sentences: a line of evidence."""
-
-    query: str
-    document: str
-    similarity: float  # the cosine; rounding of vectors may take it above 1, which is then 1
-    query_span: Span  # of characters in the query's text
-    document_span: Span  # of characters in the document's text
-    place: int  # from 1: how near among the neighbours of the query sentence
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A document found, with where it came from and why."""
-
-    rank: int
-    id: str
-    score: float
-    title: str
-    metadata: Metadata
-    first_rank: int
-    first_score: float
-    parts: Mapping[str, float] = field(default_factory=dict)
-    pairs: tuple[Pair, ...] = ()
-
-    @property
-    def qp(self) -> float:
-        """How much of the query this document answers."""
-        return self.parts.get("qp", float("nan"))
-
-    @property
-    def dp(self) -> float:
-        """How much of this document is about the query."""
-        return self.parts.get("dp", float("nan"))
-
-
-@dataclass(frozen=True, slots=True)
-class Results(Sequence[Hit]):
-    """The hits of one search, best first, with remarks and the seconds each stage took."""
-
-    hits: tuple[Hit, ...]
-    candidates: int
-    query_sentences: int
-    notes: tuple[str, ...]
-    seconds: Mapping[str, float]
-
-    def __len__(self) -> int:
-        return len(self.hits)
-
-    @overload
-    def __getitem__(self, place: int) -> Hit: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Hit]: ...
-    def __getitem__(self, place: int | slice) -> Hit | Sequence[Hit]:
-        return self.hits[place]
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """Everything that speaks for one document: each aligned pair, and what of the query it leaves uncovered."""
-
-    hit: Hit  # its pairs are all there are, in the order of the query
-    in_pool: bool  # whether the first stage had found it; if not it was put at the end of the candidates
-    query: Document
-    document: Document
-    sentences: int  # of the query
-    uncovered: tuple[Span, ...]  # the query's sentences that nothing in the document matched
-    notes: tuple[str, ...] = ()
-
-
-def at_least(found: Explanation, similarity: float) -> Explanation:
-    """The explanation without weaker pairs; a query sentence that has no other then counts as uncovered."""
-    kept = tuple(pair for pair in found.hit.pairs if pair.similarity >= similarity)
-    lost = {pair.query_span for pair in found.hit.pairs} - {pair.query_span for pair in kept}
-    return replace(found, hit=replace(found.hit, pairs=kept), uncovered=tuple(sorted({*found.uncovered, *lost})))
+TELLING = 30  # characters: shorter sentences (headings, citations) are poor evidence and are shown last
+NEAREST = 5  # neighbours of a sentence that serve as evidence where the re-ranker computes none
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,75 +46,138 @@ class _Outcome:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What both stages have to say, each line once: without a re-ranker they are the same."""
+        """The notes of both stages, each line once: without a re-ranker they are the same."""
         return tuple(dict.fromkeys((*self.first.notes, *self.final.notes)))
-
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """The same, and what a model did not see."""
-        return (*self.notes, *self.final.truncation.notes)
 
 
 class Searcher:
-    """Ranks the documents of an index by their likeness to a whole document.
+    """Ranks the documents of an index by their similarity to a whole document.
 
-    `first` and `rerank` are components or their texts; `rerank=None` leaves the first stage's order. `depth` is how
-    many candidates the first stage hands on.
+    `Searcher("cases.rprs", first="bm25", rerank="rprs", depth=50)`, or with a `System` that holds these settings;
+    options given beside it replace the system's own. `progress=True` shows a progress bar.
     """
 
     def __init__(
         self,
-        index: Index,
-        first: Ranker | str = spec.DEFAULT["ranker"],
-        rerank: Reranker | str | None = spec.DEFAULT["reranker"],
-        depth: int = spec.DEPTH,
-        progress: Progress = silent,
+        index: Index | str | Path,
+        system: System | None = None,
+        *,
+        progress: Progress | bool | None = None,
+        **options: Unpack[SystemOptions],
     ) -> None:
-        if depth < 1:
-            raise UsageError(f"The depth of re-ranking must be an integer in [1, inf). Got {depth} instead.")
-        self.index = index
-        self.first: Ranker = spec.parse("ranker", first) if isinstance(first, str) else first
-        self.reranker: Reranker | None = spec.parse("reranker", rerank) if isinstance(rerank, str) else rerank
-        self.depth = depth
-        self.progress = progress
+        if not isinstance(system, System | None):
+            raise UsageError(
+                f"The system must be a rprs.System; name a first stage as first=... Got {system!r} instead."
+            )
+        self.index = index if isinstance(index, Index) else Index(index)
+        self.system = (system or System()).changed(**options)
+        self.progress = as_progress(progress)
 
-    @property
-    def tag(self) -> str:
-        """What a run of this searcher is called, in one word."""
-        return "_".join(str(self.reranker or self.first).split())
+    def __repr__(self) -> str:
+        return f"<Searcher {self.system} over {self.index!r}>"
 
     def search(
-        self, query: Query, k: int = 10, *, where: str | None = None, keep_self: bool = False, pairs: int = 3
+        self,
+        query: Query,
+        k: int = 10,
+        *,
+        where: str | None = None,
+        keep_self: bool = False,
+        exclude: Iterable[str] = (),
+        pairs: int = 3,
     ) -> Results:
-        """The k documents most like this one, or like several together, each with its best aligned pairs of sentences.
+        """The k documents most similar to a text, a document, or several combined, with their best aligned pairs.
 
-        The query itself, by its id or its text, is left out unless `keep_self`; `where` is a metadata filter. Where a
-        re-ranker does not align sentences, the pairs are those of the 5 nearest of each query sentence among the
-        candidates', as RPRS would have them; ranks and scores are the re-ranker's all the same.
+        The query itself, by its id or its text, is left out unless `keep_self`, and so are the ids to `exclude`;
+        `where` is a metadata filter. Where a re-ranker does not align sentences, the pairs come from the 5 nearest
+        neighbours of each query sentence among the candidates' sentences; ranks and scores are the re-ranker's own.
         """
-        document = together(query)
-        outcome = self._run(document, self._allowed(query, where, keep_self))
+        _require_count("k", k)
+        _require_count("pairs", pairs)
+        documents = query_documents(query)
+        allowed = allowed_documents(self.index, documents, where=where, keep_self=keep_self, exclude=exclude)
+        document = combine(documents)
+        outcome = self._run(document, allowed)
         with _timed(outcome.seconds, "evidence"):
-            outcome = _aligned(outcome) if pairs and k else outcome
-            hits = tuple(self._hit(document, outcome, place, pairs) for place in range(min(k, len(outcome.final))))
-        notes = (*outcome.remarks, *self._pending())
-        return Results(hits, len(outcome.first), len(outcome.query), notes, outcome.seconds)
+            outcome = _with_neighbours(outcome) if pairs and k else outcome
+            size = min(k, len(self.system.cut(outcome.final)))
+            hits = tuple(self._hit(document, outcome, place, pairs) for place in range(size))
+        return Results(hits, len(outcome.first), len(outcome.query), self._notes(outcome), outcome.seconds)
 
-    def rank(self, query: Query, *, where: str | None = None, keep_self: bool = False) -> Ranking:
-        """The whole re-ranked list without evidence, as a run file has it."""
-        outcome = self._run(together(query), self._allowed(query, where, keep_self))
-        return replace(outcome.final, notes=outcome.notes)
+    def rank(
+        self, query: Query, *, where: str | None = None, keep_self: bool = False, exclude: Iterable[str] = ()
+    ) -> Ranking:
+        """The whole answer without evidence, as a run file has it."""
+        documents = query_documents(query)
+        allowed = allowed_documents(self.index, documents, where=where, keep_self=keep_self, exclude=exclude)
+        outcome = self._run(combine(documents), allowed)
+        return self.system.cut(replace(outcome.final, notes=outcome.notes))
 
-    def explain(self, query: Query, id: str, *, where: str | None = None, keep_self: bool = False) -> Explanation:
-        """Every aligned pair between a document and one of the index, in the pool that the same search would have.
+    def run(
+        self,
+        queries: Queries,
+        *,
+        exclude: str | PurePath | Mapping[str, Iterable[str]] | None = None,
+        where: str | None = None,
+        keep_self: bool = False,
+        k: int | None = None,
+        strict: bool = False,
+        tag: str | None = None,
+        cache: Cache | str | Path | None = None,
+    ) -> Run:
+        """The rankings of many queries: documents, texts by id, a file of records, or a BEIR folder.
 
-        A document that the search leaves out, such as the query itself, joins that pool at its end. The pairs are the
-        re-ranker's own, or as `search` has them.
+        `exclude` maps queries to documents that must not be ranked for them, as a mapping or as a table; of a BEIR
+        folder, its `exclude.tsv` applies by default. A query that cannot be answered is listed in `failures` of the
+        run, or, with `strict`, raises its error. With a `cache`, finished rankings are kept there, so that an
+        interrupted run resumes.
         """
-        if self.reranker is None:
+        self.index.select(where)  # a wrong filter is one error, not one for each query
+        excluded, store = read_exclusions(exclude, queries), as_cache(cache)
+        failures: dict[str, str] = {}
+        documents = read_query_set(
+            queries, strict=strict, skipped=lambda item: failures.update({item.path: item.reason})
+        )
+        key = self._cache_key(store)
+        rankings: dict[str, Ranking] = {}
+        with self.progress("answering", unit="queries") as advance:
+            for query in documents:
+                try:
+                    options = {"where": where, "keep_self": keep_self, "exclude": excluded.get(query.id, ())}
+                    rankings[query.id] = self._cached_rank(query, options, store if key else None, key)
+                except (EmptyQuery, UsageError) as error:
+                    if strict:
+                        raise
+                    failures[query.id] = str(error)
+                advance(1)
+        if not rankings:
+            reason = f": {next(iter(failures.values()))}" if failures else ""
+            raise UsageError(f"None of the {len(failures):,} queries could be answered{reason}")
+        if k is not None:
+            _require_count("k", k)
+            rankings = {query: ranking.top(k) for query, ranking in rankings.items()}
+        return Run(rankings, tag or self.system.tag, failures)
+
+    def explain(
+        self,
+        query: Query,
+        id: str,
+        *,
+        where: str | None = None,
+        keep_self: bool = False,
+        exclude: Iterable[str] = (),
+    ) -> Explanation:
+        """Every aligned pair between a query and a document of the index, with the candidates of the same search.
+
+        A document that the search leaves out, such as the query itself, is appended to the candidates. The pairs are
+        the re-ranker's own, or as in `search`.
+        """
+        if self.system.rerank is None:
             raise UsageError("There is nothing to explain without a re-ranker: choose one, for example rprs")
-        document, found = together(query), self.index.document(id)
-        outcome = _aligned(self._run(document, self._allowed(query, where, keep_self), also=id))
+        documents, target = query_documents(query), self.index.document(id)
+        allowed = allowed_documents(self.index, documents, where=where, keep_self=keep_self, exclude=exclude)
+        document = combine(documents)
+        outcome = _with_neighbours(self._run(document, allowed, also=id))
         hit = self._hit(document, outcome, outcome.final.ids.index(id), None)
         covered = {pair.query_span for pair in hit.pairs}
         spans = [(start, end) for start, end in outcome.query.spans.tolist()]
@@ -192,52 +185,88 @@ class Searcher:
             hit=hit,
             in_pool=not np.isnan(hit.first_score),
             query=document,
-            document=found,
+            document=target,
             sentences=len(outcome.query),
             uncovered=tuple(span for span in spans if span not in covered),
-            notes=(*outcome.remarks, *self._pending()),
+            notes=self._notes(outcome),
+        )
+
+    def about(
+        self, query: Query, k: int, *, where: str | None = None, keep_self: bool = False, fingerprint: str | None = None
+    ) -> About:
+        """Everything needed to reproduce a search; `fingerprint` is that of the index, if it is known already."""
+        document, system = combine(query_documents(query)), self.system
+        return About(
+            version=__version__,
+            index=self.index.path.resolve().name,
+            fingerprint=fingerprint or self.index.fingerprint,
+            documents=len(self.index),
+            first=str(system.first),
+            rerank=None if system.rerank is None else str(system.rerank),
+            depth=system.depth,
+            cutoff=None if system.cutoff is None else str(system.cutoff),
+            where=where,
+            keep_self=keep_self,
+            k=k,
+            query=document.id,
+            query_hash=document.content_hash,
+            date=datetime.now(UTC).isoformat(timespec="seconds"),
         )
 
     # ------------------------------------------------------------------------ stages
 
-    def _allowed(self, query: Query, where: str | None, keep_self: bool) -> Mask:
-        allowed = self.index.select(where)
-        for document in () if keep_self else [query] if isinstance(query, Document) else query:
-            own = self.index.number(document.id)
-            allowed[[*self.index.same_content(document), *([] if own is None else [own])]] = False
-        return allowed
-
     def _run(self, document: Document, allowed: Mask, also: str | None = None) -> _Outcome:
-        """Both stages; `also` joins the candidates at their end if the first stage did not find it."""
+        """Both stages; `also` is appended to the candidates if the first stage did not find it."""
         seconds: dict[str, float] = {}
+        reranker = self.system.rerank
         with _timed(seconds, "sentences"):
             query = (
                 self.index.query_sentences(document, self.progress)
-                if self.reranker
+                if reranker
                 else self.index.splitter.split(document.text)
             )
         if not len(query):
             raise EmptyQuery(f"The query {document.id!r} has no sentences: there is nothing to compare")
         with _timed(seconds, "first stage"), self.progress("first stage", unit="documents") as advance:
-            first = self.first.rank(document, self.index, self.depth, allowed)
+            first = self.system.first.rank(document, self.index, self.system.depth, allowed)
             advance(len(first))
         if also is not None and also not in first.ids:
             first = Ranking((*first.ids, also), np.append(first.scores, np.nan), notes=first.notes)
-        if self.reranker is None:
+        if reranker is None:
             return _Outcome(first, first, query, [], seconds)
         with _timed(seconds, "candidates"):
-            candidates = gather(self.index, document, first)
+            candidates = load_candidates(self.index, document, first)
             pool = candidates.sentences
         with (
             _timed(seconds, "re-ranking"),
             self.progress("re-ranking", sum(len(sentences) for sentences in pool), "sentences") as advance,
         ):
-            final = self.reranker.rerank(query, candidates, advance)
+            final = reranker.rerank(query, candidates, advance)
         return _Outcome(first, final, query, pool, seconds)
 
-    def _pending(self) -> tuple[str, ...]:
+    def _cache_key(self, cache: Cache | None) -> dict[str, Any] | None:
+        """What a ranking depends on besides its query; None where it cannot be cached."""
+        if cache is None:
+            return None
+        stages = [identity(self.system.first, cache), identity(self.system.rerank, cache)]
+        if None in stages:
+            return None
+        cutoff = None if self.system.cutoff is None else str(self.system.cutoff)
+        return {"index": self.index.fingerprint, "stages": stages, "depth": self.system.depth, "cutoff": cutoff}
+
+    def _cached_rank(
+        self, query: Document, options: dict[str, Any], cache: Cache | None, key: dict[str, Any] | None
+    ) -> Ranking:
+        if cache is None:
+            return self.rank(query, **options)
+        allowed = allowed_documents(self.index, [query], **options)
+        inputs = {**(key or {}), "query": [query.id, query.content_hash], "allowed": mask_digest(allowed)}
+        return cached_ranking(cache, "run", inputs, lambda: self.rank(query, **options))
+
+    def _notes(self, outcome: _Outcome) -> tuple[str, ...]:
         waiting = self.index.pending
-        return (f"{waiting} documents are not encoded yet: run `rprs index` again to finish",) if waiting else ()
+        pending = (f"{waiting} documents are not encoded yet: run `rprs index` again to finish",) if waiting else ()
+        return (*outcome.notes, *outcome.final.truncation.notes, *pending)
 
     # ------------------------------------------------------------------------ evidence
 
@@ -258,24 +287,29 @@ class Searcher:
         )
 
 
-def _aligned(outcome: _Outcome) -> _Outcome:
-    """With neighbours as evidence, also where the re-ranker gave none; without one there are no vectors."""
+def _require_count(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
+        raise UsageError(f"{name} must be an integer in [0, inf). Got {value!r} instead.")
+
+
+def _with_neighbours(outcome: _Outcome) -> _Outcome:
+    """With neighbours as evidence, also where the re-ranker computed none; without a re-ranker there are no vectors."""
     if outcome.final.neighbours is not None or not outcome.pool:
         return outcome
-    found = neighbours(outcome.query.vectors, [sentences.vectors for sentences in outcome.pool], NEAREST)
-    return replace(outcome, final=replace(outcome.final, neighbours=found))
+    nearest = neighbours(outcome.query.vectors, [sentences.vectors for sentences in outcome.pool], NEAREST)
+    return replace(outcome, final=replace(outcome.final, neighbours=nearest))
 
 
 def _pairs(
     query: Document, document: Document, outcome: _Outcome, candidate: int, limit: int | None
 ) -> tuple[Pair, ...]:
     """The aligned pairs of one candidate: all in the query's order, or the best few."""
-    found = outcome.final.neighbours
-    if found is None:
+    nearest = outcome.final.neighbours
+    if nearest is None:
         return ()
-    rows, places = np.nonzero(found.document == candidate)
-    similarity = found.similarity[rows, places]
-    sentence = found.sentence[rows, places] - found.offsets[candidate]
+    rows, places = np.nonzero(nearest.document == candidate)
+    similarity = nearest.similarity[rows, places]
+    sentence = nearest.sentence[rows, places] - nearest.offsets[candidate]
     spans = outcome.pool[candidate].spans
     if limit is not None:
         rows, places, similarity, sentence = _best(
@@ -290,23 +324,25 @@ def _pairs(
 
 
 def _pair(query: str, document: str, left: Any, right: Any, similarity: float, place: int) -> Pair:
-    here, there = (int(left[0]), int(left[1])), (int(right[0]), int(right[1]))
-    return Pair(query[slice(*here)], document[slice(*there)], similarity, here, there, place)
+    query_span, document_span = (int(left[0]), int(left[1])), (int(right[0]), int(right[1]))
+    return Pair(
+        query[slice(*query_span)], document[slice(*document_span)], similarity, query_span, document_span, place
+    )
 
 
 def _best(limit: int, query_spans: Any, spans: Any, columns: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The most similar pairs, telling sentences first, no sentence twice; of pairs equal to two digits the longer."""
+    """The most similar pairs, long sentences first, no sentence twice; of pairs equal to two digits, the longer."""
     rows, _, similarity, sentence = columns
     shortest = np.minimum(np.diff(query_spans[rows])[:, 0], np.diff(spans[sentence])[:, 0])
     chosen: list[int] = []
-    seen: set[tuple[str, int]] = set()
+    used: set[tuple[str, int]] = set()
     for pair in np.lexsort((sentence, rows, -shortest, -np.round(similarity, 2), shortest < TELLING)):
         if len(chosen) >= limit:
             break
         ends = {("query", int(rows[pair])), ("document", int(sentence[pair]))}
-        if not ends & seen:
+        if not ends & used:
             chosen.append(int(pair))
-            seen |= ends
+            used |= ends
     return tuple(column[chosen] for column in columns)
 
 

@@ -20,18 +20,23 @@ from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints, overload
 
 from rprs.errors import UsageError
-from rprs.tokens import Tokens
 
-__all__ = ["DEFAULT", "DEPTH", "Component", "Kind", "changed", "find", "names", "parse", "require", "text"]
+if TYPE_CHECKING:
+    from rprs.collection import Collection
+    from rprs.encode import Fittable, Loadable
+    from rprs.rank import Ranker, Reranker
+    from rprs.text import Analyzer, Splitter
+
+__all__ = ["DEFAULT", "DEPTH", "Component", "Kind", "Tokens", "changed", "find", "names", "parse", "require", "text"]
 
 Kind = Literal["splitter", "analyzer", "encoder", "ranker", "reranker", "collection"]
 
 BUILT_IN: dict[Kind, dict[str, str]] = {
-    "splitter": {"sentences": "rprs.split:SentenceSplitter", "tokens": "rprs.split:TokenSplitter"},
-    "analyzer": {"words": "rprs.analyze:Words"},
+    "splitter": {"sentences": "rprs.text.split:SentenceSplitter", "tokens": "rprs.text.split:TokenSplitter"},
+    "analyzer": {"words": "rprs.text.analyze:Words"},
     "encoder": {
         "fitted": "rprs.encode.fitted:Fitted",
         "hashed": "rprs.encode.hashed:Hashed",
@@ -40,22 +45,22 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "table": "rprs.encode.fitted:Saved",
     },
     "ranker": {
-        "bm25": "rprs.rank:BM25",
+        "bm25": "rprs.rank.bm25:BM25",
         "fuse": "rprs.rank.fuse:Fuse",
-        "maxsim": "rprs.rank.dense:MaxSim",
-        "meanpool": "rprs.rank.dense:MeanPool",
-        "runfile": "rprs.rank:RunFile",
-        "sdr": "rprs.rank.dense:SDR",
+        "maxsim": "rprs.rank.maxsim:MaxSim",
+        "meanpool": "rprs.rank.maxsim:MeanPool",
+        "runfile": "rprs.rank.runfile:RunFile",
+        "sdr": "rprs.rank.sdr:SDR",
     },
     "reranker": {
-        "birch": "rprs.rerank.birch:Birch",
-        "cross": "rprs.rerank.cross:Cross",
-        "first": "rprs.rerank.fuse:First",
-        "fuse": "rprs.rerank.fuse:Fuse",
-        "maxsim": "rprs.rerank.maxsim:MaxSim",
-        "meanpool": "rprs.rerank.maxsim:MeanPool",
-        "rprs": "rprs.rerank:RPRS",
-        "sdr": "rprs.rerank.sdr:SDR",
+        "birch": "rprs.rank.birch:Birch",
+        "cross": "rprs.rank.cross:Cross",
+        "first": "rprs.rank.fuse:First",
+        "fuse": "rprs.rank.fuse:Fuse",
+        "maxsim": "rprs.rank.maxsim:MaxSim",
+        "meanpool": "rprs.rank.maxsim:MeanPool",
+        "rprs": "rprs.rank.rprs:RPRS",
+        "sdr": "rprs.rank.sdr:SDR",
     },
     "collection": {
         "beir": "rprs.collection.beir:Beir",
@@ -68,22 +73,22 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
 }
 
 
-# What is used where nothing is said. The first stage has the values that the paper calls optimised.
+# Components used by default. The parameters of bm25 are those that the paper calls optimised: k1 = 2.8, b = 1.
 DEFAULT: dict[Kind, str] = {
     "splitter": "sentences",
     "analyzer": "words",
     "encoder": "fitted",
-    "ranker": "bm25(k1=2.8,b=1.0)",
+    "ranker": "bm25",
     "reranker": "rprs",
 }
 DEPTH = 100  # candidates that the first stage hands on
 
 
 class Component:
-    """What every component has: a name, parameters as dataclass fields, and a text form."""
+    """Base class of components: a name, parameters as dataclass fields, and a text form."""
 
     name: ClassVar[str]
-    kind: ClassVar[Kind]
+    kinds: ClassVar[tuple[Kind, ...]]  # what it can be used as; the first is meant where a parameter does not say
 
     def __str__(self) -> str:
         return text(self)
@@ -121,6 +126,49 @@ def find(kind: Kind, name: str) -> type[Any]:
 
 
 # ---------------------------------------------------------------------------- text → component
+
+
+class Tokens:
+    """The tokens of a text, for a recursive-descent parser: of components here, of filters in `index.where`."""
+
+    pattern: ClassVar[re.Pattern[str]]  # its named group is the kind of a token
+    complaint: ClassVar[str]  # with places for the source and the problem
+    unreadable: ClassVar[str]  # what is wrong where no token begins
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.tokens: list[tuple[str, str]] = []
+        self.at = position = 0
+        while source[position:].strip():
+            match = self.pattern.match(source, position)
+            if match is None:
+                raise self.error(f"{self.unreadable} {source[position:].strip()!r}")
+            self.tokens.append((str(match.lastgroup), match[str(match.lastgroup)]))
+            position = match.end()
+
+    def error(self, problem: str) -> UsageError:
+        """One line about this text."""
+        return UsageError(self.complaint.format(source=self.source, problem=problem))
+
+    def peek(self, ahead: int = 0) -> str:
+        """A token to come in lower case, or nothing at the end."""
+        return self.tokens[self.at + ahead][1].lower() if self.at + ahead < len(self.tokens) else ""
+
+    def take(self, expected: str = "", what: str = "a value") -> tuple[str, str]:
+        """The next token with its kind; an error if it is not the expected one, or if there is none."""
+        if self.at == len(self.tokens):
+            raise self.error(f"{what} is missing at the end")
+        token = self.tokens[self.at]
+        if expected and token[1].lower() != expected:
+            raise self.error(f"expected {expected!r} before {token[1]!r}")
+        self.at += 1
+        return token
+
+    def end(self) -> None:
+        """An error if there is anything left."""
+        if self.at != len(self.tokens):
+            raise self.error(f"unexpected {self.tokens[self.at][1]!r}")
+
 
 _TOKEN = re.compile(
     r"""\s*(?: (?P<quoted>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*') | (?P<mark>[(),=]) | (?P<word>[^\s(),='"]+) )""",
@@ -200,6 +248,20 @@ def _literal(token: str) -> Any:
     return token
 
 
+@overload
+def parse(kind: Literal["splitter"], source: str) -> Splitter: ...
+@overload
+def parse(kind: Literal["analyzer"], source: str) -> Analyzer: ...
+@overload
+def parse(kind: Literal["encoder"], source: str) -> Loadable | Fittable: ...
+@overload
+def parse(kind: Literal["ranker"], source: str) -> Ranker: ...
+@overload
+def parse(kind: Literal["reranker"], source: str) -> Reranker: ...
+@overload
+def parse(kind: Literal["collection"], source: str) -> Collection: ...
+@overload
+def parse(kind: Kind, source: str) -> Any: ...
 def parse(kind: Kind, source: str) -> Any:
     """The component that a text describes: `parse("reranker", "rprs(n=4, k1=2.8, b=1)")`."""
     return _build(kind, _Parser(source).whole())
@@ -223,7 +285,7 @@ def _build(kind: Kind, call: _Call) -> Any:
     missing = [f.name for f in dataclasses.fields(cls) if f.init and f.name not in given and _required(f)]
     if missing:
         raise UsageError(f"{call.name} needs the parameter {missing[0]!r}: {call.name}({missing[0]}=...)")
-    return cls(**{field: _fit(call.name, field, value, hints[field]) for field, value in given.items()})
+    return cls(**{field: _fit(call.name, field, value, hints[field], kind) for field, value in given.items()})
 
 
 @cache
@@ -231,11 +293,12 @@ def _hints(cls: Any) -> dict[str, Any]:
     return get_type_hints(cls)
 
 
-def changed(component: Any, values: Mapping[str, Any]) -> Any:
+def changed(component: Any, values: Mapping[str, Any], kind: Kind | None = None) -> Any:
     """The component with other values of some parameters, each taken as it would be in a text, and checked."""
     hints = _hints(component.__class__)
     meant = {name: value if isinstance(value, str) else _Bare(_write(value, False)) for name, value in values.items()}
-    fitted = {name: _fit(component.name, name, value, hints[name]) for name, value in meant.items()}
+    used_as = kind or component.kinds[0]
+    fitted = {name: _fit(component.name, name, value, hints[name], used_as) for name, value in meant.items()}
     return dataclasses.replace(component, **fitted)
 
 
@@ -243,14 +306,14 @@ def _required(field: dataclasses.Field[Any]) -> bool:
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
-def _fit(owner: str, field: str, value: Any, hint: Any) -> Any:
-    """Bring a parsed value to the type of its field, or say why it does not go."""
+def _fit(owner: str, field: str, value: Any, hint: Any, kind: Kind) -> Any:
+    """Convert a parsed value to the type of its field, or raise the reason why not; `kind` is that of the owner."""
     union = get_origin(hint) in (Union, types.UnionType)
     options: Sequence[Any] = get_args(hint) if union else (hint,)
-    kinds = [option.kind for option in options if getattr(option, "kind", None)]
+    inner: Kind | None = next((found for option in options if (found := _inner_kind(option, kind))), None)
     if isinstance(value, _Call):
-        if kinds:
-            return _build(kinds[0], value)
+        if inner:
+            return _build(inner, value)
         shown = f"{value.name}(...)"
     else:
         # A bare word is tried as what it looks like first, then as the text it is: a folder may be called 2024.
@@ -259,10 +322,10 @@ def _fit(owner: str, field: str, value: Any, hint: Any) -> Any:
                 if _goes(meant, option):
                     return float(meant) if option is float else meant
         word = value.word if isinstance(value, _Bare) else value
-        if kinds:
-            return _build(kinds[0], _meant(kinds[0], word, options))
+        if inner:
+            return _build(inner, _meant(inner, word, options))
         shown = repr(_literal(word) if isinstance(value, _Bare) else word)
-    raise UsageError(f"The {field!r} parameter of {owner} must be {_describe(options)}. Got {shown} instead.")
+    raise UsageError(f"The {field!r} parameter of {owner} must be {_describe(options, kind)}. Got {shown} instead.")
 
 
 def _meant(kind: Kind, word: str, options: Sequence[Any]) -> _Call:
@@ -279,15 +342,20 @@ def _goes(value: Any, option: Any) -> bool:
     return type(value) is option or (option is float and type(value) is int)
 
 
-def _describe(options: Sequence[Any]) -> str:
+def _describe(options: Sequence[Any], kind: Kind) -> str:
     words = {int: "an integer", float: "a number", str: "a text", bool: "true or false", type(None): "none"}
     said = [
         " or ".join(repr(choice) for choice in get_args(option))
         if get_origin(option) is Literal
-        else words.get(option) or _with_article(getattr(option, "kind", str(option)))
+        else words.get(option) or _with_article(_inner_kind(option, kind) or str(option))
         for option in options
     ]
     return " or ".join(said)
+
+
+def _inner_kind(option: Any, kind: Kind) -> Kind | None:
+    kinds: tuple[Kind, ...] = getattr(option, "kinds", ())
+    return kind if kind in kinds else next(iter(kinds), None)
 
 
 def _with_article(noun: str) -> str:

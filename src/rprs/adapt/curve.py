@@ -49,7 +49,7 @@ class Curve:
 
     def picture(self, title: str) -> bytes:
         """The content of loss.svg."""
-        from rprs.figures import losses
+        from rprs.studies.figures import losses
 
         series = {name: [row.get(name, math.nan) for row in self.losses] for name in self.names}
         return losses("loss", title, series, self.measure, self.values).svg

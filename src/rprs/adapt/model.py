@@ -16,6 +16,7 @@ from rprs.encode import models
 from rprs.encode.folder import config_of, positions, word_pieces
 from rprs.encode.loading import plainly, quiet
 from rprs.errors import MissingExtra, ModelError, UsageError
+from rprs.files.hashes import sha256
 from rprs.progress import Progress, silent
 from rprs.spec import require
 from rprs.spec import text as spec_text
@@ -192,5 +193,5 @@ def _window(folder: Path) -> int:
 
 def _fingerprint(folder: Path) -> str:
     names = ("config.json", "tokenizer.json", "vocab.txt", *WEIGHTS)
-    parts = [f"{name} {models.sha256(folder / name)}" for name in names if (folder / name).is_file()]
+    parts = [f"{name} {sha256(folder / name)}" for name in names if (folder / name).is_file()]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]

@@ -34,12 +34,12 @@ from rprs.adapt.triples import Excluded, Lessons, Qrels, Triple, judged, lessons
 from rprs.document import Document, Ranking
 from rprs.encode.folder import config_of, positions
 from rprs.errors import MissingExtra, UsageError
-from rprs.evaluate import evaluate
+from rprs.evaluation.evaluate import evaluate
+from rprs.evaluation.measures import parse_measure
 from rprs.index import Index
-from rprs.pools import first_stage
 from rprs.progress import Progress, silent
-from rprs.rank import Ranker
-from rprs.scoring.measures import parse_measure
+from rprs.rank import Ranker, System
+from rprs.rank.batch import first_stage
 
 try:
     import torch
@@ -91,7 +91,7 @@ def mtft(
     _check(depth=depth, batch=batch, part=part, every=every, patience=patience, triplet=triplet, valid=valid)
     with workplace(Path(to)) as work:
         asked = judged(queries, qrels)
-        run = first_stage(index, asked, first, depth, excluded=excluded, progress=progress)
+        run = first_stage(index, asked, System(first).first, depth, exclude=excluded, progress=progress)
         learnt = lessons(index, asked, qrels, run, excluded or {}, valid, seed)
         for note in learnt.notes:
             say(note)

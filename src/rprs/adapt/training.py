@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from rprs.adapt.curve import Curve
 from rprs.errors import MissingExtra, UsageError
+from rprs.files.atomic import atomic_file
 from rprs.progress import Progress, silent
-from rprs.whole import drafted
 
 try:
     import torch
@@ -250,7 +250,7 @@ class _State:
             "optimiser": self.optimiser.state_dict(),
             **{name: getattr(self, name) for name in KEPT},
         }
-        with drafted(self.work / CHECKPOINT) as draft:
+        with atomic_file(self.work / CHECKPOINT) as draft:
             torch.save(kept, draft)
 
     def resume(self) -> None:

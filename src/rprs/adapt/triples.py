@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from rprs.document import Document, Ranking
 from rprs.errors import UsageError
 from rprs.index import Index
-from rprs.pools import Run, allowed
-from rprs.tune import deal
-from rprs.tune.choose import judged_queries
+from rprs.rank.batch import allowed_documents
+from rprs.tuning import deal
+from rprs.tuning.choose import judged_queries
 
 __all__ = ["Asked", "Lessons", "Triple", "held_out", "judged", "lessons"]
 
@@ -106,7 +106,13 @@ def held_out(queries: Sequence[Document], share: float, seed: int = 0) -> frozen
 
 
 def lessons(
-    index: Index, queries: Sequence[Document], qrels: Qrels, run: Run, excluded: Excluded, valid: float, seed: int = 0
+    index: Index,
+    queries: Sequence[Document],
+    qrels: Qrels,
+    run: Mapping[str, Ranking],
+    excluded: Excluded,
+    valid: float,
+    seed: int = 0,
 ) -> Lessons:
     """The queries with judgements, parted; `run` is the first stage's, which the negatives come from.
 
@@ -137,12 +143,12 @@ def lessons(
 
 
 def _rankable(index: Index, query: Document, ids: Sequence[str], excluded: frozenset[str]) -> tuple[str, ...]:
-    mask = allowed(index, query, excluded)
+    mask = allowed_documents(index, [query], exclude=excluded)
     numbers = {id: index.number(id) for id in ids}
     return tuple(id for id, number in numbers.items() if number is not None and mask[number])
 
 
-def _candidates(run: Run, qrels: Qrels, queries: Sequence[str]) -> dict[str, Ranking]:
+def _candidates(run: Mapping[str, Ranking], qrels: Qrels, queries: Sequence[str]) -> dict[str, Ranking]:
     """What is re-ranked to validate; without a relevant document among it nothing could be seen."""
     found = {query: run[query] for query in queries}
     if found and not any(qrels[query].get(id, 0) > 0 for query, ranking in found.items() for id in ranking.ids):

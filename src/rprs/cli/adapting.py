@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rprs.cli.options import FIRST, First, IndexPath, Queries
+from rprs.cli.options import FIRST, Exclude, First, IndexPath, Queries
+from rprs.cli.queries import read_listed_queries
 from rprs.cli.talk import Talk, counted
-from rprs.cli.tuning import Exclude, Judgements, asked_queries
+from rprs.cli.tuning import Judgements
 
 if TYPE_CHECKING:
     from rprs.adapt.export import Adapted
@@ -191,15 +192,15 @@ def mtft(
     """
     from rprs.encode.pairs import WINDOW
     from rprs.index import Index
-    from rprs.read import read_pairs, read_qrels
+    from rprs.read import read_exclusions, read_qrels
 
     started, talk = perf_counter(), context.obj
     with talk.progress("loading torch"):
         from rprs.adapt.mtft import mtft as train
-    judged, excluded = read_qrels(qrels), read_pairs(exclude) if exclude else {}
+    judged, excluded = read_qrels(qrels), read_exclusions(exclude, queries)
     told = {"progress": talk.progress, "say": talk.say}
     with Index(path) as index:
-        asked = asked_queries(talk, queries, only)
+        asked = read_listed_queries(talk, queries, only)
         made = train(index, asked, judged, base, to, excluded=excluded, **_settings(context), **told)
     wide = "" if window == WINDOW else f",window={window}"  # a model is to see what it was trained on
     _tell(talk, made, started, f'--rerank "cross({to}{wide})"')

@@ -14,10 +14,10 @@ from rprs.cli.talk import Talk
 from rprs.errors import UsageError
 
 if TYPE_CHECKING:
-    from rprs.compare import Comparison
-    from rprs.evaluate import Evaluation
-    from rprs.scoring.measures import Measure
-    from rprs.table import Table
+    from rprs.evaluation.compare import Comparison
+    from rprs.evaluation.evaluate import Evaluation
+    from rprs.evaluation.measures import Measure
+    from rprs.evaluation.table import Table
 
 USUAL = "P@1 P@10 R@10 R@100 AP nDCG@10 RR"
 
@@ -95,7 +95,7 @@ def evaluate(
 
     Example: rprs evaluate bm25.trec rprs.trec --qrels qrels.txt -m "P@1 R@1 AP@5 nDCG@5 RR"
     """
-    from rprs.compare import totals
+    from rprs.evaluation.compare import totals
 
     asked, found = _evaluated(context.obj, runs, qrels, measures, ties)
     if format is Layout.jsonl:
@@ -144,7 +144,7 @@ def compare(
 
     Example: rprs compare bm25.trec rprs.trec --qrels qrels.txt -m "P@1 AP@5" --details --format latex
     """
-    from rprs.compare import compare
+    from rprs.evaluation.compare import compare
 
     asked, found = _evaluated(context.obj, runs, qrels, measures, ties)
     result = compare(
@@ -171,10 +171,10 @@ def _evaluated(
     talk: Talk, runs: Sequence[Path], qrels: Path, texts: Sequence[str] | None, ties: Orders
 ) -> tuple[tuple[Measure, ...], list[Evaluation]]:
     """The measures, and what each run gets; notes are said."""
-    from rprs.evaluate import evaluate
+    from rprs.evaluation.evaluate import evaluate
+    from rprs.evaluation.measures import parse_measures
     from rprs.read import read_run
     from rprs.read.qrels import read_qrels
-    from rprs.scoring.measures import parse_measures
 
     measures = parse_measures(texts or [USUAL])
     if not measures:
@@ -226,7 +226,7 @@ def _print_objects(objects: Iterable[dict[str, Any]]) -> None:
 
 def _per_query(evaluations: Sequence[Evaluation], measures: Sequence[Measure], digits: int) -> Table:
     """A row a system and query, and one of all queries after those of each system."""
-    from rprs.table import Cell, Figure, Table
+    from rprs.evaluation.table import Cell, Figure, Table
 
     rows: list[tuple[Cell, ...]] = []
     for evaluation in evaluations:

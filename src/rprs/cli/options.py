@@ -141,6 +141,15 @@ Where = Annotated[
 KeepSelf = Annotated[
     bool, typer.Option("--keep-self", help="Do not leave the query itself (same id or same text) out of the hits.")
 ]
+Exclude = Annotated[
+    Path | None,
+    typer.Option(
+        "--exclude",
+        help="A table (query-id, corpus-id) of documents that must not be ranked for a query.",
+        metavar="FILE",
+        show_default="exclude.tsv of a BEIR folder",
+    ),
+]
 Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", help="The run file; also .gz and .xz. Without it, standard output.", metavar="FILE"),

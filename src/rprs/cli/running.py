@@ -1,16 +1,11 @@
-"""The verbs that answer a whole set of queries and write TREC runs."""
+"""The verbs that run a set of queries and write TREC runs."""
 
 from __future__ import annotations
 
-import gzip
-import lzma
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,6 +14,7 @@ from rprs.cli.options import (
     RERANK,
     Best,
     Depth,
+    Exclude,
     First,
     IndexPath,
     KeepSelf,
@@ -31,16 +27,13 @@ from rprs.cli.options import (
     VerboseQueries,
     Where,
 )
-from rprs.cli.searching import chosen, open_searcher
+from rprs.cli.searching import chosen
 from rprs.cli.talk import Remarks, Talk, counted
-from rprs.errors import EmptyQuery, UsageError
 from rprs.progress import Progress, silent
 from rprs.spec import DEPTH
-from rprs.whole import drafted
 
 if TYPE_CHECKING:
-    from rprs.document import Document, Ranking
-    from rprs.search import Searcher
+    from rprs.rank import System
 
 
 def run(
@@ -55,33 +48,29 @@ def run(
     settings: SettingsFile = None,
     where: Where = None,
     keep_self: KeepSelf = False,
+    exclude: Exclude = None,
     tag: Tag = None,
     strict: StrictQueries = False,
     verbose: VerboseQueries = False,
 ) -> None:
-    """Answer a whole set of queries and write the rankings as a TREC run.
+    """Run a set of queries and write the rankings as a TREC run.
 
-    A query that cannot be answered is named, and the others go on. The run file is there when it is whole, not before.
+    A query that cannot be answered is reported, and the others continue. The run file appears when it is complete;
+    interrupted, the same command resumes. Documents that the exclude.tsv of a BEIR folder forbids for a query are not
+    ranked for it.
 
     Example: rprs run cases.rprs queries.jsonl -o run.trec --depth 50
 
     Example: rprs run cases.rprs queries.jsonl -o run.trec --settings tuned.toml
     """
-    from rprs.index import Index
-
-    talk: Talk = context.obj
-    system = chosen(context, settings)
-    with Index(path) as index:
-        searcher = open_searcher(index, system, _progress(talk, output))
-        job = _Job(queries, output, k, system.cutoff, where, keep_self, tag or searcher.tag, strict, verbose)
-        _answer_all(talk, searcher, job)
+    _write_run(context, path, queries, output, chosen(context, settings))
 
 
 def rerank(
     context: typer.Context,
     path: IndexPath,
     queries: Queries,
-    given: Annotated[
+    run: Annotated[
         Path, typer.Option("--run", help="The run to re-rank; also .gz and .xz.", metavar="FILE", show_default=False)
     ],
     output: Output = None,
@@ -91,104 +80,56 @@ def rerank(
     settings: SettingsFile = None,
     where: Where = None,
     keep_self: KeepSelf = False,
+    exclude: Exclude = None,
     tag: Tag = None,
     strict: StrictQueries = False,
     verbose: VerboseQueries = False,
 ) -> None:
-    """Re-rank a run that some other system wrote.
+    """Re-rank a run that another system wrote.
 
     The same as "run" with that run as the first stage.
 
     Example: rprs rerank cases.rprs queries.jsonl --run first.trec.xz -o out.trec --depth 50
     """
-    from rprs.index import Index
     from rprs.rank import RunFile
 
+    _write_run(context, path, queries, output, chosen(context, settings).changed(first=RunFile(str(run))))
+
+
+def _write_run(context: typer.Context, path: Path, queries: Path, output: Path | None, system: System) -> None:
+    """One call of `Searcher.run`, and what there is to report of it."""
+    from rprs.files.atomic import check_target
+    from rprs.files.cache import Cache
+    from rprs.index import Index
+    from rprs.search import Searcher
+
     talk: Talk = context.obj
-    system = chosen(context, settings)
+    started, given = perf_counter(), context.params
+    cache = None if output is None else Cache(output.with_name(f"{output.name}.work"))
+    if output is not None:
+        check_target(output)
     with Index(path) as index:
-        searcher = open_searcher(index, system, _progress(talk, output), RunFile(str(given)))
-        job = _Job(queries, output, k, system.cutoff, where, keep_self, tag or searcher.tag, strict, verbose)
-        _answer_all(talk, searcher, job)
-
-
-@dataclass(frozen=True, slots=True)
-class _Job:
-    queries: Path
-    output: Path | None
-    k: int | None
-    cutoff: str | None
-    where: str | None
-    keep_self: bool
-    tag: str
-    strict: bool
-    verbose: bool
+        system.load(talk.progress)
+        searcher = Searcher(index, system, progress=_progress(talk, output))
+        options = {name: given[name] for name in ("exclude", "where", "keep_self", "k", "strict", "tag")}
+        rankings = searcher.run(queries, cache=cache, **options)
+    rankings.write(sys.stdout if output is None else output)
+    if cache is not None:
+        cache.clear()
+    notes, failed = Remarks(talk, given["verbose"]), Remarks(talk, given["verbose"])
+    for query, ranking in rankings.items():
+        for note in ranking.notes:
+            notes(f"{query}: {note}")
+    for query, reason in rankings.failures.items():
+        failed(f"failed {query}: {reason}")
+    notes.close()
+    failed.close()
+    for line in rankings.truncation.notes:
+        talk.say(line)
+    seconds, answered = perf_counter() - started, counted(len(rankings), "query", "queries")
+    talk.say(f"{answered} answered, {failed.count:,} failed, in {seconds:.1f} s: {rankings.tag}")
 
 
 def _progress(talk: Talk, output: Path | None) -> Progress:
-    """None where the run itself scrolls over the terminal: that is progress enough."""
+    """No bar where the run itself scrolls over the terminal."""
     return silent if output is None and sys.stdout.isatty() else talk.progress
-
-
-def _answer_all(talk: Talk, searcher: Searcher, job: _Job) -> None:
-    """Rank for every query, write, and say what there is to say of the rankings, and how many failed."""
-    from rprs.document import Truncation
-    from rprs.read import read_queries
-
-    searcher.index.select(job.where)  # a wrong filter is one error, not one a query
-    started, answered, failed, noted = perf_counter(), 0, Remarks(talk, job.verbose), Remarks(talk, job.verbose)
-    truncation = Truncation()
-    found = read_queries(job.queries, strict=job.strict, skipped=lambda what: failed(f"skipped {what}"))
-    with _written(job.output) as stream, searcher.progress("answering", unit="queries") as advance:
-        for query in found:
-            try:
-                ranking = _answer(searcher, query, job, stream)
-                answered += 1
-                truncation += ranking.truncation
-                for note in ranking.notes:
-                    noted(f"{query.id}: {note}")
-            except (EmptyQuery, UsageError) as error:
-                if job.strict:
-                    raise
-                failed(f"failed {query.id}: {error}")
-            advance(1)
-        noted.close()
-        failed.close()
-        if not answered:
-            raise UsageError(f"None of the {failed.count:,} queries of {job.queries} could be answered")
-    for line in truncation.notes:
-        talk.say(line)
-    seconds = perf_counter() - started
-    talk.say(
-        f"{counted(answered, 'query', 'queries')} answered, {failed.count:,} failed, in {seconds:.1f} s: {job.tag}"
-    )
-
-
-def _answer(searcher: Searcher, query: Document, job: _Job, stream: TextIO) -> Ranking:
-    """Write the ranking of one query, cut as the job says; the whole of it."""
-    from rprs.read import write_run
-    from rprs.settings import returned
-
-    ranking = searcher.rank(query, where=job.where, keep_self=job.keep_self)
-    end = returned(job.cutoff, ranking.scores.tolist())
-    end = end if job.k is None else min(end, job.k)
-    write_run(stream, query.id, replace(ranking, ids=ranking.ids[:end], scores=ranking.scores[:end]), job.tag)
-    return ranking
-
-
-@contextmanager
-def _written(path: Path | None) -> Iterator[TextIO]:
-    """A stream to a file that is there when it is whole, and not before; to standard output without a path."""
-    if path is None:
-        yield sys.stdout
-        return
-    with drafted(path) as draft, _opened(draft, path.suffix.lower()) as stream:
-        yield stream
-
-
-def _opened(path: Path, suffix: str) -> TextIO:
-    if suffix == ".gz":
-        return gzip.open(path, "wt", encoding="utf-8")
-    if suffix == ".xz":
-        return lzma.open(path, "wt", encoding="utf-8")
-    return path.open("w", encoding="utf-8")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated
@@ -37,9 +36,9 @@ if TYPE_CHECKING:
     from rprs.document import Document
     from rprs.index import Index
     from rprs.progress import Progress
-    from rprs.rank import Ranker
-    from rprs.search import Explanation, Results, Searcher
-    from rprs.settings import Settings
+    from rprs.rank import System
+    from rprs.results.hits import Explanation, Results
+    from rprs.search import Searcher
 
 DEFAULT_K = 10
 FILES = (Format.csv, Format.ris, Format.bibtex)  # as they are taken away from the page, too
@@ -78,11 +77,10 @@ def search(
     Example: rprs search cases.rprs brief.pdf --settings tuned.toml --format csv > hits.csv
     """
     from rprs.cli.show import print_hits, print_json
-    from rprs.document import together
-    from rprs.export import FORMATS
+    from rprs.document import combine
     from rprs.index import Index
-    from rprs.settings import returned
-    from rprs.wire import about_search, hit_object
+    from rprs.results import FORMATS
+    from rprs.results.serialize import hit_object
 
     talk: Talk = context.obj
     system = chosen(context, settings)
@@ -92,16 +90,15 @@ def search(
             _tell_left_out(talk, index, seeds)
         searcher = open_searcher(index, system, talk.progress)
         results = searcher.search(seeds, k, where=where, keep_self=keep_self)
-        results = replace(results, hits=results.hits[: returned(system.cutoff, [hit.score for hit in results])])
-        asked = together(seeds)
+        asked = combine(seeds)
         if format in FILES:
-            about = about_search(searcher, asked, k, where=where, keep_self=keep_self, cutoff=system.cutoff)
+            about = searcher.about(asked, k, where=where, keep_self=keep_self)
             sys.stdout.write(FORMATS[format].write(results, about))
     if format is Format.jsonl:
         for hit in results:
             print_json(hit_object(hit, asked.id))
     elif format is Format.trec:
-        _print_run(asked, results, searcher.tag)
+        _print_run(asked, results, searcher.system.tag)
     elif format is Format.table and results:
         print_hits(results)
     _tell_results(talk, searcher, results)
@@ -144,8 +141,7 @@ def explain(
     """
     from rprs.cli.show import print_explanation, print_json
     from rprs.index import Index
-    from rprs.search import at_least
-    from rprs.wire import explanation_object
+    from rprs.results.serialize import explanation_object
 
     file, target = (query, document) if document or not ids else (None, query)
     if target is None:
@@ -156,7 +152,7 @@ def explain(
     with Index(path) as index:
         searcher = open_searcher(index, system, talk.progress)
         explanation = searcher.explain(_seeds(index, file, more, ids), target, where=where, keep_self=keep_self)
-        found = at_least(explanation, min_similarity)
+        found = explanation.at_least(min_similarity)
         sentences = len(index.sentences(target))
         if format is View.html:
             _print_report(searcher, explanation, min_similarity, where, keep_self)
@@ -166,25 +162,20 @@ def explain(
         print_explanation(found, sentences, everything)
     for note in found.notes:
         talk.say(note)
-    talk.say(f"{searcher.first} → {searcher.reranker} in {perf_counter() - started:.2f} s")
+    talk.say(f"{searcher.system} in {perf_counter() - started:.2f} s")
 
 
 # ---------------------------------------------------------------------------- what both need
 
 
-def chosen(context: typer.Context, file: Path | None) -> Settings:
-    """The system of a command: what its options say, else what the file has, else the defaults."""
-    from rprs.settings import NONE, Settings, read_settings
+def chosen(context: typer.Context, file: Path | None) -> System:
+    """The system of a command: from its options, else from the settings file, else the default."""
+    from rprs.rank import System
+    from rprs.tuning.settings import read_settings
 
-    found = read_settings(file) if file is not None else Settings()
-    given = {
-        name: context.params[name]
-        for name in ("first", "rerank", "depth")
-        if name in context.params and _explicit(context, name)
-    }
-    if given.get("rerank", "").strip().lower() == NONE:
-        given["rerank"] = None
-    return replace(found, **given)
+    system = read_settings(file) if file is not None else System()
+    names = [name for name in ("first", "rerank", "depth") if name in context.params and _explicit(context, name)]
+    return system.changed(**{name: context.params[name] for name in names})
 
 
 def _explicit(context: typer.Context, name: str) -> bool:
@@ -192,15 +183,12 @@ def _explicit(context: typer.Context, name: str) -> bool:
     return source is not None and source.name != "DEFAULT"
 
 
-def open_searcher(index: Index, system: Settings, progress: Progress, first: Ranker | None = None) -> Searcher:
-    """A searcher of that system, with another first stage if there is one; a model of its re-ranker is loaded."""
-    from rprs.encode import Loadable
+def open_searcher(index: Index, system: System, progress: Progress) -> Searcher:
+    """A searcher of that system; a model of its re-ranker is loaded."""
     from rprs.search import Searcher
 
-    found = Searcher(index, first or system.first, system.rerank, system.depth, progress)
-    if isinstance(found.reranker, Loadable):
-        found.reranker.load(progress)
-    return found
+    system.load(progress)
+    return Searcher(index, system, progress=progress)
 
 
 def _seeds(index: Index, file: str | None, more: list[str] | None, ids: list[str] | None) -> list[Document]:
@@ -240,10 +228,9 @@ def _print_run(query: Document, results: Results, tag: str) -> None:
 def _print_report(
     searcher: Searcher, found: Explanation, min_similarity: float, where: str | None, keep_self: bool
 ) -> None:
-    from rprs.export.report import report
-    from rprs.wire import about_search
+    from rprs.results.report import report
 
-    about = about_search(searcher, found.query, DEFAULT_K, where=where, keep_self=keep_self)
+    about = searcher.about(found.query, DEFAULT_K, where=where, keep_self=keep_self)
     sentences = searcher.index.query_sentences(found.query), searcher.index.sentences(found.document.id)
     sys.stdout.write(report(found, *sentences, about, min_similarity))
 
@@ -254,9 +241,8 @@ def _tell_results(talk: Talk, searcher: Searcher, results: Results) -> None:
         talk.say(note)
     if not results:
         talk.say("No document was found")
-    stages = f"{searcher.first} → {searcher.reranker}" if searcher.reranker else str(searcher.first)
     times = ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in results.seconds.items())
     talk.say(
-        f"{stages}: {counted(results.query_sentences, 'sentence')} against {counted(results.candidates, 'candidate')} "
+        f"{searcher.system}: {counted(results.query_sentences, 'sentence')} against {counted(results.candidates, 'candidate')} "
         f"of {counted(len(searcher.index), 'document')}; {times}"
     )

@@ -18,8 +18,9 @@ from rich.text import Text
 from rprs.document import Document
 from rprs.index.facts import describe_encoder
 from rprs.read.source import stem_of
-from rprs.search import TELLING, Explanation, Hit, Pair, Results, Span
-from rprs.wire import matches
+from rprs.results.hits import Explanation, Hit, Pair, Results, Span
+from rprs.results.serialize import matches
+from rprs.search import TELLING
 
 PAIRS = 20  # shown of an explanation, unless all are asked for
 _BLOCKS = " ▏▎▍▌▋▊▉█"

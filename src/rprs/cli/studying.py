@@ -14,7 +14,7 @@ from rprs.cli.talk import Talk, counted
 from rprs.errors import UsageError
 
 if TYPE_CHECKING:
-    from rprs.study import Plan
+    from rprs.studies import Plan
 
 
 def study(
@@ -55,7 +55,8 @@ def study(
 
     Example: rprs study experiments/peps.toml --to results --data collections
     """
-    from rprs.study import data_folder, make, read_plan
+    from rprs.studies import data_folder, read_plan
+    from rprs.studies import study as run_study
 
     talk: Talk = context.obj
     plans = [read_plan(path) for path in files]
@@ -70,7 +71,7 @@ def study(
     for plan in plans:
         started, counts = perf_counter(), Counter[bool]()
         told = partial(_tell_step, talk if verbose else None, counts)
-        folder = make(plan, to, data=data, cache=cache, only=parts, progress=talk.progress, told=told)
+        folder = run_study(plan, to, data=data, cache=cache, only=parts, progress=talk.progress, told=told)
         typer.echo(folder / "report.html")
         seconds = perf_counter() - started
         talk.say(f"{plan.title}: {counted(counts[True], 'step')} made, {counts[False]:,} kept, in {seconds:.1f} s")

@@ -26,7 +26,7 @@ class Beir(Component):
     """A BEIR folder. The judgements are those of a split, or of any file that `judgements` names."""
 
     name: ClassVar[str] = "beir"
-    kind: ClassVar[Kind] = "collection"
+    kinds: ClassVar[tuple[Kind, ...]] = ("collection",)
     paths: ClassVar[tuple[str, ...]] = ("folder", "judgements")
 
     folder: str

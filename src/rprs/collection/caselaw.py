@@ -48,7 +48,7 @@ class Caselaw(Component):
     """The 100 topics over all opinions. `itself` says whether a query's own case is excluded or kept."""
 
     name: ClassVar[str] = "caselaw"
-    kind: ClassVar[Kind] = "collection"
+    kinds: ClassVar[tuple[Kind, ...]] = ("collection",)
 
     folder: str
     itself: Literal["exclude", "keep"] = "exclude"

@@ -60,7 +60,7 @@ class ClefIP(Component):
     """The PAC topics over the patents of one language. `topics` and `judgements` name files that are not found."""
 
     name: ClassVar[str] = "clefip"
-    kind: ClassVar[Kind] = "collection"
+    kinds: ClassVar[tuple[Kind, ...]] = ("collection",)
     paths: ClassVar[tuple[str, ...]] = ("folder", "topics", "judgements")
 
     folder: str

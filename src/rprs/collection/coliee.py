@@ -49,7 +49,7 @@ class Coliee(Component):
     """
 
     name: ClassVar[str] = "coliee"
-    kind: ClassVar[Kind] = "collection"
+    kinds: ClassVar[tuple[Kind, ...]] = ("collection",)
 
     folder: str
     year: int | None = None

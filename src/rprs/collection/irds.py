@@ -25,7 +25,7 @@ class IrDatasets(Component):
     """A dataset of `ir_datasets`."""
 
     name: ClassVar[str] = "irds"
-    kind: ClassVar[Kind] = "collection"
+    kinds: ClassVar[tuple[Kind, ...]] = ("collection",)
     paths: ClassVar[tuple[str, ...]] = ()
 
     id: str

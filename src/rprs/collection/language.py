@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any, Literal, cast
 
 from rprs.errors import MissingExtra, UsageError
-from rprs.split import SentenceSplitter
+from rprs.text.split import SentenceSplitter
 
 __all__ = ["French", "Translator", "french_spans", "load_translator", "replace_french", "treatment"]
 

@@ -46,7 +46,7 @@ class Wikipedia(Component):
     """The articles of one domain; the queries are those among them that experts found similar ones for."""
 
     name: ClassVar[str] = "wikipedia"
-    kind: ClassVar[Kind] = "collection"
+    kinds: ClassVar[tuple[Kind, ...]] = ("collection",)
 
     folder: str
 

@@ -17,13 +17,9 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from rprs.progress import Advance, Progress
+from rprs.progress import Advance, Progress, no_op
 
-__all__ = ["Encoder", "Fittable", "FittedEncoder", "Loadable", "nothing"]
-
-
-def nothing(_amount: int) -> None:
-    """Advance nobody: the default of `encode`."""
+__all__ = ["Encoder", "Fittable", "FittedEncoder", "Loadable"]
 
 
 class Encoder(Protocol):
@@ -37,7 +33,7 @@ class Encoder(Protocol):
     def fingerprint(self) -> str:
         """A short hexadecimal text that changes whenever the vectors would."""
 
-    def encode(self, sentences: Sequence[str], advance: Advance = nothing) -> NDArray[np.float32]:
+    def encode(self, sentences: Sequence[str], advance: Advance = no_op) -> NDArray[np.float32]:
         """(m, dimension): a unit row a sentence, in the given order; a text without tokens gives a zero row."""
 
 

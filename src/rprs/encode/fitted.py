@@ -28,11 +28,11 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from rprs.encode import Encoder, models, nothing
+from rprs.encode import Encoder, models
 from rprs.encode.onnx import Onnx, unit
 from rprs.encode.sbert import SBert
 from rprs.errors import IndexCorrupt, UsageError
-from rprs.progress import Advance, Progress, silent
+from rprs.progress import Advance, Progress, no_op, silent
 from rprs.scoring.threads import cores
 from rprs.spec import Component, Kind, require, text
 
@@ -54,7 +54,7 @@ class Teacher(Encoder, Protocol):
     def words(self) -> Any:
         """The tokenizer, of the package `tokenizers`."""
 
-    def token_vectors(self, advance: Advance = nothing) -> Floats:
+    def token_vectors(self, advance: Advance = no_op) -> Floats:
         """(vocabulary, dimension): each token passed through the model alone."""
 
 
@@ -66,7 +66,7 @@ class Fitted(Component):
     """
 
     name: ClassVar[str] = "fitted"
-    kind: ClassVar[Kind] = "encoder"
+    kinds: ClassVar[tuple[Kind, ...]] = ("encoder",)
 
     teacher: Onnx | SBert = field(default_factory=Onnx)
     sample: int = 10_000
@@ -105,7 +105,7 @@ class Saved(Component):
 
     folder: str
     name: ClassVar[str] = "table"
-    kind: ClassVar[Kind] = "encoder"
+    kinds: ClassVar[tuple[Kind, ...]] = ("encoder",)
 
     def load(self, progress: Progress = silent) -> Table:
         """The table that `Table.save` wrote."""
@@ -146,7 +146,7 @@ class Table:
     def _table(self) -> Floats:
         return self.rows.astype(np.float32)
 
-    def encode(self, sentences: Sequence[str], advance: Advance = nothing) -> Floats:
+    def encode(self, sentences: Sequence[str], advance: Advance = no_op) -> Floats:
         """(m, dimension): a unit row a sentence, in the given order; a text without tokens gives a zero row."""
         found = np.zeros((len(sentences), self.dimension), dtype=np.float32)
         for start in range(0, len(sentences), CHUNK):

@@ -10,8 +10,8 @@ from typing import Any
 
 from rprs.encode.hub import Config, read_config
 from rprs.encode.loading import plainly
-from rprs.encode.models import sha256
 from rprs.errors import ModelError
+from rprs.files.hashes import sha256
 
 __all__ = [
     "config_of",

@@ -28,7 +28,7 @@ class Hashed(Component):
 
     dimension: int = 256
     name: ClassVar[str] = "hashed"
-    kind: ClassVar[Kind] = "encoder"
+    kinds: ClassVar[tuple[Kind, ...]] = ("encoder",)
 
     def __post_init__(self) -> None:
         require(self, "dimension", self.dimension >= 1, "an integer in [1, inf)")

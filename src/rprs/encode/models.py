@@ -11,7 +11,6 @@ config.json has told what model it is.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
@@ -26,9 +25,11 @@ from pathlib import Path
 
 from rprs.encode.hub import NAMES, OPTIONAL, Config, Lacking, Weights, download, read_config, repository
 from rprs.errors import ModelError
+from rprs.files.cache import Cache
+from rprs.files.hashes import sha256
 from rprs.progress import Advance, Progress, silent
 
-__all__ = ["DEFAULT", "cache_folder", "derive", "find", "find_here", "for_torch", "pull", "sha256"]
+__all__ = ["DEFAULT", "cache_folder", "derive", "find", "find_here", "for_torch", "model_files", "pull"]
 
 DEFAULT = "all-MiniLM-L6-v2"
 SHA256 = {DEFAULT: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"}
@@ -101,6 +102,15 @@ def find_here(model: str, weights: Weights | None = None) -> Path | None:
     return found
 
 
+def model_files(model: str) -> list[Path]:
+    """The files of a model, given by name or by folder, on which its output depends; downloaded on first use."""
+    folder = find_here(model) or find(model, weights=lambda _config: (*WEIGHTS, "pytorch_model.bin"))
+    return sorted(path for path in folder.rglob("*") if path.suffix in _CONTENT)
+
+
+_CONTENT = (".bin", ".json", ".onnx", ".safetensors", ".txt")
+
+
 def pull(to: Path | None = None, progress: Progress = silent) -> Path:
     """Get the default model ahead of time; `to` is a folder to carry to another machine and name in RPRS_MODELS."""
     source = find(DEFAULT, progress)
@@ -119,16 +129,16 @@ def pull(to: Path | None = None, progress: Progress = silent) -> Path:
 
 
 def derive(name: str, make: Callable[[Path], None]) -> Path:
-    """The cached file of that name, made with `make(path)` where it is not there yet."""
-    target = cache_folder() / "derived" / name / name
-    _make(target.parent, lambda folder: make(folder / name))
-    return target
+    """The cached file of that name, computed with `make(path)` on first use; the name includes what it depends on."""
 
+    def produce(folder: Path) -> None:
+        folder.mkdir()
+        make(folder / name)
 
-def sha256(file: Path) -> str:
-    """The hexadecimal SHA-256 of a file."""
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    try:
+        return Cache(cache_folder()).make("derived", {"name": name}, produce).path / name
+    except OSError as error:
+        raise ModelError(f"Cannot write to {cache_folder()}: {error}; name another folder in RPRS_CACHE") from error
 
 
 # ---------------------------------------------------------------------------- folders

@@ -12,13 +12,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rprs.encode import models, nothing
+from rprs.encode import models
 from rprs.encode.folder import exported, fingerprint_of, obstacle, positions, tokenizer, tokenizer_hash
 from rprs.encode.hub import Config, read_config
 from rprs.encode.loading import plainly
 from rprs.encode.runtime import BATCH, Sessions, batches, in_threads
 from rprs.errors import ModelError
-from rprs.progress import Advance, Progress, silent
+from rprs.files.hashes import sha256
+from rprs.progress import Advance, Progress, no_op, silent
 from rprs.spec import Component, Kind, require
 
 __all__ = ["GRAPH_VERSION", "Onnx", "OnnxEncoder", "Pooling", "Precision", "frame", "once", "unit"]
@@ -38,7 +39,7 @@ class Onnx(Component):
     """
 
     name: ClassVar[str] = "onnx"
-    kind: ClassVar[Kind] = "encoder"
+    kinds: ClassVar[tuple[Kind, ...]] = ("encoder",)
     bare: ClassVar[str] = "model"  # what a word means that is no encoder's name, where an encoder is expected
 
     model: str = models.DEFAULT
@@ -54,7 +55,7 @@ class Onnx(Component):
         pooling, window = _settings(folder)
         source = _source(folder)
         build = source.name == "model.safetensors"
-        parts = [models.sha256(file) for file in (source, folder / "config.json")]
+        parts = [sha256(file) for file in (source, folder / "config.json")]
         key = fingerprint_of(*parts, self.precision, pooling, f"graph {GRAPH_VERSION}")
         file = source
         if build or self.precision == "int8":
@@ -93,7 +94,7 @@ class OnnxEncoder:
             size = session.get_outputs()[0].shape[-1]
         return size if isinstance(size, int) else int(self._run([[*chain(*frame(self.words))]]).shape[1])
 
-    def encode(self, sentences: Sequence[str], advance: Advance = nothing) -> NDArray[np.float32]:
+    def encode(self, sentences: Sequence[str], advance: Advance = no_op) -> NDArray[np.float32]:
         """(m, dimension): a unit row a sentence, in the given order; identical sentences are encoded once."""
         distinct, where = once(sentences)
         times = np.bincount(where, minlength=len(distinct))
@@ -103,7 +104,7 @@ class OnnxEncoder:
             found[chunk] = self._distinct(distinct[chunk], times[chunk], advance)
         return found[where]
 
-    def token_vectors(self, advance: Advance = nothing) -> NDArray[np.float32]:
+    def token_vectors(self, advance: Advance = no_op) -> NDArray[np.float32]:
         """(vocabulary, dimension): each token passed through the model alone."""
         before, after = frame(self.words)
         size = self.words.get_vocab_size()

@@ -17,14 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rprs.encode import models, nothing
+from rprs.encode import models
 from rprs.encode.folder import exported, fingerprint_of, obstacle, positions, tokenizer, tokenizer_hash
 from rprs.encode.hub import Config, read_config
 from rprs.encode.loading import plainly, quiet
 from rprs.encode.onnx import once
 from rprs.encode.runtime import Sessions, batches, in_threads
 from rprs.errors import MissingExtra, ModelError, UsageError
-from rprs.progress import Advance, Progress, silent
+from rprs.files.hashes import sha256
+from rprs.progress import Advance, Progress, no_op, silent
 
 __all__ = ["WINDOW", "PairScorer", "Pairs", "framed", "load_pairs", "longest_first", "template_of"]
 
@@ -54,7 +55,7 @@ class PairScorer:
     threads: int  # that work off batches; 0 is one a core
     fingerprint: str
 
-    def score(self, left: Sequence[str], right: Sequence[str], advance: Advance = nothing) -> Pairs:
+    def score(self, left: Sequence[str], right: Sequence[str], advance: Advance = no_op) -> Pairs:
         """The scores of the pairs (left[i], right[i]); a text that comes several times is tokenised once."""
         if len(left) != len(right):
             raise UsageError(f"Pairs need as many texts on the left as on the right. Got {len(left)} and {len(right)}.")
@@ -186,14 +187,14 @@ def _built(folder: Path, source: Path) -> Logits:
 
         file.write_bytes(build_cross(folder).SerializeToString())
 
-    parts = [models.sha256(file) for file in (source, folder / "config.json")]
+    parts = [sha256(file) for file in (source, folder / "config.json")]
     file = models.derive(f"{fingerprint_of(*parts, f'cross {GRAPH_VERSION}')}-cross.onnx", make)
     return Sessions.of(file, optimise=False).run
 
 
 def _fingerprint(folder: Path, source: Path, words: Any, window: int) -> str:
     known = any((folder / name).is_file() for name in ("tokenizer.json", "vocab.txt"))
-    parts = [models.sha256(file) for file in (source, folder / "config.json")]
+    parts = [sha256(file) for file in (source, folder / "config.json")]
     return fingerprint_of(*parts, tokenizer_hash(folder) if known else words.to_str(), str(window))
 
 

@@ -11,12 +11,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rprs.encode import models, nothing
+from rprs.encode import models
 from rprs.encode.hub import repository, unreachable
 from rprs.encode.loading import plainly, quiet
 from rprs.encode.onnx import frame, once, unit
 from rprs.errors import MissingExtra, ModelError
-from rprs.progress import Advance, Progress, silent
+from rprs.progress import Advance, Progress, no_op, silent
 from rprs.spec import Component, Kind, require
 
 __all__ = ["SBert", "SBertEncoder"]
@@ -30,7 +30,7 @@ class SBert(Component):
     """A model of sentence-transformers, by name or folder."""
 
     name: ClassVar[str] = "sbert"
-    kind: ClassVar[Kind] = "encoder"
+    kinds: ClassVar[tuple[Kind, ...]] = ("encoder",)
 
     model: str
 
@@ -74,7 +74,7 @@ class SBertEncoder:
         before, after = frame(self.words)
         return int(self._run([[*before, *after]]).shape[1])
 
-    def encode(self, sentences: Sequence[str], advance: Advance = nothing) -> NDArray[np.float32]:
+    def encode(self, sentences: Sequence[str], advance: Advance = no_op) -> NDArray[np.float32]:
         """(m, dimension): a unit row a sentence, in the given order; identical sentences are encoded once."""
         distinct, where = once(sentences)
         found = np.zeros((len(distinct), self.dimension), dtype=np.float32)
@@ -91,7 +91,7 @@ class SBertEncoder:
             advance(int(times[start : start + CHUNK].sum()))
         return unit(found)[where]
 
-    def token_vectors(self, advance: Advance = nothing) -> NDArray[np.float32]:
+    def token_vectors(self, advance: Advance = no_op) -> NDArray[np.float32]:
         """(vocabulary, dimension): each token passed through the model alone."""
         before, after = frame(self.words)
         found = []

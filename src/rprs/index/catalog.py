@@ -18,8 +18,9 @@ from textwrap import shorten
 from typing import Any
 
 from rprs.document import Document
-from rprs.errors import DiskFull, IndexCorrupt, IndexError_, IndexMismatch
-from rprs.index.files import File, no_space, sync_folder
+from rprs.errors import DiskFull, IndexCorrupt, IndexMismatch, InvalidIndex
+from rprs.files.atomic import sync_folder
+from rprs.index.files import File, no_space
 
 __all__ = ["FORMAT", "Catalog", "SegmentRow", "label", "written"]
 
@@ -84,7 +85,7 @@ class Catalog:
     def __init__(self, root: Path, *, write: bool) -> None:
         self.path = root / "catalog.sqlite"
         if not self.path.is_file():
-            raise IndexError_(f"There is no index at {root}: make one with `rprs index SOURCE --to {root}`")
+            raise InvalidIndex(f"There is no index at {root}: make one with `rprs index SOURCE --to {root}`")
         self._file = self.path.stat()
         self.connection = self._connect("mode=rw" if write else "mode=ro")
         try:
@@ -117,14 +118,14 @@ class Catalog:
                 raise DiskFull(f"No space left to open {self.path.parent}: free some space and try again") from error
             if mode == "mode=ro" and "unable to open" in str(error) and not os.access(self.path.parent, os.W_OK):
                 return self._connect_unchanging()
-            kind = IndexCorrupt if _damaged(error) else IndexError_
+            kind = IndexCorrupt if _damaged(error) else InvalidIndex
             raise kind(f"{self.path} cannot be opened as an index ({_brief(error)})") from error
 
     def _connect_unchanging(self) -> sqlite3.Connection:
         """On a read-only disk nobody writes, so nothing need be locked; but nothing can be recovered either."""
         log = self.path.with_name("catalog.sqlite-wal")
         if log.exists() and log.stat().st_size:
-            raise IndexError_(f"{log} holds changes not merged yet: open the index once where it can be written to")
+            raise InvalidIndex(f"{log} holds changes not merged yet: open the index once where it can be written to")
         return self._connect("immutable=1")
 
     def _check_format(self, root: Path) -> None:

@@ -10,8 +10,9 @@ from typing import Any, cast
 from rprs import spec
 from rprs.encode import Encoder, Fittable, FittedEncoder
 from rprs.errors import IndexCorrupt, IndexMismatch
+from rprs.files.atomic import sync_folder
 from rprs.index.catalog import Catalog
-from rprs.index.files import File, register, sync_folder
+from rprs.index.files import File, register
 
 __all__ = ["Stored", "folder", "open_encoder", "reuse", "store"]
 

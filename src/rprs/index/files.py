@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import shutil
 import sqlite3
@@ -17,9 +16,10 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from rprs.errors import DiskFull, IndexCorrupt, IndexError_
+from rprs.errors import DiskFull, IndexCorrupt, InvalidIndex
+from rprs.files.hashes import sha256
 
-__all__ = ["File", "RowFile", "load", "no_space", "register", "save", "save_rows", "sync_folder", "watch_disk"]
+__all__ = ["File", "RowFile", "load", "no_space", "register", "save", "save_rows", "watch_disk"]
 
 STARVED = 2**16  # bytes: with less, SQLite cannot even open its log
 
@@ -86,9 +86,8 @@ def save(root: Path, path: str, array: NDArray[Any]) -> File:
 def register(root: Path, path: str) -> File:
     """Sync and hash a file that somebody else wrote."""
     with (root / path).open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
         os.fsync(stream.fileno())
-    return File(path, (root / path).stat().st_size, digest)
+    return File(path, (root / path).stat().st_size, sha256(root / path))
 
 
 def load(root: Path, path: str) -> NDArray[Any]:
@@ -104,15 +103,6 @@ def load(root: Path, path: str) -> NDArray[Any]:
     if missing:
         raise IndexCorrupt(f"{root / path} is damaged (its header is not its own): run `rprs verify {root}`")
     return np.asarray(array) if array.size == 0 else array
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def no_space(error: BaseException, root: Path) -> bool:
@@ -140,7 +130,7 @@ def watch_disk(root: Path) -> Iterator[None]:
         if isinstance(error, FileNotFoundError):
             raise IndexCorrupt(f"{error.filename} is missing: run `rprs verify {root}`") from error
         reason = error.strerror if isinstance(error, OSError) else error
-        raise IndexError_(
+        raise InvalidIndex(
             f"Cannot write to {root} ({reason}): what was committed is whole; "
             "check the disk, its quota and permissions, and run the command again"
         ) from error

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rprs import spec
 from rprs.document import NO_SENTENCES, Document, Sentences
 from rprs.encode import Encoder
-from rprs.errors import IndexCorrupt, IndexError_, NoDocument, UsageError
+from rprs.errors import IndexCorrupt, InvalidIndex, NoDocument, UsageError
 from rprs.index.catalog import Catalog
 from rprs.index.encoders import open_encoder, reuse
 from rprs.index.fields import Field, fields_of
@@ -67,7 +67,7 @@ class Index:
         ready = [row for row in rows if generation is not None and row.generation == generation]
         self.pending = sum(row.documents for row in rows) - sum(row.documents for row in ready)
         if generation is None:
-            raise IndexError_(f"{self.path} is not finished: run `rprs index` with the same source again to resume")
+            raise InvalidIndex(f"{self.path} is not finished: run `rprs index` with the same source again to resume")
         self.generation = generation
         self.segments: list[Segment] = [Segment(self.path, row.number, generation) for row in ready]
         listed = ", ".join(str(row.number) for row in ready) or "NULL"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from rprs.document import Document
 from rprs.errors import IndexCorrupt
+from rprs.files.hashes import sha256
 from rprs.index.catalog import Catalog, SegmentRow, label
 from rprs.index.segment import NAMES, Segment, folder, vectors_path
 from rprs.progress import Progress, silent
@@ -58,10 +58,8 @@ def _files(catalog: Catalog, root: Path, progress: Progress) -> Iterator[str]:
                 yield f"{file.path} is missing"
             elif target.stat().st_size != file.bytes:
                 yield f"{file.path} has {target.stat().st_size} bytes instead of {file.bytes}"
-            else:
-                with target.open("rb") as stream:
-                    if hashlib.file_digest(stream, "sha256").hexdigest() != file.sha256:
-                        yield f"{file.path} has changed: its checksum differs"
+            elif sha256(target) != file.sha256:
+                yield f"{file.path} has changed: its checksum differs"
             advance(file.bytes)
 
 

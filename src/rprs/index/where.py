@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from rprs.tokens import Tokens
+from rprs.spec import Tokens
 
 __all__ = ["to_sql"]
 

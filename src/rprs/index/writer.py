@@ -23,12 +23,13 @@ from numpy.typing import NDArray
 from rprs import spec
 from rprs.document import Document
 from rprs.encode import Encoder, Fittable
-from rprs.errors import IndexError_, IndexLocked, IndexMismatch, UsageError
+from rprs.errors import IndexLocked, IndexMismatch, InvalidIndex, UsageError
+from rprs.files.atomic import sync_folder
+from rprs.index.batches import Batch, batches, prepare
 from rprs.index.catalog import Catalog, SegmentRow
 from rprs.index.compact import merge_segments
 from rprs.index.encoders import Stored, open_encoder, store
-from rprs.index.files import File, load, save_rows, sync_folder, watch_disk
-from rprs.index.intake import Batch, batches, prepare
+from rprs.index.files import File, load, save_rows, watch_disk
 from rprs.index.sample import sample_sentences
 from rprs.index.segment import Entry, Segment, folder, vectors_path, write_arrays
 from rprs.progress import Advance, Progress, silent
@@ -79,7 +80,7 @@ class Writer:
         if create:
             _prepare_folder(self.path)
         elif not (self.path / "catalog.sqlite").is_file():
-            raise IndexError_(f"There is no index at {self.path}: make one with `rprs index SOURCE --to {self.path}`")
+            raise InvalidIndex(f"There is no index at {self.path}: make one with `rprs index SOURCE --to {self.path}`")
         self._lock = FileLock(self.path / "lock")
         with watch_disk(self.path):
             try:
@@ -105,7 +106,7 @@ class Writer:
             self._check_settings(components)
             self.splitter = spec.parse("splitter", str(self.catalog.setting("splitter")))
             self.analyzer = spec.parse("analyzer", str(self.catalog.setting("analyzer")))
-            self.encoder = spec.parse("encoder", str(self.catalog.setting("encoder")))
+            self.encoder: Any = spec.parse("encoder", str(self.catalog.setting("encoder")))
             self._loaded: Encoder | None = None
             self._sweep()
         except BaseException:
@@ -358,16 +359,16 @@ class Writer:
 def _prepare_folder(path: Path) -> None:
     """Make the index's folder; refuse one that holds something else."""
     if path.exists() and not path.is_dir():
-        raise IndexError_(f"{path} is a file: choose another place for the index")
+        raise InvalidIndex(f"{path} is a file: choose another place for the index")
     ours = {"lock", "segments", "encoders", "catalog.sqlite"}
     if path.is_dir() and not (path / "catalog.sqlite").is_file():
         strangers = sorted(e.name for e in path.iterdir() if e.name not in ours and "catalog.draft" not in e.name)
         if strangers:
-            raise IndexError_(f"{path} is not an index and holds other files ({strangers[0]}): choose another place")
+            raise InvalidIndex(f"{path} is not an index and holds other files ({strangers[0]}): choose another place")
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise IndexError_(f"Cannot make the folder {path}: {error.strerror}") from error
+        raise InvalidIndex(f"Cannot make the folder {path}: {error.strerror}") from error
 
 
 def _chunks(items: Iterator[str], size: int) -> Iterator[list[str]]:

@@ -1,7 +1,20 @@
-"""First stages: which documents of the collection are worth a closer look."""
+"""First stages, which rank a whole index, and re-rankers, which reorder candidates; many components are both."""
 
 from rprs.rank.bm25 import BM25, QueryTerms
-from rprs.rank.ranker import Mask, Ranker
+from rprs.rank.rprs import RPRS
 from rprs.rank.runfile import RunFile
+from rprs.rank.stages import Mask, Ranker, Reranker, TwoStepReranker, load_candidates
+from rprs.rank.system import System
 
-__all__ = ["BM25", "Mask", "QueryTerms", "Ranker", "RunFile"]
+__all__ = [
+    "BM25",
+    "RPRS",
+    "Mask",
+    "QueryTerms",
+    "Ranker",
+    "Reranker",
+    "RunFile",
+    "System",
+    "TwoStepReranker",
+    "load_candidates",
+]

@@ -9,14 +9,14 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rprs.analyze import ngrams
 from rprs.document import Document, Ranking
 from rprs.errors import UsageError
 from rprs.index import Index
 from rprs.index.segment import Terms
-from rprs.rank.ranker import Mask
+from rprs.rank.stages import Mask
 from rprs.scoring import bm25
 from rprs.spec import Component, Kind, require
+from rprs.text.analyze import ngrams
 
 __all__ = ["BM25", "QueryTerms"]
 
@@ -54,13 +54,13 @@ class BM25(Component):
     "lucene" to round document lengths as Lucene does. `ngrams` uses word n-grams up to that n, if the index has them.
     """
 
-    k1: float = 1.2
-    b: float = 0.75
+    k1: float = 2.8
+    b: float = 1.0
     kli: float | None = None
     lengths: Literal["exact", "lucene"] = "exact"
     ngrams: int = 1
     name: ClassVar[str] = "bm25"
-    kind: ClassVar[Kind] = "ranker"
+    kinds: ClassVar[tuple[Kind, ...]] = ("ranker",)
 
     def __post_init__(self) -> None:
         require(self, "k1", 0 <= self.k1 < np.inf, "a number in [0, inf)")

@@ -1,88 +1,205 @@
-"""A first stage made of two."""
+"""Two rankings combined into one, and the first stage's own order as a re-ranker, so that it can be combined too."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, ClassVar, Protocol
+from threading import Lock
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rprs.document import Document, Ranking
+from rprs.document import Candidates, Document, Neighbours, Ranking, Sentences, Truncation
+from rprs.encode import Loadable
+from rprs.errors import UsageError
 from rprs.index import Index
+from rprs.progress import Advance, Progress, no_op, silent
 from rprs.rank.bm25 import BM25
-from rprs.rank.ranker import Mask, Ranker
 from rprs.rank.runfile import RunFile
+from rprs.rank.stages import Mask, Ranker, Reranker, Stage, order_candidates, require_sentences
 from rprs.scoring import fuse
 from rprs.spec import Component, Kind, require
 
-__all__ = ["Fuse", "NamedRanker", "by_words", "run_files"]
+__all__ = ["First", "Fuse", "PreparedFusion", "run_files", "uses_vectors"]
+
+Floats = NDArray[np.float64]
 
 
-class NamedRanker(Ranker, Protocol):
-    """A first stage that is a component, so that its text form can stand within another's."""
+@dataclass(frozen=True)
+class First(Component):
+    """The order and scores of the first stage; only documents without sentences move to the end, as everywhere.
 
-    kind: ClassVar[Kind] = "ranker"
+    A candidate that the first stage did not find counts as its last.
+    """
+
+    name: ClassVar[str] = "first"
+    kinds: ClassVar[tuple[Kind, ...]] = ("reranker",)
+
+    def rerank(self, query: Sentences, candidates: Candidates, advance: Advance = no_op) -> Ranking:
+        """The candidates in first-stage order."""
+        require_sentences(query)
+        scores = np.asarray(candidates.ranking.scores, dtype=np.float64)
+        found = scores[~np.isnan(scores)]
+        advance(sum(map(len, candidates.sentences)))
+        return order_candidates(candidates, np.where(np.isnan(scores), found.min() if len(found) else 0.0, scores))
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedFusion:
+    """What two re-rankers give to k candidates, in first-stage order."""
+
+    a: Floats  # (k,): on a common scale
+    b: Floats  # (k,)
+    parts: Mapping[str, Floats]
+    neighbours: Neighbours | None
+    notes: tuple[str, ...]
+    truncation: Truncation
 
 
 @dataclass(frozen=True)
 class Fuse(Component):
-    """The documents of two first stages, each `depth` deep, in one ranking: `fuse(bm25, sdr, weight=0.3)`.
+    """Two first stages, or two re-rankers, as one: `fuse(bm25, sdr)`, `fuse(first, rprs(n=4,k1=0), weight=0.3)`.
 
     `method` is "rrf" (by ranks, with the constant `k`) or "minmax" (by scores, scaled within each list); `weight` is
-    that of the second. A document that is in one list alone gets nothing from the other.
+    the weight of `b`. As a first stage it ranks the documents of both lists, each `depth` deep; a document in one list
+    only gets nothing from the other. Evidence and score parts come from the component that has them, from `a` where
+    both do.
     """
 
-    a: NamedRanker
-    b: NamedRanker
+    a: Stage
+    b: Stage
     method: fuse.Method = "rrf"
     weight: float = 0.5
     k: int = 60
     name: ClassVar[str] = "fuse"
-    kind: ClassVar[Kind] = "ranker"
+    kinds: ClassVar[tuple[Kind, ...]] = ("ranker", "reranker")
+    grid: ClassVar[Mapping[str, tuple[Any, ...]]] = {"weight": tuple(tenth / 10 for tenth in range(11))}
 
     def __post_init__(self) -> None:
         require(self, "method", self.method in ("rrf", "minmax"), "'rrf' or 'minmax'")
         require(self, "weight", 0 <= self.weight <= 1, "a number in [0, 1]")
         require(self, "k", self.k >= 0, "an integer in [0, inf)")
 
+    def load(self, progress: Progress = silent) -> None:
+        """Load the models of both, where they have any."""
+        for part in (self.a, self.b):
+            if isinstance(part, Loadable):
+                part.load(progress)
+
+    # ------------------------------------------------------------------------ as a first stage
+
     def rank(self, query: Document, index: Index, depth: int, allowed: Mask) -> Ranking:
-        """The best documents of both lists; further numbers are kept, and NaN for who has none."""
-        lists = [ranker.rank(query, index, depth, allowed) for ranker in (self.a, self.b)]
-        ids = sorted({id for one in lists for id in one.ids})
-        given = [_by_id(one, fuse.shares(one.scores, self.method, self.k), ids, 0.0) for one in lists]
-        scores = fuse.mix(given[0], given[1], self.weight)
+        """The best documents of both lists; a score part is NaN for a document that has none."""
+        lists = [ranker.rank(query, index, depth, allowed) for ranker in self._rankers()]
+        ids = sorted({id for ranking in lists for id in ranking.ids})
+        shares = [_by_id(ranking, fuse.shares(ranking.scores, self.method, self.k), ids, 0.0) for ranking in lists]
+        scores = fuse.mix(shares[0], shares[1], self.weight)
         order = np.lexsort((np.arange(len(ids)), -scores))[:depth]
         return Ranking(
             ids=tuple(ids[place] for place in order),
             scores=scores[order],
-            parts={name: values[order] for name, values in _parts(lists, ids).items()},
-            notes=tuple(dict.fromkeys(note for one in lists for note in one.notes)),
+            parts={name: values[order] for name, values in _parts_by_id(lists, ids).items()},
+            notes=tuple(dict.fromkeys(note for ranking in lists for note in ranking.notes)),
         )
 
+    def _rankers(self) -> list[Ranker]:
+        rankers: list[Ranker] = [part for part in (self.a, self.b) if isinstance(part, Ranker)]
+        if len(rankers) < 2:
+            raise UsageError(f"{self} needs two first stages as its parts: bm25, sdr, maxsim ...")
+        return rankers
 
-def _by_id(ranking: Ranking, values: NDArray[np.float64], ids: Sequence[str], absent: float) -> NDArray[np.float64]:
-    """The values of a ranking's documents in the order of some ids."""
-    known = dict(zip(ranking.ids, values.tolist(), strict=True))
-    return np.array([known.get(id, absent) for id in ids], dtype=np.float64)
+    # ------------------------------------------------------------------------ as a re-ranker
+
+    def rerank(self, query: Sentences, candidates: Candidates, advance: Advance = no_op) -> Ranking:
+        """The candidates by the weighted sum of what both give them."""
+        return self.score(self.prepare(query, candidates, advance), candidates)
+
+    def prepare(self, query: Sentences, candidates: Candidates, advance: Advance = no_op) -> PreparedFusion:
+        """Re-rank with both."""
+        half = _half(advance)
+        a, b = (reranker.rerank(query, candidates, half) for reranker in self._rerankers())
+        position = {id: number for number, id in enumerate(candidates.ranking.ids)}
+        orders = [np.array([position[id] for id in ranking.ids], dtype=np.int64) for ranking in (a, b)]
+        return PreparedFusion(
+            a=_scatter(fuse.shares(a.scores, self.method, self.k), orders[0]),
+            b=_scatter(fuse.shares(b.scores, self.method, self.k), orders[1]),
+            parts={
+                name: _scatter(values, order)
+                for ranking, order in ((b, orders[1]), (a, orders[0]))
+                for name, values in ranking.parts.items()
+            },
+            neighbours=b.neighbours if a.neighbours is None else a.neighbours,
+            notes=tuple(dict.fromkeys((*a.notes, *b.notes))),
+            truncation=a.truncation + b.truncation,
+        )
+
+    def score(self, prepared: PreparedFusion, candidates: Candidates) -> Ranking:
+        """Add the two up with the present weight."""
+        return order_candidates(
+            candidates,
+            fuse.mix(prepared.a, prepared.b, self.weight),
+            parts=prepared.parts,
+            neighbours=prepared.neighbours,
+            notes=prepared.notes,
+            truncation=prepared.truncation,
+        )
+
+    def _rerankers(self) -> list[Reranker]:
+        rerankers: list[Reranker] = [part for part in (self.a, self.b) if isinstance(part, Reranker)]
+        if len(rerankers) < 2:
+            raise UsageError(f"{self} needs two re-rankers as its parts: first, rprs, sdr, birch ...")
+        return rerankers
 
 
-def _parts(lists: Sequence[Ranking], ids: Sequence[str]) -> Mapping[str, NDArray[np.float64]]:
-    """The further numbers of both; where both have a name, those of the first."""
-    return {name: _by_id(one, values, ids, np.nan) for one in reversed(lists) for name, values in one.parts.items()}
+def _by_id(ranking: Ranking, values: Floats, ids: Sequence[str], absent: float) -> Floats:
+    """The values of a ranking's documents in the order of `ids`."""
+    value_of = dict(zip(ranking.ids, values.tolist(), strict=True))
+    return np.array([value_of.get(id, absent) for id in ids], dtype=np.float64)
 
 
-def by_words(ranker: Any) -> bool:
-    """Whether a first stage is known to look at no vectors, and so to be the same with any encoder."""
-    return isinstance(ranker, BM25 | RunFile) or (
-        isinstance(ranker, Fuse) and by_words(ranker.a) and by_words(ranker.b)
-    )
+def _parts_by_id(lists: Sequence[Ranking], ids: Sequence[str]) -> Mapping[str, Floats]:
+    """The score parts of both lists; those of the first where both have one of the same name."""
+    return {
+        name: _by_id(ranking, values, ids, np.nan)
+        for ranking in reversed(lists)
+        for name, values in ranking.parts.items()
+    }
+
+
+def _scatter(values: Floats, order: NDArray[np.int64]) -> Floats:
+    """Values in the order of a ranking, moved to first-stage order."""
+    scattered = np.empty(len(values))
+    scattered[order] = values
+    return scattered
+
+
+def _half(advance: Advance) -> Advance:
+    """A progress callback for each of two passes over the candidates: a row counts as half a row."""
+    done, lock = 0, Lock()
+
+    def advance_half(rows: int) -> None:
+        nonlocal done
+        with lock:  # a re-ranker may call it from several threads
+            before, done = done, done + rows
+            advance(done // 2 - before // 2)
+
+    return advance_half
+
+
+# ---------------------------------------------------------------------------- what a first stage consists of
+
+
+def uses_vectors(ranker: Any) -> bool:
+    """Whether a first stage may read sentence vectors; False only where its ranking is the same with any encoder."""
+    if isinstance(ranker, Fuse):
+        return uses_vectors(ranker.a) or uses_vectors(ranker.b)
+    return not isinstance(ranker, BM25 | RunFile)
 
 
 def run_files(ranker: Any) -> list[RunFile]:
-    """The run files that a first stage repeats, or that those do which it is made of."""
+    """The run files that a first stage reads, directly or in its parts."""
     if isinstance(ranker, RunFile):
         return [ranker]
-    inner = [getattr(ranker, each.name) for each in fields(ranker)]
-    return [file for one in inner if is_dataclass(one) for file in run_files(one)]
+    parts = [getattr(ranker, field.name) for field in fields(ranker)]
+    return [file for part in parts if is_dataclass(part) for file in run_files(part)]

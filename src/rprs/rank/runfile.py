@@ -10,7 +10,7 @@ from typing import ClassVar
 from rprs.document import Document, Ranking
 from rprs.errors import UsageError
 from rprs.index import Index
-from rprs.rank.ranker import Mask
+from rprs.rank.stages import Mask
 from rprs.read.runs import read_run
 from rprs.spec import Component, Kind
 
@@ -23,7 +23,7 @@ class RunFile(Component):
 
     path: str
     name: ClassVar[str] = "runfile"
-    kind: ClassVar[Kind] = "ranker"
+    kinds: ClassVar[tuple[Kind, ...]] = ("ranker",)
 
     def rank(self, query: Document, index: Index, depth: int, allowed: Mask) -> Ranking:
         """The allowed documents that the run lists for the query, in its order."""

@@ -7,11 +7,12 @@ Each format is one function of the type `Reader`; third parties add theirs throu
 """
 
 from rprs.read.files import ignore, read, read_one, read_queries
-from rprs.read.qrels import Qrels, read_pairs, read_qrels, write_qrels
+from rprs.read.qrels import Exclusions, Qrels, read_exclusions, read_pairs, read_qrels, write_qrels
 from rprs.read.runs import read_run, write_run
 from rprs.read.source import Fields, Reader, Skipped, Source, find_reader
 
 __all__ = [
+    "Exclusions",
     "Fields",
     "Qrels",
     "Reader",
@@ -20,6 +21,7 @@ __all__ = [
     "find_reader",
     "ignore",
     "read",
+    "read_exclusions",
     "read_one",
     "read_pairs",
     "read_qrels",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from lzma import LZMAError
 from pathlib import Path, PurePath
 from typing import TextIO
@@ -16,9 +16,10 @@ from typing import TextIO
 from rprs.errors import ReadError, UsageError
 from rprs.read.source import opened
 
-__all__ = ["Qrels", "read_pairs", "read_qrels", "write_qrels"]
+__all__ = ["Exclusions", "Qrels", "find_exclusions", "read_exclusions", "read_pairs", "read_qrels", "write_qrels"]
 
 Qrels = dict[str, dict[str, int]]  # query → document → grade; relevant if above 0
+Exclusions = Mapping[str, frozenset[str]]  # query → documents that must not be ranked for it
 
 
 def read_qrels(path: str | PurePath) -> Qrels:
@@ -54,6 +55,33 @@ def read_pairs(path: str | PurePath) -> dict[str, frozenset[str]]:
         elif not all("id" in column.lower() for column in columns):
             raise ReadError(f"{where}: the first line must be the header: query-id corpus-id")
     return {query: frozenset(documents) for query, documents in found.items()}
+
+
+def find_exclusions(queries: str | PurePath) -> Path | None:
+    """The `exclude.tsv` of the BEIR folder that holds these queries; `queries` is the folder or a file in it."""
+    path = Path(queries)
+    folder = path if path.is_dir() else path.parent
+    if folder != path and not any((folder / f"corpus.jsonl{end}").is_file() for end in _ENDINGS):
+        return None
+    return next((file for end in _ENDINGS if (file := folder / f"exclude.tsv{end}").is_file()), None)
+
+
+_ENDINGS = ("", ".gz", ".xz")
+
+
+def read_exclusions(
+    exclude: str | PurePath | Mapping[str, Iterable[str]] | None, queries: object = None
+) -> dict[str, frozenset[str]]:
+    """What must not be ranked for which query: from a table, from a mapping, or else from beside the queries."""
+    if exclude is None and isinstance(queries, str | PurePath):
+        exclude = find_exclusions(queries)
+    if exclude is None:
+        return {}
+    if isinstance(exclude, str | PurePath):
+        return read_pairs(exclude)
+    if not isinstance(exclude, Mapping):
+        raise UsageError(f"exclude must be a file or a mapping from query ids to document ids. Got {exclude!r:.80}")
+    return {str(query): frozenset(map(str, documents)) for query, documents in exclude.items()}
 
 
 def write_qrels(to: TextIO | str | PurePath, qrels: Qrels) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rprs.document import Neighbours
+from rprs.scoring.order import best_first
 
 __all__ = ["orders", "scores"]
 
@@ -158,9 +159,7 @@ def orders(scores: Floats, offsets: Ints) -> Ints:
 
     From one point to the next few candidates change places, so each order is found from the one before.
     """
-    start = np.argsort(
-        np.diff(offsets) == 0, kind="stable"
-    )  # ties: the higher ranked first, those without sentences last
+    start = best_first(np.zeros(len(offsets) - 1), np.diff(offsets) == 0)  # the order of a tie between all
     return np.asarray(_orders(scores, start), dtype=np.int64)
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rprs.document import Neighbours
+from rprs.scoring.order import best_first
 
 __all__ = ["Form", "Histogram", "Proportions", "count", "order", "rprs", "score"]
 
@@ -99,7 +100,5 @@ def _total(histogram: Histogram, saturation: Floats, form: Form) -> Floats:
 
 
 def order(proportions: Proportions, neighbours: Neighbours) -> Ints:
-    """Candidates, best first: ties in first-stage order, documents without sentences last."""
-    k = len(proportions.score)
-    empty = np.diff(neighbours.offsets) == 0
-    return np.lexsort((np.arange(k), empty, -proportions.score)).astype(np.int64)
+    """(k,): the candidates, best first."""
+    return best_first(proportions.score, np.diff(neighbours.offsets) == 0)

@@ -19,16 +19,16 @@ from starlette.requests import Request
 
 from rprs import __version__, errors
 from rprs.serve import models
-from rprs.serve.answers import as_json
-from rprs.serve.asking import problem
-from rprs.serve.failing import failure
+from rprs.serve.errors import failure
 from rprs.serve.guard import Guard
+from rprs.serve.handlers import as_json
+from rprs.serve.jobs import Gate
 from rprs.serve.limits import ASGIApp, BodyLimit, Limits
 from rprs.serve.log import AccessLog
 from rprs.serve.metrics import Metrics
+from rprs.serve.requests import problem
 from rprs.serve.routes import API, make_router
 from rprs.serve.service import Service
-from rprs.serve.work import Gate
 
 __all__ = ["Options", "make_app"]
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import asdict
 from typing import Any
 
-from rprs.serve.work import Job, Update
+from rprs.serve.jobs import Job, Update
 
 __all__ = ["event", "stream"]
 

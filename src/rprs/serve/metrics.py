@@ -12,8 +12,8 @@ from prometheus_client import (
     generate_latest,
 )
 
+from rprs.serve.jobs import Gate
 from rprs.serve.service import Service
-from rprs.serve.work import Gate
 
 __all__ = ["Metrics"]
 

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from rprs.search import Pair
-from rprs.wire import About
+from rprs.results.hits import Pair
+from rprs.results.serialize import About
 
 __all__ = [
     "AddRequest",

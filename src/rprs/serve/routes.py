@@ -14,17 +14,17 @@ from fastapi.responses import Response, StreamingResponse
 from starlette.exceptions import HTTPException
 
 from rprs.errors import RprsError, UsageError
-from rprs.export import FORMATS
 from rprs.read.source import suffixes
+from rprs.results import FORMATS
 from rprs.serve import models
-from rprs.serve.answers import Answers, as_json
-from rprs.serve.asking import asked, body_schema
+from rprs.serve.errors import failure
 from rprs.serve.events import event, stream
-from rprs.serve.failing import failure
+from rprs.serve.handlers import Answers, as_json
+from rprs.serve.jobs import Gate, Job, Jobs
 from rprs.serve.limits import Limits
 from rprs.serve.log import frames
+from rprs.serve.requests import asked, body_schema
 from rprs.serve.service import Service
-from rprs.serve.work import Gate, Job, Jobs
 
 __all__ = ["API", "Desk", "make_router"]
 
@@ -106,7 +106,7 @@ def make_router(service: Service, gate: Gate, limits: Limits, writable: bool, sa
         """What the index holds, how it is asked, and what this server takes."""
         told = {name: getattr(limits, name) for name in ("upload_bytes", "text_characters", "seconds")}
         with service.snapshot() as snapshot:
-            found = {**snapshot.facts, "settings": service.system, "writable": writable, "limits": told}
+            found = {**snapshot.facts, "settings": service.system_texts, "writable": writable, "limits": told}
         return Response(as_json({**found, "suffixes": suffixes()}), media_type="application/json")
 
     @router.get("/health", responses={**_gives(models.Health), **_can_fail()})

@@ -10,18 +10,15 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from rprs import __version__, spec
+from rprs import __version__
 from rprs.document import Document
-from rprs.encode import Loadable
 from rprs.errors import NoDocument
 from rprs.index import Added, Index, Writer
 from rprs.index.catalog import Catalog
 from rprs.index.facts import describe_encoder, encoder_of
 from rprs.progress import Progress, silent
-from rprs.rank import Ranker
-from rprs.rerank import Reranker
+from rprs.rank import System
 from rprs.search import Searcher
-from rprs.settings import Settings
 
 __all__ = ["Service", "Snapshot"]
 
@@ -56,17 +53,14 @@ class Snapshot:
 class Service:
     """One index and one system. What others write to the index is seen by the next request."""
 
-    def __init__(self, path: Path, settings: Settings, progress: Progress = silent) -> None:
-        self.path, self.settings = path.absolute(), settings
-        self.first: Ranker = spec.parse("ranker", settings.first)
-        self.reranker: Reranker | None = None if settings.rerank is None else spec.parse("reranker", settings.rerank)
+    def __init__(self, path: Path, system: System, progress: Progress = silent) -> None:
+        self.path, self.system = path.absolute(), system
         self._watch = Catalog(self.path, write=False)
         self._lock, self._writing = Lock(), Lock()
         try:
             self._version: int | None = self._watch.version
             self._snapshot = Snapshot(self.path)
-            if isinstance(self.reranker, Loadable):
-                self.reranker.load(progress)
+            self.system.load(progress)
             self._warm(progress)
         except BaseException:
             self._watch.close()
@@ -117,19 +111,19 @@ class Service:
             return len(self._snapshot.index)
 
     @property
-    def system(self) -> dict[str, Any]:
-        """How the index is asked."""
-        rerank = None if self.reranker is None else str(self.reranker)
+    def system_texts(self) -> dict[str, Any]:
+        """The system as plain values."""
+        system = self.system
         return {
-            "first": str(self.first),
-            "rerank": rerank,
-            "depth": self.settings.depth,
-            "cutoff": self.settings.cutoff,
+            "first": str(system.first),
+            "rerank": None if system.rerank is None else str(system.rerank),
+            "depth": system.depth,
+            "cutoff": None if system.cutoff is None else str(system.cutoff),
         }
 
     def searcher(self, snapshot: Snapshot, progress: Progress = silent) -> Searcher:
         """The system, over one snapshot."""
-        return Searcher(snapshot.index, self.first, self.reranker, self.settings.depth, progress)
+        return Searcher(snapshot.index, self.system, progress=progress)
 
     # ------------------------------------------------------------------------ writing
 

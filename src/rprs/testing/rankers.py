@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from rprs.document import Candidates, Document, Ranking, Sentences
 from rprs.errors import EmptyQuery
 from rprs.index import Index, Writer
-from rprs.rank import Ranker
-from rprs.rerank import Reranker
+from rprs.rank import Ranker, Reranker
 from rprs.scoring.vectors import to_grid
 
 __all__ = ["SAMPLE", "check_ranker", "check_reranker", "make_candidates"]

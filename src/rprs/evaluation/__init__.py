@@ -1,0 +1,1 @@
+"""How good rankings are: measures, cut-off rules, evaluation of runs, comparisons with significance, tables."""

@@ -1,0 +1,66 @@
+"""What the figures of a study are about: the collection, and the encoders as they really were."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from rprs import __version__
+from rprs.studies.systems import Study
+
+__all__ = ["collection_facts", "encoder_facts", "shown"]
+
+
+def collection_facts(study: Study) -> dict[str, Any]:
+    """How large the collection is, and what is missing in it."""
+    experiment = study.experiment
+    documents = experiment.documents
+    relevant = study.relevant
+    asked = {query.id for query in experiment.queries}
+    judged = {query for query, grades in experiment.qrels.items() if any(grade > 0 for grade in grades.values())}
+    return {
+        "documents": len(documents.ids),
+        "documents_skipped": list(documents.skipped),
+        "queries": len(judged),
+        "queries_absent": sorted(judged - asked),
+        "relevant": len(relevant),
+        "relevant_absent": sum(id not in documents.words_of for _, id in relevant),
+        "excluded": sum(len(experiment.excluded.get(query, ())) for query in asked),
+        "words_mean": float(documents.words.mean()) if len(documents.words) else 0.0,
+        "words_max": int(documents.words.max(initial=0)),
+    }
+
+
+def encoder_facts(study: Study) -> dict[str, Any]:
+    """The encoders in force, by what the study calls them: to a small collection, say, no table is fitted."""
+    found = {}
+    for system in tuple(study.used.values()):
+        index = study.experiment.open(study.index(system))
+        rows = index.catalog.rows(
+            "SELECT spec, fingerprint, dimension, report FROM encoders WHERE generation = ?", index.generation
+        )
+        for written, fingerprint, dimension, report in rows:
+            found[system.encoder] = {
+                "in_force": written,
+                "fingerprint": fingerprint,
+                "dimension": dimension,
+                "report": {name: value for name, value in json.loads(report).items() if name != "seconds"},
+                "mean_sentences": study.mean_sentences(system),
+            }
+    return found
+
+
+def shown(study: Study, facts: dict[str, Any], encoders: dict[str, Any]) -> dict[str, str]:
+    """The head of the report."""
+    absent = facts["relevant_absent"]
+    said = {
+        "Collection": f"`{study.plan.data}`",
+        "Documents": f"{facts['documents']:,}, of {facts['words_mean']:,.0f} words in the mean",
+        "Queries": f"{facts['queries']:,}, with {facts['relevant']:,} relevant documents"
+        + (f", of which {absent:,} are not in the collection" if absent else ""),
+        **{f"Encoder {name}": f"`{encoder['in_force']}`" for name, encoder in encoders.items()},
+        "Made by": f"rprs {__version__}: `rprs study {study.plan.name}.toml`",
+    }
+    if facts["queries_absent"]:
+        said["Missing queries"] = f"{len(facts['queries_absent']):,} are judged but not there; they count as 0"
+    return said

@@ -1,0 +1,323 @@
+"""Text → sentences: where they are in the text, and which paragraph each belongs to.
+
+**Paragraphs.** A blank line or a form feed ends one. A single newline ends one as well, unless the text is
+hard-wrapped, that is, unless at least half of its lines run close to one common width; then a newline is only
+white space, except after a short line that the next one does not continue in lower case (a heading, the end of a
+paragraph) and before a list marker. A line that holds nothing but a marker ("1.", "(a)", "*") belongs to the
+paragraph after it.
+
+**Sentences** are nupunkt's, within a paragraph, with these corrections: none ends after an abbreviation that needs
+what follows it ("cf.", "v.", "Figs."); 。！？； and the stops of other scripts end one; a fragment of one or two
+tokens joins its neighbour, list markers what follows them and all others what stands before them; and a sentence of
+more than `limit` words is cut into pieces of `piece` words, so that text without punctuation has sentences too.
+
+**Words and tokens.** A token is what stands between white space, or one character of a script that writes without
+spaces (Chinese, Japanese, Thai, Lao, Tibetan, Burmese, Khmer). Each 50 characters of an unbroken run count as one, so
+that no "word" is endless. Where sentences are cut, two characters of such a script make a word: 25 words
+are 50 characters.
+
+Sentences never overlap, never start or end with white space, and leave out nothing but white space.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from rprs.document import Sentences
+from rprs.progress import stopper
+from rprs.spec import Component, Kind, require
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["SentenceSplitter", "TokenSplitter"]
+
+Span = tuple[int, int]
+
+_CJK = r"⺀-⿟\u3001-ヿ㄀-ㄯㇰ-ㇿ㐀-䶿一-鿿豈-﫿\uff01-\uff9f\U00020000-\U0003ffff"
+_UNSPACED = _CJK + r"\u0e00-\u109f\u1780-\u17ff"
+_COMBINING = "".join(c if unicodedata.category(c) in ("Mn", "Mc") else " " for c in map(chr, range(0x300, 0x3100)))
+_MARKS = "".join(f"{run[0]}-{run[-1]}" for run in _COMBINING.split())  # as ranges of a character class
+_CHARACTER = rf"[{_UNSPACED}][{_MARKS}]{{0,8}}"
+_TOKEN = re.compile(rf"[^\s{_UNSPACED}]{{1,50}}|{_CHARACTER}")
+_WORD = re.compile(rf"[^\s{_UNSPACED}]{{1,50}}|(?:{_CHARACTER}){{1,2}}")
+_OTHER_SCRIPT = re.compile(r"[\u0589-\u1fff\u2c00-\U0010ffff]")  # all of those and all their stops are among these
+
+_ABBREVIATIONS = frozenset(
+    """fig figs no nos sec secs art arts para paras cl cls stat u.s.c c.f.r f.2d f.3d f.4th f.supp supp s.ct l.ed
+    ed.2d p.2d p.3d n.e.2d n.w.2d s.e.2d s.w.2d s.w.3d a.2d a.3d so.2d so.3d v vs inc corp ltd co e.g i.e al cf id
+    ibid op cit app pat pub ser cir dist ct rptr rev rul cmt seq tab eq eqs ex exs ref refs vol pp approx deg resp
+    viz""".split()
+)
+
+# ---------------------------------------------------------------------------- paragraphs
+
+_BULLET = re.compile(r"[-*+•‣▪◦·][^\S\n]")
+_NUMBER = re.compile(r"[(\[]?(?:\d{1,3}|[A-Za-z]|[ivxlIVXL]{1,5})[.)\]]+\s")
+_MARKER = re.compile(
+    r"(?:(?:§+|¶+|sec\.|section|art\.|article|claim|rule|para\.)\s*)?"
+    r"[(\[]?(?:\d{1,4}(?:\.\d{1,3})*|[a-z]|[ivxlc]{1,6})[)\]]?[.:)]?|[-*+•‣▪◦·†‡§¶–—]+",
+    re.IGNORECASE,
+)
+_LONGEST_MARKER = 14
+_NARROWEST, _WIDEST = 40, 140  # text is wrapped at a width between these
+_FULL = 0.7  # of the width: a line that reaches this, with the word after it, has been filled
+_FULL_AFTER_STOP = 0.9  # stricter where a line ends like a sentence
+_LONGEST_WORD = 20  # a longer one at the start of a line explains no short line before it
+
+
+class _Line(NamedTuple):
+    start: int  # of its first character that is not white space
+    end: int
+    width: int  # with its indentation
+    apart: bool  # a blank line or a form feed stands before it
+
+
+def _lines(text: str) -> list[_Line]:
+    lines = []
+    position, apart = 0, True
+    for raw in text.splitlines(keepends=True):
+        body = raw.rstrip()
+        if body:
+            end = position + len(body)
+            lines.append(_Line(end - len(body.lstrip()), end, len(body), apart))
+        apart = not body or raw[-1] in "\f\u2029"
+        position += len(raw)
+    return lines
+
+
+def _wrap_width(lines: list[_Line]) -> int:
+    """The common width of hard-wrapped lines; 0 if a newline ends a paragraph in this text."""
+    inner = sorted(line.width for line, after in pairwise(lines) if not after.apart)
+    if not inner:
+        return 0
+    width = inner[int(0.9 * (len(inner) - 1))]
+    full = sum(each >= _FULL * width for each in inner)
+    long = sum(line.width > _WIDEST for line in lines)
+    wrapped = _NARROWEST <= width <= _WIDEST and full >= 0.5 * len(inner) and long <= 0.2 * len(lines)
+    return width if wrapped else 0
+
+
+def _goes_on(text: str, line: _Line, after: _Line, width: int) -> bool:
+    """Whether a wrapped line is continued by the line after it."""
+    if _BULLET.match(text, after.start):
+        return False
+    word = text[after.start : min(after.end, after.start + _LONGEST_WORD)].split(None, 1)[0]
+    last = text[line.start : line.end].rsplit(None, 1)[-1]
+    closed = last[-1] in ".;:!?" and last.lower().strip("(.") not in _ABBREVIATIONS
+    if line.width + 1 + len(word) <= width * (_FULL_AFTER_STOP if closed else _FULL) and not word[0].islower():
+        return False
+    return not (closed and _NUMBER.match(text, after.start))
+
+
+def _is_marker(text: str, start: int, end: int) -> bool:
+    return end - start <= _LONGEST_MARKER and _MARKER.fullmatch(text, start, end) is not None
+
+
+def _paragraphs(text: str) -> list[Span]:
+    lines = _lines(text)
+    if not lines:
+        return []
+    width = _wrap_width(lines)
+    found: list[Span] = []
+    start = lines[0].start
+    for line, after in pairwise(lines):
+        wrapped = width > 0 and not after.apart and _goes_on(text, line, after, width)
+        if not wrapped and not _is_marker(text, start, line.end):
+            found.append((start, line.end))
+            start = after.start
+    found.append((start, lines[-1].end))
+    return found
+
+
+# ---------------------------------------------------------------------------- sentences
+
+_UNFINISHED = frozenset("cf. viz. v. vs. e.g. i.e. fig. figs. nos. secs. arts. paras. eqs. exs. refs. pp.".split())
+_CLOSERS = r"」』）】》〉”’\"')\]"
+_STOPS = r"。！？；｡।॥۔؟።։။។"
+_OTHER_STOP = re.compile(
+    rf"[{_STOPS}]+(?![{_STOPS}{_CLOSERS}])"
+    rf"|[{_STOPS}]+[{_CLOSERS}]+(?![{_CLOSERS}と]|って)"  # 「はい。」と言った is one sentence
+    rf"|(?<=[{_CJK}])[.!?;…]+(?=[{_CJK}])(?![{_CLOSERS}])"
+)
+_LONGEST_RUN = 1_000  # nupunkt takes quadratic time in runs without white space
+_RUN = re.compile(rf"\S{{{_LONGEST_RUN}}}")
+_LONGEST_FRAGMENT = 40  # characters
+
+
+@cache
+def _punkt() -> Any:
+    """A tokenizer of our own: its caches are bounded and only remember, so threads may share it."""
+    from nupunkt.models import load_default_model
+
+    tokenizer = load_default_model()
+    for abbreviation in _ABBREVIATIONS:
+        tokenizer.add_abbreviation(abbreviation)
+    return tokenizer
+
+
+def _tight(text: str, cuts: Iterable[int]) -> Iterator[Span]:
+    """The stretches between neighbouring cuts without the white space around them; empty ones are left out."""
+    for start, end in pairwise(cuts):
+        piece = text[start:end].rstrip()
+        bare = piece.lstrip()
+        if bare:
+            yield start + len(piece) - len(bare), start + len(piece)
+
+
+def _blocks(text: str, start: int, end: int, plain: bool) -> Iterator[Span]:
+    """A paragraph in the parts that nupunkt gets: between the stops of other scripts, without endless runs."""
+    if plain and end - start <= _LONGEST_RUN:
+        yield start, end
+        return
+    stops = [] if plain else [match.end() for match in _OTHER_STOP.finditer(text, start, end)]
+    for a, b in _tight(text, [start, *stops, end]):
+        if b - a > _LONGEST_RUN and max(map(len, text[a:b].split())) > _LONGEST_RUN:
+            yield from _tight(text, [a, *(match.end() for match in _RUN.finditer(text, a, b)), b])
+        else:
+            yield a, b
+
+
+def _is_unfinished(text: str, at: int) -> bool:
+    """Whether what starts here belongs to the sentence before: "cf. Doe", "O.R.R. v. Kepner", "20 deg. C. was used"."""
+    if text.startswith(("v. ", "vs. "), at):
+        return True
+    words = text[max(0, at - 10) : at].split()
+    if not words or words[-1][-1] != ".":
+        return False
+    last = words[-1].lstrip("([“\"'°")
+    return last.lower() in _UNFINISHED or (len(last) == 2 and last[0].isupper() and text[at].islower())
+
+
+def _sentences(text: str, start: int, end: int, plain: bool) -> list[Span]:
+    """The sentences of a paragraph, fragments and all."""
+    find = _punkt().span_tokenize
+    found: list[Span] = []
+    for a, b in _blocks(text, start, end, plain):
+        begins = [a + begin for begin, _ in find(text[a:b].replace("\n", " "))][1:]
+        found.extend(_tight(text, [a, *(begin for begin in begins if not _is_unfinished(text, begin)), b]))
+    return found
+
+
+def _is_fragment(text: str, start: int, end: int) -> bool:
+    return end - start <= _LONGEST_FRAGMENT and len(list(islice(_TOKEN.finditer(text, start, end), 3))) < 3
+
+
+def _merged(text: str, sentences: list[Span]) -> Iterator[Span]:
+    """Join fragments to their neighbours: markers and a first fragment forwards, all others backwards."""
+    held: Span | None = None
+    ahead = False  # what is held waits for the sentence after it
+    for start, end in sentences:
+        fragment = _is_fragment(text, start, end)
+        forward = fragment and (held is None or _is_marker(text, start, end))
+        if held is not None and (ahead or (fragment and not forward)):
+            held, ahead = (held[0], end), ahead and fragment
+        else:
+            if held is not None:
+                yield held
+            held, ahead = (start, end), forward
+    if held is not None:
+        yield held
+
+
+def _pieces(text: str, start: int, end: int, limit: int, piece: int) -> Iterator[Span]:
+    """A sentence, or its pieces if it has more than `limit` words; one or two last words stay with their piece."""
+    words = [match.span() for match in _WORD.finditer(text, start, end)]
+    if len(words) <= limit:
+        yield start, end
+        return
+    firsts = range(0, max(len(words) - 2, 1), piece)
+    for first, after in pairwise([*firsts, len(words)]):
+        yield words[first][0], words[after - 1][1]
+
+
+def _is_short(text: str, start: int, end: int, limit: int, plain: bool) -> bool:
+    """Whether a sentence has surely at most `limit` words: a cheap check that spares most sentences the count."""
+    size = end - start
+    return size <= limit or (plain and (size <= 2 * limit or len(text[start:end].split()) + size // 50 <= limit))
+
+
+def _prefix(text: str, first: int | None) -> str:
+    """The text up to the end of its first tokens, as many as wanted."""
+    if first is None:
+        return text
+    last = next(islice(_TOKEN.finditer(text), first - 1, None), None)
+    return text if last is None else text[: last.end()]
+
+
+def _as_sentences(spans: list[Span], paragraphs: list[int]) -> Sentences:
+    return Sentences(np.array(spans, np.int64).reshape(-1, 2), np.array(paragraphs, np.int32))
+
+
+@dataclass(frozen=True)
+class SentenceSplitter(Component):
+    """Sentences as people write them, with long ones cut into pieces.
+
+    A sentence of at most `limit` words stays whole: 100 words of legal text, citations included, fit into the
+    256 tokens that a sentence encoder reads. Longer ones become pieces of `piece` words, 25 as in the paper. With
+    `first`, only so many tokens from the beginning of the text are split at all. One splitter may serve many threads.
+    """
+
+    name: ClassVar[str] = "sentences"
+    kinds: ClassVar[tuple[Kind, ...]] = ("splitter",)
+
+    limit: int = 100
+    piece: int = 25
+    first: int | None = None
+
+    def __post_init__(self) -> None:
+        require(self, "limit", self.limit >= 1, "an integer in [1, inf)")
+        require(self, "piece", 1 <= self.piece <= self.limit, f"an integer in [1, {self.limit}], the limit")
+        require(self, "first", self.first is None or self.first >= 1, "an integer in [1, inf) or none")
+
+    def split(self, text: str) -> Sentences:
+        """The sentences of a text, in its order; none if it is empty or white space."""
+        text = _prefix(text, self.first)
+        plain = text.isascii() or _OTHER_SCRIPT.search(text) is None
+        spans: list[Span] = []
+        paragraphs: list[int] = []
+        check = stopper.get()  # a book takes seconds
+        for number, (begin, finish) in enumerate(_paragraphs(text)):
+            check()
+            for start, end in _merged(text, _sentences(text, begin, finish, plain)):
+                if _is_short(text, start, end, self.limit, plain):
+                    spans.append((start, end))
+                else:
+                    spans.extend(_pieces(text, start, end, self.limit, self.piece))
+            paragraphs.extend([number] * (len(spans) - len(paragraphs)))
+        return _as_sentences(spans, paragraphs)
+
+
+@dataclass(frozen=True)
+class TokenSplitter(Component):
+    """Units of exactly `length` tokens, whatever the sentences are; the last has what is left.
+
+    A unit belongs to the paragraph in which it begins. `first` as in `SentenceSplitter`.
+    """
+
+    name: ClassVar[str] = "tokens"
+    kinds: ClassVar[tuple[Kind, ...]] = ("splitter",)
+
+    length: int = 128
+    first: int | None = None
+
+    def __post_init__(self) -> None:
+        require(self, "length", self.length >= 1, "an integer in [1, inf)")
+        require(self, "first", self.first is None or self.first >= 1, "an integer in [1, inf) or none")
+
+    def split(self, text: str) -> Sentences:
+        """The units of a text, in its order; none if it is empty or white space."""
+        text = _prefix(text, self.first)
+        tokens = [match.span() for match in _TOKEN.finditer(text)]
+        firsts = range(0, len(tokens), self.length)
+        spans = [(tokens[i][0], tokens[min(i + self.length, len(tokens)) - 1][1]) for i in firsts]
+        begins = [start for start, _ in _paragraphs(text)]
+        numbers = np.searchsorted(begins, [start for start, _ in spans], side="right")
+        return _as_sentences(spans, np.unique(numbers, return_inverse=True)[1].tolist())

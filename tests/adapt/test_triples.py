@@ -1,0 +1,141 @@
+"""What a cross-encoder learns from: triples drawn by seed and step, queries held out, sequences cut as `cross` does."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tokenizers import Tokenizer
+
+from rprs.adapt.sequences import Sequences
+from rprs.adapt.triples import Lessons, held_out, lessons
+from rprs.document import Document
+from rprs.errors import UsageError
+from rprs.index import Index
+from rprs.tuning.pools import first_stage
+from tests.support.judged_sample import QRELS, QUERIES, made
+from tests.support.tiny_models import make_bert
+
+DEPTH = 8
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
+    return Index(made(tmp_path_factory.mktemp("judged")))
+
+
+def gathered(index: Index, valid: float = 0.0, qrels: dict[str, dict[str, int]] | None = None) -> Lessons:
+    run = first_stage(index, QUERIES, "bm25", DEPTH)
+    return lessons(index, QUERIES, qrels or QRELS, run, {}, valid)
+
+
+def test_a_triple_is_a_query_a_relevant_document_and_another_of_the_first_stage(index: Index) -> None:
+    run = first_stage(index, QUERIES, "bm25", DEPTH)
+    for query, relevant, negative in gathered(index).draw(200, 0, 0):
+        assert QRELS[query].get(relevant) == 1
+        assert negative in run[query].ids
+        assert negative not in QRELS[query]
+
+
+def test_every_pair_comes_once_before_any_comes_again(index: Index) -> None:
+    found = gathered(index)
+    size = len(found.pairs)
+    assert size == sum(map(len, QRELS.values())) == 10
+    drawn = [triple for step in range(6) for triple in found.draw(5, 3, step)]
+    rounds = [[triple[:2] for triple in drawn[start : start + size]] for start in range(0, 30, size)]
+    assert all(
+        Counter(seen) == Counter((asked.query.id, relevant) for asked, relevant in found.pairs) for seen in rounds
+    )
+    assert rounds[0] != rounds[1]
+    assert len({triple.negative for triple in drawn if triple.query == "q-mill"}) > 1
+
+
+def test_a_draw_depends_on_seed_and_step_alone(index: Index) -> None:
+    one, other = gathered(index), gathered(index)
+    assert one.draw(7, 1, 5) == other.draw(7, 1, 5)
+    assert one.draw(7, 1, 5) != one.draw(7, 2, 5)
+    assert one.fingerprint == other.fingerprint != gathered(index, 0.4).fingerprint
+
+
+def test_documents_that_are_not_in_the_index_are_left_out_and_counted(index: Index) -> None:
+    qrels = {**QRELS, "q-mill": {"mill-granted-0": 2, "mill-of-old": 1, "mill-denied-0": 0}, "q-tower": {"gone": 1}}
+    found = gathered(index, qrels=qrels)
+    assert {asked.query.id: asked.relevant for asked in found.train}["q-mill"] == ("mill-granted-0",)
+    assert "q-tower" not in {asked.query.id for asked in found.train}
+    assert found.notes == (
+        f"2 of 9 relevant documents are not among those to rank in {index.path}: left out",
+        "1 of 5 training queries lack a relevant document in the index, or another one from the first stage: left out",
+    )
+
+
+def test_the_query_itself_and_what_is_excluded_are_no_examples(index: Index) -> None:
+    inside = index.document("ferry-granted-0")
+    excluded = {inside.id: frozenset({"ferry-denied-0", "ferry-denied-1"})}
+    run = first_stage(index, [inside], "bm25", DEPTH, excluded=excluded)
+    qrels = {inside.id: {inside.id: 1, "ferry-granted-1": 1, "ferry-denied-1": 1}}
+    (asked,) = lessons(index, [inside], qrels, run, excluded, 0).train
+    assert asked.relevant == ("ferry-granted-1",)
+    assert not {inside.id, "ferry-granted-1", "ferry-denied-0", "ferry-denied-1"} & {*asked.negatives}
+
+
+def test_nothing_to_learn_from_is_one_line(index: Index) -> None:
+    with pytest.raises(UsageError, match="There is no pair to train on: none of the 1 training queries"):
+        gathered(index, qrels={"q-mill": {"gone": 1}})
+    with pytest.raises(UsageError, match="None of the 5 queries has a relevant document"):
+        gathered(index, qrels={"other": {"gone": 1}})
+    run = first_stage(index, QUERIES, "bm25", 1)
+    with pytest.raises(UsageError, match=r"finds no relevant document for any of the 2 queries held out.*--valid 0"):
+        lessons(index, QUERIES, QRELS, run, {}, 0.4)
+
+
+def test_held_out_queries_are_a_share_and_equal_texts_stay_together() -> None:
+    queries = [Document(f"q{number:02}", f"text {number // 2}") for number in range(20)]
+    apart = held_out(queries, 0.3)
+    assert len(apart) == 6
+    assert {f"q{int(id[1:]) ^ 1:02}" for id in apart} == apart
+    assert apart != held_out(queries, 0.3, seed=1)
+    assert held_out(queries, 0) == frozenset()
+    assert len(held_out(queries, 0.01)) == 2
+    assert len(held_out(queries, 0.99)) == 18
+    with pytest.raises(UsageError, match="1 query with judgements is too few"):
+        held_out(queries[:2], 0.5)
+
+
+def test_queries_held_out_are_not_trained_on(index: Index) -> None:
+    found = gathered(index, 0.4)
+    assert len(found.valid) == 2
+    assert {asked.query.id for asked in found.train} == {query.id for query in QUERIES} - found.valid.keys()
+
+
+# ---------------------------------------------------------------------------- sequences
+
+
+TEXTS = {"short": "the court", "long": "the tenant pays rent " * 9, "longer": "a cat and a dog " * 40, "none": ""}
+
+
+@pytest.mark.parametrize("window", [12, 13])
+def test_pairs_are_cut_as_the_tokenizer_would(tmp_path: Path, window: int) -> None:
+    words = Tokenizer.from_file(str(make_bert(tmp_path / "tiny") / "tokenizer.json"))
+    reference = Tokenizer.from_str(words.to_str())
+    reference.enable_truncation(window, strategy="longest_first")
+    pairs = [(left, right) for left in TEXTS for right in TEXTS]
+    sequences = Sequences(words, window, lambda key: TEXTS[key[1]], padding=1)
+    found = sequences.together([("", left) for left, _ in pairs], [("", right) for _, right in pairs])
+    for row, (left, right) in enumerate(pairs):
+        expected = reference.encode(TEXTS[left], TEXTS[right])
+        seen = found["attention_mask"][row].astype(bool)
+        assert found["input_ids"][row][seen].tolist() == expected.ids
+        assert found["token_type_ids"][row][seen].tolist() == expected.type_ids
+        assert np.all(found["input_ids"][row][~seen] == 1)
+        assert seen.sum() == len(expected.ids) <= window
+    assert (sequences.seen, sequences.cut) == (16, 12)
+
+
+def test_texts_alone_keep_their_beginning(tmp_path: Path) -> None:
+    words = Tokenizer.from_file(str(make_bert(tmp_path / "tiny") / "tokenizer.json"))
+    found = Sequences(words, 8, lambda key: TEXTS[key[1]]).alone([("", "longer"), ("", "short"), ("", "none")])
+    assert found["input_ids"][0].tolist() == [*words.encode(TEXTS["longer"]).ids[:7], words.token_to_id("[SEP]")]
+    assert found["attention_mask"].sum(axis=1).tolist() == [8, 4, 2]
+    assert not found["token_type_ids"].any()

@@ -1,0 +1,55 @@
+"""`rprs study` as a command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import done, refused
+from tests.support.study_sample import SMALL, made_collection
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the collection in `data` and a study beside it."""
+    monkeypatch.delenv("RPRS_DATA", raising=False)
+    made_collection(tmp_path / "data")
+    (tmp_path / "small.toml").write_text(SMALL + "[analyses]\nlengths = true\n")
+    return tmp_path
+
+
+def test_a_study_prints_its_report_and_tells_its_steps(home: Path) -> None:
+    words = ("study", home / "small.toml", "--to", home / "out", "--data", home / "data")
+    first = done(*words, "--verbose")
+    assert first.out == f"{home}/out/small/report.html\n"
+    assert "made index: beir(sample): sentences, hashed(dimension=64)" in first.err.splitlines()
+    assert "small: 5 steps made, 0 kept" in first.err
+    again = done(*words, "--verbose", "--only", "lengths")
+    assert again.err.splitlines()[:-1] == ["kept documents: beir(sample)"]
+    assert (home / "out" / "small" / "tables" / "lengths.md").exists()
+    assert not (home / "out" / "small" / "tables" / "systems.md").exists()
+
+
+def test_data_is_where_the_environment_says(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    line = refused("study", home / "small.toml", "--to", home / "out")
+    assert "lacks corpus.jsonl" in line
+    monkeypatch.setenv("RPRS_DATA", str(home / "data"))
+    done("study", home / "small.toml", "--to", home / "out", "--cache", home / "cache", "--only", "lengths")
+    assert (home / "cache" / "documents").is_dir()
+    assert not (home / "out" / ".cache").exists()
+
+
+def test_a_study_is_listed_without_its_data(home: Path) -> None:
+    out = done("study", home / "small.toml", "--list").out
+    assert "BM25: bm25(k1=2.8,b=1.0) → no re-ranker, depth 8" in out
+    assert "analyses: lengths" in out
+
+
+def test_two_studies_of_one_name_are_refused(home: Path) -> None:
+    (home / "other").mkdir()
+    (home / "other" / "small.toml").write_text(SMALL)
+    assert "Two studies have the same name" in refused("study", home / "small.toml", home / "other" / "small.toml")
+    assert "has no part 'units'" in refused(
+        "study", home / "small.toml", "--data", home / "data", "--to", home / "out", "--only", "units"
+    )

@@ -1,0 +1,154 @@
+"""The fitted table: close to its teacher, pure, the same on every fit, and the same after a round trip to disk."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rprs.document import Document
+from rprs.encode import Fittable, Loadable
+from rprs.encode.fitted import Fitted, Table
+from rprs.encode.onnx import Onnx
+from rprs.errors import IndexCorrupt, UsageError
+from rprs.index import Index, Writer
+from rprs.spec import parse, text
+from rprs.testing.encoders import check_encoder
+from tests.support.tiny_models import WORDS, make_bert
+
+
+def sentences(number: int, seed: int = 1) -> list[str]:
+    """Distinct texts of three to twelve of the small model's words."""
+    random = np.random.default_rng(seed)
+    return list(dict.fromkeys(" ".join(random.choice(WORDS, random.integers(3, 13))) for _ in range(number)))
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> Fitted:
+    return Fitted(teacher=Onnx(str(make_bert(tmp_path_factory.mktemp("models") / "tiny")), "fp32"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> object:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RPRS_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="module")
+def table(fitted: Fitted) -> Table:
+    return fitted.fit(sentences(600))
+
+
+def test_a_table_keeps_the_contract_to_the_last_bit(table: Table) -> None:
+    check_encoder(table)
+
+
+def test_the_table_agrees_with_its_teacher_on_sentences_it_never_saw(fitted: Fitted, table: Table) -> None:
+    unseen = sorted(set(sentences(300, seed=2)) - set(sentences(600)))
+    cosine = np.einsum("ij,ij->i", table.encode(unseen), fitted.teacher.load().encode(unseen)).mean()
+    assert cosine > 0.8
+    assert cosine == pytest.approx(table.report["agreement"], abs=0.03)
+
+
+def test_fitting_beats_the_prior(fitted: Fitted, table: Table) -> None:
+    teacher = fitted.teacher.load()
+    unseen = sorted(set(sentences(300, seed=2)) - set(sentences(600)))
+    alone = teacher.token_vectors()
+    ids = [encoding.ids for encoding in teacher.words.encode_batch_fast(unseen, add_special_tokens=False)]
+    prior = np.array([alone[i].sum(0) for i in ids])
+    prior /= np.linalg.norm(prior, axis=1, keepdims=True)
+    goal = teacher.encode(unseen)
+    assert np.einsum("ij,ij->i", table.encode(unseen), goal).mean() > np.einsum("ij,ij->i", prior, goal).mean() + 0.01
+
+
+def test_the_same_sentences_give_the_same_table(fitted: Fitted, table: Table) -> None:
+    again = fitted.fit(sentences(600))
+    assert again.rows.tobytes() == table.rows.tobytes()
+    assert again.fingerprint == table.fingerprint
+    assert fitted.fit(sentences(500)).fingerprint != table.fingerprint
+
+
+def test_a_vector_is_the_unit_sum_of_its_tokens_rows(table: Table) -> None:
+    ids = table.words.encode("the court dismissed the appeal", add_special_tokens=False).ids
+    total = table.rows.astype(np.float32)[ids].sum(0)
+    assert np.allclose(table.encode(["The COURT dismissed the appeal"])[0], total / np.linalg.norm(total), atol=1e-6)
+
+
+def test_a_table_comes_back_from_disk(table: Table, tmp_path: Path) -> None:
+    table.save(tmp_path)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["report.json", "rows.npy", "tokenizer.json"]
+    back = Table.open(tmp_path)
+    assert isinstance(back.rows, np.memmap)
+    assert back.fingerprint == table.fingerprint
+    assert back.report == table.report
+    assert np.array_equal(back.encode(sentences(50)), table.encode(sentences(50)))
+
+
+def test_the_table_of_one_index_serves_another_without_being_fitted_again(fitted: Fitted, tmp_path: Path) -> None:
+    documents = [Document(f"d{place}", ". ".join(sentences(40, place))) for place in range(30)]
+    small = replace(fitted, sample=100)  # the collection is larger, or the teacher itself would serve
+    with Writer(tmp_path / "first.rprs", create=True, encoder=text(small)) as writer:
+        writer.add(documents)
+    with Index(tmp_path / "first.rprs") as first:
+        assert parse("encoder", first.encoder_text).load().fingerprint == first.encoder.fingerprint
+        with Writer(tmp_path / "second.rprs", create=True, encoder=first.encoder_text) as writer:
+            writer.add(documents[:3])
+        with Index(tmp_path / "second.rprs") as second:
+            assert second.encoder_text == first.encoder_text
+            assert np.array_equal(second.sentences("d1").vectors, first.sentences("d1").vectors)
+        shutil.rmtree(tmp_path / "first.rprs" / "encoders")
+        with Index(tmp_path / "second.rprs") as second, pytest.raises(IndexCorrupt, match=r"cannot be read"):
+            second.encode(documents[0])
+
+
+def test_a_damaged_table_is_an_error_that_names_the_folder(table: Table, tmp_path: Path) -> None:
+    table.save(tmp_path)
+    (tmp_path / "rows.npy").write_bytes(b"no numbers")
+    with pytest.raises(IndexCorrupt, match=str(tmp_path)):
+        Table.open(tmp_path)
+
+
+def test_the_report_says_how_good_the_fit_is(table: Table) -> None:
+    report = json.loads(json.dumps(dict(table.report)))
+    assert report["sample"] == len(sentences(600))
+    assert report["tokens"] == len(WORDS)
+    assert 0.8 < report["agreement"] <= 1
+    assert report["lambda"] > 0
+
+
+def test_sentences_without_tokens_teach_nothing(fitted: Fitted, table: Table) -> None:
+    assert fitted.fit(["", " ", *sentences(600), "\t"]).fingerprint == table.fingerprint
+
+
+def test_too_few_sentences_are_an_error(fitted: Fitted) -> None:
+    with pytest.raises(UsageError, match="at least 40 sentences"):
+        fitted.fit(sentences(10))
+
+
+def test_specs_parse_back_and_say_what_they_are() -> None:
+    spec = parse("encoder", "fitted(teacher=onnx(precision=fp32),sample=500)")
+    assert spec == Fitted(Onnx(precision="fp32"), 500)
+    assert parse("encoder", text(spec, full=True)) == spec
+    assert str(Fitted()) == "fitted"
+    assert [isinstance(spec, kind) for kind in (Fittable, Loadable)] == [True, False]
+    assert [isinstance(Onnx(), kind) for kind in (Fittable, Loadable)] == [False, True]
+    with pytest.raises(UsageError, match="'sample' parameter of fitted must be an integer in"):
+        Fitted(sample=3)
+
+
+def test_the_default_fits_minilm() -> None:
+    """The real teacher on a little real prose: more like it than chance, by far."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("RPRS_CACHE")
+        words = "The {} of the {} shall be {} by the {} before the end of the {}."
+        nouns = ("tenant", "court", "vessel", "patent", "licence", "company", "month", "claim", "contract", "year")
+        verbs = ("paid", "heard", "sold", "granted", "renewed")
+        prose = [
+            words.format(a, b, v, c, nouns[-1]) for a in nouns for b in nouns[:3] for v in verbs for c in nouns[3:5]
+        ]
+        assert Fitted().fit(prose).report["agreement"] > 0.85  # type: ignore[operator]

@@ -1,0 +1,191 @@
+"""The transformer in ONNX Runtime: pure, whole, the same as torch, and any BERT or exported model."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from rprs.encode import Encoder, models
+from rprs.encode.graph import build
+from rprs.encode.onnx import Onnx, OnnxEncoder
+from rprs.errors import ModelError, UsageError
+from rprs.spec import parse
+from rprs.testing.encoders import SENTENCES, check_encoder
+from tests.support.tiny_models import WORDS, make_bert
+
+
+@pytest.fixture(autouse=True)
+def own_cache(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is made of the small models goes away with the test; MiniLM is got once and stays."""
+    if "minilm" not in request.fixturenames:
+        monkeypatch.setenv("RPRS_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture(scope="module")
+def minilm() -> dict[str, OnnxEncoder]:
+    return {"int8": Onnx().load(), "fp32": Onnx(precision="fp32").load()}
+
+
+def cosines(left: NDArray[np.float32], right: NDArray[np.float32]) -> NDArray[np.float32]:
+    found: NDArray[np.float32] = np.einsum("ij,ij->i", left, right)
+    return found
+
+
+def long(words: int) -> str:
+    return " ".join(WORDS[i * i % len(WORDS)] for i in range(words))
+
+
+# ---------------------------------------------------------------------------- MiniLM
+
+
+def test_minilm_keeps_the_contract_to_the_last_bit(minilm: dict[str, OnnxEncoder]) -> None:
+    check_encoder(minilm["int8"])
+
+
+def test_a_vector_in_fp32_depends_on_its_text_alone(minilm: dict[str, OnnxEncoder]) -> None:
+    together = minilm["fp32"].encode([*SENTENCES, *(f"{sentence} Again." for sentence in SENTENCES)])
+    alone = np.concatenate([minilm["fp32"].encode([sentence]) for sentence in SENTENCES])
+    assert np.array_equal(together[: len(SENTENCES)], alone)
+
+
+def test_minilm_knows_what_is_alike(minilm: dict[str, OnnxEncoder]) -> None:
+    rent, due, weld = minilm["int8"].encode(SENTENCES[:3])
+    assert rent @ due > 0.7 > 0.3 > rent @ weld
+
+
+def test_int8_is_close_to_fp32(minilm: dict[str, OnnxEncoder]) -> None:
+    texts = [sentence for sentence in SENTENCES if sentence.isascii()]
+    assert cosines(minilm["int8"].encode(texts), minilm["fp32"].encode(texts)).min() > 0.98
+
+
+def test_precisions_have_their_own_fingerprints(minilm: dict[str, OnnxEncoder]) -> None:
+    assert minilm["int8"].fingerprint != minilm["fp32"].fingerprint
+    assert Onnx().load().fingerprint == minilm["int8"].fingerprint
+
+
+@pytest.mark.torch
+def test_parity_with_sentence_transformers(minilm: dict[str, OnnxEncoder]) -> None:
+    import sentence_transformers
+
+    model = sentence_transformers.SentenceTransformer(str(models.find(models.DEFAULT)), device="cpu")
+    texts = [f"{a} {b}" for a in SENTENCES for b in SENTENCES if len(a) + len(b) < 400]
+    reference = model.encode(texts, normalize_embeddings=True, show_progress_bar=False)
+    assert cosines(minilm["fp32"].encode(texts), reference).min() > 0.9999
+    assert cosines(minilm["int8"].encode(texts), reference).min() > 0.98
+
+
+# ---------------------------------------------------------------------------- a BERT in a folder
+
+
+@pytest.mark.parametrize("precision", ["int8", "fp32"])
+@pytest.mark.parametrize("pooling", ["mean", "cls"])
+def test_a_folder_with_a_bert_keeps_the_contract(tmp_path: Path, precision: str, pooling: str) -> None:
+    folder = make_bert(tmp_path / "tiny", pooling=pooling)
+    check_encoder(parse("encoder", f"onnx({folder},{precision})").load())
+
+
+def test_pooling_is_the_folders(tmp_path: Path) -> None:
+    mean, cls = (Onnx(str(make_bert(tmp_path / mode, pooling=mode)), "fp32").load() for mode in ("mean", "cls"))
+    assert cosines(mean.encode([long(5)]), cls.encode([long(5)]))[0] < 0.999
+    assert mean.fingerprint != cls.fingerprint
+
+
+def test_the_folder_says_the_window(tmp_path: Path) -> None:
+    folder = make_bert(tmp_path / "tiny", positions=24)
+    assert Onnx(str(folder)).load().window == 24
+    (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 10}')
+    assert Onnx(str(folder)).load().window == 10
+
+
+def test_windows_are_averaged_by_their_tokens(tmp_path: Path) -> None:
+    """Fifty tokens in windows of 22 (24 without [CLS] and [SEP]): three parts of 16, 17 and 17 tokens."""
+    encoder = Onnx(str(make_bert(tmp_path / "tiny", positions=24)), "fp32").load()
+    words = long(50).split()
+    parts = [" ".join(words[:16]), " ".join(words[16:33]), " ".join(words[33:])]
+    total = np.array([18, 19, 19], dtype=np.float32) @ encoder.encode(parts)
+    assert np.allclose(encoder.encode([" ".join(words)])[0], total / np.linalg.norm(total), atol=1e-6)
+
+
+def test_the_fingerprint_follows_the_weights(tmp_path: Path) -> None:
+    one, other = (make_bert(tmp_path / name, layers=layers) for name, layers in (("one", 1), ("two", 2)))
+    assert Onnx(str(one)).load().fingerprint != Onnx(str(other)).load().fingerprint
+
+
+# ---------------------------------------------------------------------------- an exported model.onnx
+
+
+def exported(tmp_path: Path, pooled: bool) -> Path:
+    """The small BERT as others export it: token vectors or a sentence vector out of ids and mask."""
+    import onnx
+    from onnx import helper
+
+    folder = make_bert(tmp_path / "exported")
+    graph = build(folder, "fp32", "mean")
+    if not pooled:
+        tokens = next(node.output[0] for node in reversed(graph.graph.node) if node.op_type == "Reshape")
+        del graph.graph.output[:]
+        graph.graph.output.append(helper.make_tensor_value_info(tokens, onnx.TensorProto.FLOAT, ["b", "l", 32]))
+    (folder / "onnx").mkdir()
+    onnx.save(graph, folder / "onnx/model.onnx")
+    (folder / "model.safetensors").unlink()
+    return folder
+
+
+@pytest.mark.parametrize("pooled", [True, False])
+@pytest.mark.parametrize("precision", ["int8", "fp32"])
+def test_an_exported_model_is_used_as_it_is(tmp_path: Path, pooled: bool, precision: str) -> None:
+    built = Onnx(str(make_bert(tmp_path / "built")), "fp32").load()
+    encoder: Encoder = parse("encoder", f"onnx({exported(tmp_path, pooled)},{precision})").load()
+    check_encoder(encoder, tolerance=1e-6)
+    texts = [long(n) for n in range(1, 40)]
+    assert cosines(encoder.encode(texts), built.encode(texts)).min() > (0.98 if precision == "int8" else 0.99999)
+
+
+# ---------------------------------------------------------------------------- mistakes
+
+
+def change(folder: Path, file: str, **values: object) -> Path:
+    path = folder / file
+    path.write_text(json.dumps({**(json.loads(path.read_text()) if path.exists() else {}), **values}))
+    return folder
+
+
+def test_a_model_that_is_no_bert_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
+    folder = change(make_bert(tmp_path / "tiny"), "config.json", model_type="mpnet")
+    with pytest.raises(ModelError, match=r"model_type is 'mpnet'.*use sbert"):
+        Onnx(str(folder)).load()
+
+
+def test_an_unknown_pooling_is_an_error(tmp_path: Path) -> None:
+    folder = make_bert(tmp_path / "tiny", pooling="max")
+    with pytest.raises(ModelError, match="cannot pool by max"):
+        Onnx(str(folder)).load()
+
+
+def test_an_unknown_module_is_an_error(tmp_path: Path) -> None:
+    folder = make_bert(tmp_path / "tiny")
+    (folder / "modules.json").write_text(
+        json.dumps([{"type": "sentence_transformers.models.Dense", "path": "2_Dense"}])
+    )
+    with pytest.raises(ModelError, match="has a module Dense"):
+        Onnx(str(folder)).load()
+
+
+@pytest.mark.parametrize("missing", ["tokenizer.json", "model.safetensors"])
+def test_a_missing_file_is_an_error_that_names_it(tmp_path: Path, missing: str) -> None:
+    folder = make_bert(tmp_path / "tiny")
+    (folder / missing).unlink()
+    with pytest.raises(ModelError, match=f"{missing}|weights"):
+        Onnx(str(folder)).load()
+    shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("text", ["onnx(precision=int4)", "onnx(model='')"])
+def test_wrong_parameters(text: str) -> None:
+    with pytest.raises(UsageError, match="parameter of onnx must be"):
+        parse("encoder", text)

@@ -1,0 +1,294 @@
+"""An index whose writer is killed at any step opens clean, has lost only the uncommitted batch, and is finished by
+running the same job again, with rankings equal to the last bit to those of one that was never interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+from rprs.errors import IndexLocked, InvalidIndex
+from rprs.index import Index, Writer, verify
+from rprs.index.catalog import Catalog
+from tests.support.crash import COLLECTION, HASHED, JOBS, Crasher, invented, memory_folder, plug_in, rankings
+from tests.support.paths import ROOT
+
+BEFORE = {  # the jobs that an index has behind it when a job is killed
+    "index": [],
+    "index-learned": [],
+    "add": ["index"],
+    "compact": ["index", "add"],
+    "refit": ["index-learned", "add"],
+}
+REWRITES = {"compact", "refit"}  # these replace files that were committed; the others never touch one
+
+
+@dataclass(frozen=True)
+class Scene:
+    """An index before a job, what it ranks before and after it, and the steps that the job takes."""
+
+    job: str
+    start: Path
+    before: bytes
+    after: bytes
+    steps: int
+
+
+@pytest.fixture(scope="module")
+def crasher() -> Iterator[Crasher]:
+    plug_in()
+    with Crasher() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def scenes(crasher: Crasher) -> Iterator[dict[str, Scene]]:
+    with memory_folder() as folder:
+        yield {job: _scene(crasher, job, folder / job) for job in JOBS}
+
+
+def _scene(crasher: Crasher, job: str, folder: Path) -> Scene:
+    start, whole = folder / "start.rprs", folder / "whole.rprs"
+    folder.mkdir()
+    for earlier in BEFORE[job]:
+        assert not crasher.run(earlier, start).error
+    before = rankings(start) if BEFORE[job] else b""
+    if BEFORE[job]:
+        shutil.copytree(start, whole)
+    outcome = crasher.run(job, whole)
+    assert not outcome.killed
+    assert not outcome.error
+    return Scene(job, start, before, rankings(whole), outcome.steps)
+
+
+@contextmanager
+def _copy(scene: Scene) -> Iterator[Path]:
+    with memory_folder() as folder:
+        path = folder / "killed.rprs"
+        if scene.start.exists():
+            shutil.copytree(scene.start, path)
+        yield path
+
+
+def _named(path: Path) -> dict[str, tuple[int, int]]:
+    """The files that the catalog names, with what tells whether they were written again."""
+    if not (path / "catalog.sqlite").exists():
+        return {}
+    catalog = Catalog(path, write=False)
+    try:
+        stats = {file.path: (path / file.path).stat() for file in catalog.files()}
+        return {name: (stat.st_ino, stat.st_mtime_ns) for name, stat in stats.items()}
+    finally:
+        catalog.close()
+
+
+def _on_disk(path: Path) -> set[str]:
+    groups = (path / "segments", path / "encoders")
+    return {file.relative_to(path).as_posix() for group in groups for file in group.rglob("*") if file.is_file()}
+
+
+def _check_killed(scene: Scene, path: Path) -> None:
+    """What must hold of an index whose writer has just been killed."""
+    try:
+        Index(path).close()
+    except InvalidIndex as error:
+        unfinished = "not finished" in str(error) or "There is no index" in str(error)
+        if not unfinished or BEFORE[scene.job]:
+            raise
+    if (path / "catalog.sqlite").exists():
+        assert verify(path) == []
+    if scene.job in REWRITES:
+        assert rankings(path) in (scene.before, scene.after)
+
+
+def _check_finished(scene: Scene, path: Path) -> None:
+    assert verify(path) == []
+    assert _on_disk(path) == set(_named(path))
+    assert rankings(path) == scene.after
+
+
+def _kill_and_resume(crasher: Crasher, scene: Scene, step: int) -> None:
+    with _copy(scene) as path:
+        assert crasher.run(scene.job, path, at_step=step).killed
+        _check_killed(scene, path)
+        committed = _named(path)
+        outcome = crasher.run(scene.job, path)
+        assert not outcome.killed
+        assert not outcome.error, f"after a kill at step {step}"
+        _check_finished(scene, path)
+        if scene.job not in REWRITES:
+            now = _named(path)
+            assert {name: now.get(name) for name in committed} == committed, "a committed batch was done again"
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_killed_at_steps_all_along_the_way(crasher: Crasher, scenes: dict[str, Scene], job: str) -> None:
+    scene = scenes[job]
+    for step in range(1 + len(job), scene.steps + 1, max(1, scene.steps // 10)):
+        _kill_and_resume(crasher, scene, step)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("job", JOBS)
+def test_killed_at_every_step(crasher: Crasher, scenes: dict[str, Scene], job: str) -> None:
+    scene = scenes[job]
+    for step in range(1, scene.steps + 1):
+        _kill_and_resume(crasher, scene, step)
+
+
+@pytest.mark.parametrize(
+    ("seed", "kills"), [(1, 12), pytest.param(2, 400, marks=[pytest.mark.slow, pytest.mark.timeout(900)])]
+)
+def test_killed_at_random_moments_again_and_again(
+    crasher: Crasher, scenes: dict[str, Scene], seed: int, kills: int
+) -> None:
+    random = Random(seed)
+    done = 0
+    while done < kills:
+        scene = scenes[random.choice(sorted(JOBS))]
+        with _copy(scene) as path:
+            for _ in range(random.randint(1, 4)):
+                done += crasher.run(scene.job, path, after=random.uniform(0.001, 0.12)).killed
+                _check_killed(scene, path)
+            assert not crasher.run(scene.job, path).error
+            _check_finished(scene, path)
+
+
+def test_the_first_batches_survive_and_only_the_rest_is_read(crasher: Crasher, scenes: dict[str, Scene]) -> None:
+    scene = scenes["index"]
+    with _copy(scene) as path:
+        assert crasher.run("index", path, at_step=scene.steps * 2 // 3).killed
+        with Index(path) as index:
+            kept = index.ids
+        assert 0 < len(kept) < len(COLLECTION)
+        assert kept == [document.id for document in COLLECTION[: len(kept)]]
+        with Writer(path, batch=200) as writer:
+            added = writer.add(COLLECTION)
+        assert (added.added, added.unchanged) == (len(COLLECTION) - len(kept), len(kept))
+
+
+def test_every_file_is_synced_before_the_commit_that_names_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What a power cut needs and a kill cannot show."""
+    plug_in()
+    synced: set[int] = set()
+    sync = os.fsync
+
+    def fsync(handle: int) -> None:
+        sync(handle)
+        synced.add(os.fstat(handle).st_ino)
+
+    transaction = Catalog.transaction
+    commits = 0
+
+    @contextmanager
+    def checked(catalog: Catalog) -> Iterator[sqlite3.Connection]:
+        nonlocal commits
+        with transaction(catalog) as connection:
+            yield connection
+            for file in catalog.files():
+                place = catalog.path.parent / file.path
+                for needed in (place, place.parent, place.parent.parent):
+                    assert needed.stat().st_ino in synced, f"{needed} is not on the disk yet"
+            commits += 1
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(Catalog, "transaction", checked)
+    for job in ("index-learned", "add", "refit", "compact"):
+        JOBS[job](tmp_path / "synced.rprs")
+    assert commits > 10
+
+
+HOLD = """
+import sys
+from tests.support.crash import HASHED, COLLECTION
+from rprs.index import Writer
+with Writer(sys.argv[1], create=True, encoder=HASHED) as writer:
+    writer.add(COLLECTION)
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextmanager
+def _process(code: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_one_writer_at_a_time_and_the_lock_dies_with_its_process(tmp_path: Path) -> None:
+    path = tmp_path / "locked.rprs"
+    with _process(HOLD, path) as holder:
+        assert holder.stdout
+        assert holder.stdout.readline() == "held\n"
+        started = time.monotonic()
+        for create in (True, False):
+            with pytest.raises(IndexLocked, match=r"is being written to by another process: wait until it is done"):
+                Writer(path, create=create)
+        assert time.monotonic() - started < 2
+        with Index(path) as reader:  # which waits for nobody
+            assert len(reader) == len(COLLECTION)
+        holder.kill()
+        holder.wait()
+        with Writer(path) as writer:
+            assert writer.remove(["d00"]) == 1
+    with Writer(path), pytest.raises(IndexLocked):  # the same within one process
+        Writer(path)
+
+
+CHURN = """
+import sys
+from tests.support.crash import invented
+from rprs.index import Writer
+round = 0
+with Writer(sys.argv[1]) as writer:
+    print("ready", flush=True)
+    while True:
+        round += 1
+        writer.add([invented(f"d{n}", round % 10, 3) for n in range(4)])
+        writer.compact()
+"""
+
+
+def test_a_reader_can_open_at_any_time_while_another_process_adds_and_compacts() -> None:
+    with memory_folder() as folder:
+        path = folder / "busy.rprs"
+        with Writer(path, create=True, encoder=HASHED) as writer:
+            writer.add(invented(f"d{number}", 0, 3) for number in range(4))
+        with _process(CHURN, path) as churn:
+            assert churn.stdout
+            assert churn.stdout.readline() == "ready\n"
+            opened, end = 0, time.monotonic() + 4
+            seen: set[object] = set()
+            while time.monotonic() < end:
+                with Index(path) as index:
+                    versions = {index.document(id).metadata["version"] for id in index.ids}
+                    assert index.ids == ["d0", "d1", "d2", "d3"]
+                    assert len(versions) == 1  # a batch is seen as a whole
+                    for id in index.ids:
+                        spans = index.splitter.split(index.document(id).text).spans
+                        assert np.array_equal(index.sentences(id).spans, spans)
+                opened, seen = opened + 1, seen | versions
+            assert churn.poll() is None
+        assert opened > 20
+        assert len(seen) > 2
+        assert verify(path) == []

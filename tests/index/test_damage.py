@@ -1,0 +1,259 @@
+"""A damaged, misplaced or mismatched index says so in one line and never ranks wrongly without a word."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from rprs.errors import IndexCorrupt, IndexMismatch, InvalidIndex, RprsError
+from rprs.index import Index, Writer, verify
+from rprs.index.segment import NAMES, Segment
+from tests.support.crash import COLLECTION, HASHED, LearnedTable, invented, memory_folder, plug_in, rankings
+
+FILES = [f"segments/000002/{name}.npy" for name in (*NAMES, "vectors.000001")]
+HEADER = 128  # bytes of header in every array of an index as small as this
+
+
+@pytest.fixture(scope="module")
+def whole() -> Iterator[Path]:
+    plug_in()
+    with memory_folder() as folder:
+        path = folder / "whole.rprs"
+        with Writer(path, create=True, encoder="learned") as writer:
+            writer.add(COLLECTION[:6])
+            writer.add([*COLLECTION[6:], invented("d01", 1, 4)])
+        yield path
+
+
+@pytest.fixture
+def broken(whole: Path) -> Iterator[Path]:
+    with memory_folder() as folder:
+        yield shutil.copytree(whole, folder / "broken.rprs")
+
+
+def flip(file: Path, position: int, bits: int = 1) -> None:
+    with file.open("r+b") as stream:
+        stream.seek(position)
+        (byte,) = stream.read(1)
+        stream.seek(position)
+        stream.write(bytes([byte ^ bits]))
+
+
+def attempt(call: Callable[[], object]) -> object:
+    """What a call gives, or the one line that it says instead."""
+    try:
+        return call()
+    except RprsError as error:
+        if "\n" in str(error):
+            raise
+        return str(error)
+
+
+# ---------------------------------------------------------------------------- arrays
+
+
+@pytest.mark.parametrize("file", [*FILES, "encoders/000001/counts.json"])
+def test_verify_names_a_file_that_is_cut_short_changed_or_gone(broken: Path, file: str) -> None:
+    assert verify(broken) == []
+    target = broken / file
+    content = target.read_bytes()
+    for damaged in (content[:-1], content[: len(content) // 2], content + b"\0", b"", None):
+        if damaged is None:
+            target.unlink()
+        else:
+            target.write_bytes(damaged)
+        assert any(file in line for line in verify(broken))
+        if file.endswith(".npy"):
+            with pytest.raises(IndexCorrupt, match=r"000002/.* (is damaged|is missing).*run `rprs verify") as caught:
+                Index(broken)
+            assert "\n" not in str(caught.value)
+    target.write_bytes(content)
+    assert verify(broken) == []
+    for position in {HEADER, len(content) // 2, len(content) - 1} - ({HEADER} if len(content) <= HEADER else set()):
+        flip(target, position)
+        assert any(file in line for line in verify(broken)), f"byte {position}"
+        flip(target, position)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_damaged_header_never_opens_as_another_array(whole: Path, broken: Path, file: str) -> None:
+    name = Path(file).stem.split(".")[0]
+    expected, refused = getattr(Segment(whole, 2, 1), name), 0
+    for position in range(HEADER):
+        flip(broken / file, position)
+        try:
+            found = getattr(Segment(broken, 2, 1), name)
+        except IndexCorrupt:
+            refused += 1
+        else:  # NumPy does not mind other white space
+            assert found.dtype == expected.dtype
+            assert found.tolist() == expected.tolist()
+        flip(broken / file, position)
+    assert refused > HEADER // 3
+
+
+@pytest.mark.parametrize("name", ["term_offsets", "posting_offsets"])
+def test_a_wild_offset_is_caught_before_it_is_followed(broken: Path, name: str) -> None:
+    file = broken / f"segments/000002/{name}.npy"
+    rows = (file.stat().st_size - HEADER) // 8
+    for row in range(1, rows - 1):
+        flip(file, HEADER + 8 * row + 4, bits=0x10)  # 2^36 more
+    with pytest.raises(IndexCorrupt, match=f"{name} of .*000002 is damaged"):
+        rankings(broken)
+
+
+def test_a_missing_segment_is_named(broken: Path) -> None:
+    shutil.rmtree(broken / "segments/000001")
+    with pytest.raises(IndexCorrupt, match=r"segments/000001/.* is missing: run `rprs verify"):
+        Index(broken)
+    assert any("segments/000001/spans.npy is missing" in line for line in verify(broken))
+    with Writer(broken) as writer, pytest.raises(IndexCorrupt, match=r"segments/000001/.* is missing"):
+        writer.compact()
+
+
+# ---------------------------------------------------------------------------- the catalog
+
+
+@pytest.mark.parametrize(
+    ("seed", "flips"), [(5, 40), pytest.param(5, 1500, marks=[pytest.mark.slow, pytest.mark.timeout(900)])]
+)
+def test_a_damaged_catalog_is_found_out_or_does_no_harm(whole: Path, broken: Path, seed: int, flips: int) -> None:
+    """Every byte that was flipped either is reported or changes nothing that anybody sees."""
+    catalog = broken / "catalog.sqlite"
+    before, size, random = rankings(whole), catalog.stat().st_size, Random(seed)
+    content = catalog.read_bytes()
+    used = [position for position in range(size) if content[position]]
+    reported = 0
+    for position in random.sample(used, flips):
+        flip(catalog, position, bits=1 << random.randrange(8))
+        found = attempt(lambda: verify(broken))  # a line of its own if the number of the format was hit
+        reported += bool(found)
+        after = attempt(lambda: rankings(broken))
+        assert found or after == before, f"byte {position}"
+        for leftover in broken.glob("catalog.sqlite-*"):
+            leftover.unlink()
+        catalog.write_bytes(content)
+    assert reported > flips // 2
+
+
+@pytest.mark.parametrize("content", [b"", b"not a database at all, but long enough to look like one" * 90])
+def test_a_catalog_that_is_none(broken: Path, content: bytes) -> None:
+    (broken / "catalog.sqlite").write_bytes(content)
+    for opened in (Index, Writer):
+        with pytest.raises(IndexCorrupt, match=r"catalog.sqlite cannot be opened as an index \(") as caught:
+            opened(broken)
+        assert "\n" not in str(caught.value)
+    assert "catalog.sqlite cannot be opened" in verify(broken)[0]
+
+
+def test_a_catalog_cut_short(broken: Path) -> None:
+    content = (broken / "catalog.sqlite").read_bytes()
+    for pages in range(1, len(content) // 4096):
+        (broken / "catalog.sqlite").write_bytes(content[: pages * 4096])
+        assert "catalog.sqlite" in verify(broken)[0]
+        with pytest.raises(IndexCorrupt, match=r"catalog.sqlite"):
+            rankings(broken)
+
+
+def change(path: Path, statement: str) -> None:
+    connection = sqlite3.connect(path / "catalog.sqlite")
+    with connection:
+        connection.execute(statement)
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("statement", "found"),
+    [
+        ("UPDATE texts SET text = text || ' ' WHERE document = 3", "the text of 'd02' has changed"),
+        ("DELETE FROM texts WHERE document = 3", "the text of 'd02' has changed"),
+        ("UPDATE documents SET title = 'x' WHERE id = 'd02'", "the title or the metadata of 'd02' have changed"),
+        ("UPDATE documents SET metadata = '{}' WHERE id = 'd02'", "the title or the metadata of 'd02' have changed"),
+        ("UPDATE documents SET sentences = 99 WHERE id = 'd02'", "the size of 'd02' is not that in its segment"),
+        ("UPDATE documents SET ordinal = 99 WHERE id = 'd02'", "the size of 'd02' is not that in its segment"),
+        ("UPDATE segments SET documents = 99 WHERE number = 1", "segment 1: the number of documents does not fit"),
+        ("UPDATE segments SET tokens = 1 WHERE number = 1", "segment 1: the number of words does not fit"),
+        ("UPDATE settings SET value = 'words' WHERE key = 'analyzer'", "its settings have changed"),
+        ("DELETE FROM settings WHERE key = 'generation'", "its settings have changed"),
+        ("UPDATE encoders SET dimension = 17", "its settings have changed"),
+    ],
+)
+def test_verify_finds_what_does_not_fit_together(broken: Path, statement: str, found: str) -> None:
+    change(broken, statement)
+    assert any(found in line for line in verify(broken))
+
+
+# ---------------------------------------------------------------------------- not this index
+
+
+def test_another_format_is_refused(broken: Path) -> None:
+    change(broken, "UPDATE settings SET value = '77' WHERE key = 'format'")
+    for opened in (Index, Writer, verify):
+        with pytest.raises(IndexMismatch, match=r"has the index format 77, this version of rprs reads 1: index anew"):
+            opened(broken)
+
+
+@pytest.mark.parametrize(
+    ("option", "made", "asked"),
+    [
+        ("splitter", r"sentences\(.*\)", "tokens"),
+        ("analyzer", r"words\(language=english.*ngrams=1\)", "words(ngrams=2)"),
+        ("encoder", r"learned\(.*\)", "hashed(dimension=8)"),
+    ],
+)
+def test_other_settings_are_refused_and_both_named(broken: Path, option: str, made: str, asked: str) -> None:
+    name = asked.split("(")[0]
+    with pytest.raises(IndexMismatch, match=rf"was made with the {option} {made}, not {name}.*: leave the option out"):
+        Writer(broken, create=True, **{option: asked})  # type: ignore[arg-type]
+    with Writer(broken, create=True) as writer:  # and the lock was let go
+        assert writer.add(COLLECTION[2:4]).unchanged == 2
+
+
+def test_the_same_settings_in_other_words_are_accepted(broken: Path) -> None:
+    with Writer(broken, create=True, analyzer="words( language = english )", encoder="learned(sample=12)"):
+        pass
+
+
+def test_other_weights_are_refused_and_both_named(broken: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LearnedTable, "fingerprint", "feed")
+    said = r"was encoded with learned\(.*\) of the weights [0-9a-f]{16}, but those at hand are feed: use the same"
+    with Index(broken) as index, pytest.raises(IndexMismatch, match=said):
+        index.encode(COLLECTION[0])
+    with Writer(broken) as writer, pytest.raises(IndexMismatch, match=said):
+        writer.add([invented("new", 0, 3)])
+    monkeypatch.undo()
+    assert rankings(broken)
+
+
+def test_no_index_there(tmp_path: Path) -> None:
+    for opened in (Index, Writer, verify):
+        with pytest.raises(InvalidIndex, match=r"There is no index at .*nowhere: make one with `rprs index SOURCE"):
+            opened(tmp_path / "nowhere")
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_place_that_is_taken_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder/thesis.docx").write_text("mine")
+    with pytest.raises(InvalidIndex, match=r"file is a file: choose another place"):
+        Writer(tmp_path / "file", create=True, encoder=HASHED)
+    with pytest.raises(InvalidIndex, match=r"Cannot make the folder .*file/below"):
+        Writer(tmp_path / "file/below", create=True, encoder=HASHED)
+    with pytest.raises(InvalidIndex, match=r"is not an index and holds other files \(thesis.docx\)"):
+        Writer(tmp_path / "folder", create=True, encoder=HASHED)
+    assert [file.name for file in (tmp_path / "folder").iterdir()] == ["thesis.docx"]
+    for opened in (Index, Writer):
+        with pytest.raises(InvalidIndex, match="There is no index at"):
+            opened(tmp_path / "file")
+
+
+def test_a_wrong_setting_makes_no_index(tmp_path: Path) -> None:
+    with pytest.raises(RprsError, match="no encoder named 'hased'"):
+        Writer(tmp_path / "new", create=True, encoder="hased")
+    assert not (tmp_path / "new").exists()

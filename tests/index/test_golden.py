@@ -1,0 +1,71 @@
+"""An index that was made when its format got its number: as long as the number stays, it must open and rank the same.
+
+`python -m tests.index.test_golden` makes it anew, for a new format under a new name.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from rprs.document import Document
+from rprs.index import Index, Writer, verify
+from rprs.index.catalog import FORMAT
+from rprs.search import Searcher
+from tests.support.paths import DATA
+
+GOLDEN = DATA / f"golden-{FORMAT}.rprs"
+DOCUMENTS = [
+    Document("ferry", "The ferry left the quay at dawn. Fog lay over the whole strait. The bell rang twice.", "Ferry"),
+    Document("mill", "The miller ground the barley. Water turned the great wheel. The sacks stood in rows."),
+    Document("pilot", "A pilot boards each vessel at the beacon. The ferry waits in the fog for its pilot.", "Pilot"),
+    Document("toll", "Every cart pays a toll at the bridge. The bridge keeper counts the carts and sacks."),
+    Document("well", "The village well ran dry in August. Nobody had seen it dry before that year."),
+    Document("empty", "", "Nothing at all", {"pages": 0}),
+]
+QUERY = Document("query", "Fog lay over the ferry at dawn. The pilot waits at the beacon. Sacks of barley stood by.")
+
+
+def make(path: Path) -> None:
+    """Two segments, six documents, of which one is removed and one has got a title later."""
+    with Writer(path, create=True, encoder="hashed(dimension=8)") as writer:
+        writer.add(DOCUMENTS[:4])
+        writer.add([*DOCUMENTS[4:], Document("mill", DOCUMENTS[1].text, "Mill", {"date": "1851-05-01"})])
+        writer.remove(["well"])
+    for leftover in ("lock", "encoders"):
+        (shutil.rmtree if (path / leftover).is_dir() else Path.unlink)(path / leftover)
+
+
+def test_today_s_code_reads_it_and_ranks_as_it_did(tmp_path: Path) -> None:
+    path = shutil.copytree(GOLDEN, tmp_path / "golden.rprs")
+    assert verify(path) == []
+    with Index(path) as index:
+        assert index.ids == ["empty", "ferry", "mill", "pilot", "toll"]
+        assert [segment.number for segment in index.segments] == [1, 2]
+        assert index.document("mill").metadata == {"date": "1851-05-01"}
+        found = Searcher(index, first="bm25(k1=1.2,b=0.75)", rerank="rprs(n=5,k1=1.5,b=0.5)").search(QUERY)
+        assert [hit.id for hit in found] == ["toll", "pilot", "ferry", "mill"]
+        scores = [0.26122448979591834, 0.1942857142857143, 0.17350933914296351, 0.08293538311300999]
+        first = [0.36917356394441564, 2.72988905773944, 2.2855659616835524, 1.5383374829611909]
+        assert [hit.score for hit in found] == pytest.approx(scores, rel=1e-12)
+        assert [hit.first_score for hit in found] == pytest.approx(first, rel=1e-12)
+
+
+def test_it_can_be_written_to(tmp_path: Path) -> None:
+    path = shutil.copytree(GOLDEN, tmp_path / "golden.rprs")
+    with Writer(path) as writer:
+        assert writer.add(DOCUMENTS).unchanged == 4
+        writer.compact()
+    assert verify(path) == []
+    with Index(path) as index:
+        assert len(index) == len(DOCUMENTS)
+
+
+def test_it_is_small() -> None:
+    assert sum(file.stat().st_size for file in GOLDEN.rglob("*")) < 200_000
+
+
+if __name__ == "__main__":
+    make(GOLDEN)

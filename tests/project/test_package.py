@@ -1,0 +1,128 @@
+"""The package as others get it: quick to import, whole as a wheel, with tidy public names."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import rprs
+from rprs.errors import MissingExtra
+from tests.support.paths import ROOT
+
+HEAVY = ["onnxruntime", "numba", "torch", "scipy", "tokenizers", "nupunkt", "pypdf", "docx"]
+
+
+def run(*command: str | Path, cwd: Path | None = None) -> str:
+    """What a command prints; a failure shows all it said."""
+    bare = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    done = subprocess.run(
+        [str(part) for part in command], cwd=cwd, env=bare, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    assert done.returncode == 0, f"{command}: {done.stdout}"
+    return done.stdout.strip()
+
+
+# ---------------------------------------------------------------------------- import rprs
+
+
+def seconds_to_import() -> float:
+    """Measured inside the fresh interpreter: its own start is not ours to answer for."""
+    code = "from time import perf_counter as t; start = t(); import rprs; print(t() - start)"
+    return float(run(sys.executable, "-c", code))
+
+
+def test_import_takes_under_three_tenths_of_a_second() -> None:
+    assert min(seconds_to_import() for _ in range(5)) < 0.3
+
+
+def test_import_loads_nothing_heavy() -> None:
+    code = f"import sys, rprs; print(sorted(set({HEAVY}) & set(sys.modules)))"
+    assert run(sys.executable, "-c", code) == "[]"
+
+
+# ---------------------------------------------------------------------------- public names
+
+
+def public_modules() -> list[str]:
+    found = pkgutil.walk_packages(rprs.__path__, "rprs.")
+    return sorted(module.name for module in found if not any(part.startswith("_") for part in module.name.split(".")))
+
+
+def load(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except MissingExtra as missing:
+        pytest.skip(str(missing))
+
+
+def constants_then_classes_then_functions(name: str) -> tuple[bool, bool, str]:
+    """The order that ruff keeps (RUF022)."""
+    return not name.isupper(), not name[0].isupper(), name
+
+
+@pytest.mark.parametrize("name", ["rprs", *public_modules()])
+def test_all_is_sorted_and_every_name_in_it_exists(name: str) -> None:
+    module = load(name)
+    listed: list[str] = getattr(module, "__all__", [])
+    assert listed == sorted(set(listed), key=constants_then_classes_then_functions)
+    assert [entry for entry in listed if not hasattr(module, entry)] == []
+
+
+# The functions of rprs.cli are the verbs of the command line, not a library.
+@pytest.mark.parametrize("name", [name for name in public_modules() if not name.startswith("rprs.cli")])
+def test_all_has_every_class_and_function_that_a_module_shows(name: str) -> None:
+    module = load(name)
+    shown = {
+        entry
+        for entry, value in vars(module).items()
+        if not entry.startswith("_") and callable(value) and getattr(value, "__module__", None) == name
+    }
+    assert shown - set(getattr(module, "__all__", ())) == set()
+
+
+@pytest.mark.parametrize("name", ["rprs", *public_modules()])
+def test_every_module_says_what_it_is(name: str) -> None:
+    assert load(name).__doc__
+
+
+# ---------------------------------------------------------------------------- the wheel
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "build", "--wheel", "--outdir", folder, ROOT)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+def test_the_wheel_has_types_and_licence_and_no_tests(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        licence = archive.read(f"rprs-{rprs.__version__}.dist-info/licenses/LICENSE").decode()
+    assert "rprs/py.typed" in names
+    assert "Apache License" in licence.splitlines()[1]
+    assert {name.split("/")[0] for name in names} == {"rprs", f"rprs-{rprs.__version__}.dist-info"}
+    parts = {path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src/rprs").rglob("*.*")}
+    assert {part for part in parts if "__pycache__" not in part} <= names
+    assert {"rprs/serve/web/index.html", "rprs/serve/web/main.js", "rprs/serve/web/style.css"} <= names
+
+
+@pytest.mark.timeout(300)
+def test_the_wheel_works_in_a_clean_environment(wheel: Path, tmp_path: Path) -> None:
+    """With its dependencies, from the package index: what `pip install rprs` gives."""
+    venv.create(tmp_path / "clean", with_pip=True, symlinks=True)
+    tools = tmp_path / "clean/bin"
+    run(tools / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile", wheel)
+    assert rprs.__version__ in run(tools / "rprs", "--version", cwd=tmp_path)
+    code = "import rprs; print(rprs.__file__)"
+    assert Path(run(tools / "python", "-c", code, cwd=tmp_path)).is_relative_to(tmp_path / "clean")

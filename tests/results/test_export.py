@@ -1,0 +1,531 @@
+"""Hits to take away, and the report that is mailed: read back by parsers that are not ours."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pytest
+import rispy
+from bibtexparser.entrypoint import parse_string
+from bibtexparser.middlewares import LatexDecodingMiddleware
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rprs
+from rprs import Document, Explanation, Hit, Index, Pair, Searcher, UsageError, read_run
+from rprs.document import Metadata, Sentences, Value
+from rprs.results import FORMATS
+from rprs.results.prose import flat
+from rprs.results.report import report
+from rprs.results.serialize import About, about_from, hit_from
+from tests.support.cli import QUERY, TEXTS, done, made_index, refused
+
+ABOUT = About(
+    version="0.1.0",
+    index="cases.rprs",
+    fingerprint="0123456789abcdef",
+    documents=12,
+    first="bm25(k1=2.8, b=1.0)",
+    rerank="rprs(n=4)",
+    depth=100,
+    cutoff=None,
+    where='court = "high court" and owner ~ {a@b}',
+    keep_self=False,
+    k=10,
+    query="brief.pdf",
+    query_hash="ab" * 32,
+    date="2024-05-06T07:08:09+00:00",
+)
+SETTINGS = (
+    "version=0.1.0; index=cases.rprs; fingerprint=0123456789abcdef; documents=12; first=bm25(k1=2.8, b=1.0); "
+    'rerank=rprs(n=4); depth=100; where=court = "high court" and owner ~ {a@b}; keep_self=false; k=10; '
+    f"query=brief.pdf; query_hash={'ab' * 32}; date=2024-05-06T07:08:09+00:00"
+)
+
+
+def hit(id: str = "a", title: str = "", metadata: Metadata | None = None, rank: int = 1, **others: Value) -> Hit:
+    pair = Pair("The rent\nis due.", "=The rent was due.", 0.75, (0, 16), (3, 21), 1)
+    fields = {**(metadata or {}), **others}
+    return Hit(rank, id, 1.5 / rank, title, fields, rank + 2, 7.25, {"qp": 0.5, "dp": 0.25}, (pair,))
+
+
+def written(name: str, *hits: Hit) -> str:
+    return FORMATS[name].write(hits, ABOUT)
+
+
+# ---------------------------------------------------------------------------- csv
+
+
+def rows(*hits: Hit) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(written("csv", *hits), newline=""), strict=True))
+
+
+def test_a_sheet_has_numbers_evidence_metadata_and_settings() -> None:
+    first, second = rows(hit("a", "A title", court="hill", pages=12), hit("b", rank=2, open=True, share=-0.5))
+    assert list(first)[:11] == [
+        *("rank", "id", "title", "score", "qp", "dp", "first_rank", "first_score"),
+        *("similarity", "query_sentence", "document_sentence"),
+    ]
+    assert list(first)[11:15] == ["court", "pages", "open", "share"]
+    assert (first["rank"], first["score"], first["qp"], first["first_rank"]) == ("1", "1.5", "0.5", "3")
+    assert (first["similarity"], first["query_sentence"]) == ("0.75", "The rent is due.")
+    assert (first["pages"], first["open"], second["open"], second["share"]) == ("12", "", "true", "-0.5")
+    assert {name.removeprefix("about."): second[name] for name in second if name.startswith("about.")} == {
+        name: "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in ABOUT.object().items()
+    }
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1 2", "-2+3", "@SUM(A1)", "\tx", "\rx", "＝1", '=HYPERLINK("http://x")'])
+def test_a_spreadsheet_runs_no_cell(text: str) -> None:
+    ((row),) = rows(replace(hit(text, text, note=text), score=-1.5))
+    assert {row["id"], row["title"], row["note"]} == {f"'{text}"}
+    assert row["document_sentence"] == "'=The rent was due."
+    assert row["score"] == "-1.5"
+
+
+def test_a_number_in_a_text_stays_a_number() -> None:
+    ((row),) = rows(hit(balance="-12.50", dial="+49 30 12"))
+    assert (row["balance"], row["dial"]) == ("-12.50", "'+49 30 12")
+
+
+def test_metadata_that_have_the_name_of_a_column_are_told_apart() -> None:
+    fields: dict[str, Value] = {"title": "other", "metadata.title": "third", "about.k": "fourth", "=x": "fifth"}
+    ((row),) = rows(hit("a", "mine", fields))
+    found = [row[name] for name in ("title", "metadata.metadata.title", "metadata.title", "metadata.about.k", "'=x")]
+    assert found == ["mine", "other", "third", "fourth", "fifth"]
+    assert row["about.k"] == "10"
+
+
+def test_what_is_not_there_is_an_empty_cell() -> None:
+    bare = replace(hit(), parts={"maxsim": 0.125}, pairs=(), first_score=float("nan"))
+    ((row),) = rows(bare)
+    assert (row["qp"], row["dp"], row["maxsim"], row["first_score"], row["similarity"]) == ("", "", "0.125", "", "")
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=40).filter(
+    lambda text: bool(flat(text))
+)
+
+
+@given(id=WORDS, title=TEXT, metadata=st.dictionaries(WORDS, TEXT | st.integers() | st.booleans(), max_size=4))
+def test_whatever_a_hit_holds_a_sheet_can_be_read_back(id: str, title: str, metadata: dict[str, Value]) -> None:
+    ((row),) = rows(hit(id, title, metadata))
+    assert None not in row
+    assert {row["id"], row["id"].removeprefix("'")} >= {id}
+    assert len(row) == 11 + len(metadata) + len(ABOUT.object())
+    assert not any(re.match(r"[=@\t\r\n]", cell) for cell in row.values())
+
+
+# ---------------------------------------------------------------------------- jsonl and trec
+
+
+def test_lines_of_json_begin_with_what_they_depend_on() -> None:
+    hits = (hit("a", "Ä title", date="2001-02-03"), replace(hit("b", rank=2), parts={}))
+    first, *others = [json.loads(line) for line in written("jsonl", *hits).splitlines()]
+    assert about_from(first["about"]) == ABOUT
+    assert [hit_from(each) for each in others] == list(hits)
+    assert {each["query"] for each in others} == {"brief.pdf"}
+
+
+def test_a_run_says_in_its_tag_what_it_depends_on(tmp_path: Path) -> None:
+    (tmp_path / "run").write_text(written("trec", hit("a"), hit("b", rank=2)))
+    ranking = read_run(tmp_path / "run")["brief.pdf"]
+    assert (ranking.ids, ranking.scores.tolist()) == (("a", "b"), [1.5, 0.75])
+    tag = (tmp_path / "run").read_text().split()[5]
+    assert tag == (
+        "bm25(k1=2.8,_b=1.0)→rprs(n=4)|index=0123456789abcdef|rprs=0.1.0|depth=100|k=10"
+        '|where=court%20=%20"high%20court"%20and%20owner%20~%20%7Ba%40b%7D|query=' + "ab" * 32
+    )
+    plain = FORMATS["trec"].write([hit()], replace(ABOUT, rerank=None, where=None, keep_self=True, cutoff="top(l=3)"))
+    assert "bm25(k1=2.8,_b=1.0)|index=" in plain
+    assert "|cutoff=top(l=3)|keep_self=true|" in plain
+
+
+def test_an_id_that_a_run_cannot_hold_is_named() -> None:
+    with pytest.raises(UsageError, match=r"The document 'my file\.txt' cannot stand in a run file"):
+        written("trec", hit("my file.txt"))
+
+
+# ---------------------------------------------------------------------------- ris and bibtex
+
+CASE = hit(
+    "2016/moss.txt",
+    "Moss & Sons v. Reed_{1}",
+    date="2016-03-31",
+    court="Harbour Court",
+    author="Judge, Ann; Reeve, Bo",
+    url="https://example.org/moss?a=1&b=%7B2",
+    docket_number="12-345",
+)
+NOTES = "rank 1, score 1.5, QP 0.5, DP 0.25; rank 3 in the first stage"
+
+
+def test_a_case_in_ris_by_hand() -> None:
+    assert written("ris", CASE) == "\r\n".join(
+        [
+            "TY  - CASE",
+            "ID  - 2016/moss.txt",
+            "TI  - Moss & Sons v. Reed_{1}",
+            "AU  - Judge, Ann",
+            "AU  - Reeve, Bo",
+            "PY  - 2016",
+            "DA  - 2016/03/31/",
+            "PB  - Harbour Court",
+            "SV  - 12-345",
+            "UR  - https://example.org/moss?a=1&b=%7B2",
+            f"N1  - {NOTES}",
+            f"N1  - rprs: {SETTINGS}",
+            "ER  - ",
+            "",
+        ]
+    )
+
+
+def test_a_case_in_bibtex_by_hand() -> None:
+    comment = SETTINGS.replace("{a@b}", "%7Ba%40b%7D")
+    note = f"{NOTES}; rprs: {SETTINGS}".replace("_", r"\_").replace("~", r"\textasciitilde{}")
+    note = note.replace("{a@b}", r"\textbraceleft{}a@b\textbraceright{}")
+    assert written("bibtex", CASE) == "\n".join(
+        [
+            f"@comment{{rprs: {comment}}}",
+            "",
+            "@misc{2016-moss.txt,",
+            r"  title = {Moss \& Sons v. Reed\_\textbraceleft{}1\textbraceright{}},",
+            "  author = {Judge, Ann and Reeve, Bo},",
+            "  year = {2016},",
+            "  date = {2016-03-31},",
+            "  number = {12-345},",
+            "  howpublished = {Harbour Court},",
+            "  url = {https://example.org/moss?a=1&b=%7B2},",
+            f"  note = {{{note}}},",
+            "}",
+            "",
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("metadata", "ris", "bibtex"),
+    [
+        ({"Journal": "Acta", "volume": 3, "pages": "10-19"}, "JOUR", "article"),
+        ({"booktitle": "Proc. of X", "court": None}, "CPAPER", "inproceedings"),
+        ({"publication-number": "EP1", "assignee": "Acme", "journal": "Acta"}, "PAT", "patent"),
+        ({"court": "hill", "publication_number": "EP1"}, "CASE", "misc"),
+        ({"court": "", "journal": False}, "GEN", "misc"),
+    ],
+)
+def test_the_type_of_a_reference_follows_its_fields(metadata: dict[str, Value], ris: str, bibtex: str) -> None:
+    (reference,) = rispy.loads(written("ris", hit(metadata=metadata)))
+    assert reference["type_of_reference"] == ris
+    (entry,) = entries(hit(metadata=metadata))
+    assert entry.entry_type == bibtex
+
+
+def test_what_is_missing_or_unsound_is_left_out() -> None:
+    bare = hit(doi="none yet", url="javascript:alert(1)", link="//example.org", date="last week", author=" ", path="/x")
+    text = written("ris", bare)
+    assert [line[:2] for line in text.splitlines()] == ["TY", "ID", "N1", "N1", "ER"]
+    (entry,) = entries(bare)
+    assert set(entry.fields_dict) == {"note"}
+    assert "javascript" not in written("bibtex", bare) + text
+    assert written("ris") == ""
+
+
+def test_what_looks_like_a_list_of_authors_without_end_is_one() -> None:
+    """Lists within lists take the reader of JSON beyond what it can stand."""
+    (reference,) = rispy.loads(written("ris", hit(authors="[" * 100_000)))
+    assert reference["authors"] == ["[" * 100_000]
+
+
+@pytest.mark.parametrize(
+    ("given_", "authors"),
+    [
+        ("Ann Judge and Reeve, Bo", ["Ann Judge", "Reeve, Bo"]),
+        ('["Barnes and Noble", {"family": "Reeve", "given": "Bo"}, {"name": "Cy"}, 7]', None),
+        ("[not json", ["[not json"]),
+    ],
+)
+def test_authors_come_one_by_one(given_: str, authors: list[str] | None) -> None:
+    (reference,) = rispy.loads(written("ris", hit(authors=given_)))
+    assert reference["authors"] == (authors or ["Barnes and Noble", "Reeve, Bo", "Cy"])
+    if authors is None:
+        assert "author = {{Barnes and Noble} and Reeve, Bo and Cy}," in written("bibtex", hit(authors=given_))
+
+
+@pytest.mark.parametrize(
+    ("metadata", "year", "day"),
+    [
+        ({"year": 1998, "date": "2024-01-01"}, "1998", None),  # the date is that of the file
+        ({"year": "1998", "date": "1998-03-02"}, "1998", "1998/03/02/"),
+        ({"date": "2024-01-01", "decision_date": "1998-03"}, "1998", "1998/03//"),
+        ({"published": "D:19980302120000"}, "1998", "1998/03/02/"),
+    ],
+)
+def test_the_date_of_a_reference(metadata: dict[str, Value], year: str, day: str | None) -> None:
+    (reference,) = rispy.loads(written("ris", hit(metadata=metadata)))
+    assert (reference["year"], reference.get("date")) == (year, day)
+
+
+def test_a_doi_is_found_in_its_address() -> None:
+    (reference,) = rispy.loads(written("ris", hit(doi="https://doi.org/10.1000/a_b{c}")))
+    assert reference["doi"] == "10.1000/a_b{c}"
+    assert "doi = {10.1000/a_b%7Bc%7D}," in written("bibtex", hit(doi="doi:10.1000/a_b{c}"))
+
+
+def entries(*hits: Hit, latex: bool = False) -> list[Any]:
+    """The entries as another parser has them, with LaTeX read as text or as it is."""
+    library = parse_string(written("bibtex", *hits), append_middleware=[LatexDecodingMiddleware()] if latex else [])
+    assert not library.failed_blocks
+    assert len(library.comments) == 1
+    found: list[Any] = library.entries
+    return found
+
+
+def test_special_characters_come_out_of_latex_as_they_were() -> None:
+    title = r"100 % of $5 & #1_a~c\d @ \alpha 'x' <y>"
+    (entry,) = entries(hit("a", title), latex=True)
+    assert entry["title"] == title
+    (others,) = entries(hit("a", "}{ ^ →"))
+    assert others["title"] == r"\textbraceright{}\textbraceleft{} \textasciicircum{} $\rightarrow$"
+
+
+def test_keys_are_clean_and_unlike_whatever_their_case() -> None:
+    ids = ["a b", "A/b", "a-b", "Ärger", "判決", "{}", "a-b-2"]
+    keys = [entry.key for entry in entries(*(hit(id) for id in ids))]
+    assert keys == ["a-b", "A-b-2", "a-b-3", "Arger", "document", "document-2", "a-b-2-2"]
+
+
+@given(title=WORDS, court=WORDS, id=WORDS)
+@settings(max_examples=60)
+def test_whatever_a_hit_holds_references_can_be_read_back(title: str, court: str, id: str) -> None:
+    found = hit(id, title, court=court), hit("second", rank=2)
+    first, second = rispy.loads(written("ris", *found))
+    assert (first["id"], first["title"], first["publisher"]) == (flat(id), flat(title), flat(court))
+    assert second["id"] == "second"
+    one, two = entries(*found)
+    assert two.key.startswith("second")
+    names = {"backslash": "\\", "braceleft": "{", "braceright": "}", "asciicircum": "^", "asciitilde": "~"}
+    plain = re.sub(
+        r"\\text(\w+)\{\}|\\([$&#_%])|\$\\rightarrow\$",
+        lambda mark: names[mark[1]] if mark[1] else mark[2] or "→",
+        one["title"],
+    )
+    assert plain == flat(title)
+
+
+# ---------------------------------------------------------------------------- the report
+
+
+class Page(HTMLParser):
+    """What a browser would see: elements with attributes, and the text of both panes without the numbers of pairs."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.panes: dict[str, str] = {}
+        self.cells: list[str] = []
+        self._open: list[str] = []
+        self._pane = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        self.elements.append((tag, values))
+        if tag in ("meta", "wbr"):
+            return
+        self._open.append(tag)
+        if tag == "section":
+            self._pane = values.get("id") or ""
+        if tag == "td":
+            self.cells.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+        if tag == "p" and self._pane:
+            self.panes[self._pane] += " "
+
+    def handle_data(self, data: str) -> None:
+        if "p" in self._open and "a" not in self._open:
+            self.panes[self._pane] = self.panes.get(self._pane, "") + data
+        if "td" in self._open:
+            self.cells[-1] += data
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+def words(text: str) -> list[str]:
+    return text.split()
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made_index(tmp_path_factory.mktemp("export"))
+
+
+@pytest.fixture(scope="module")
+def index(made: Path) -> Iterator[Index]:
+    with Index(made) as index:
+        yield index
+
+
+def told(index: Index, id: str = "lease.txt", min_similarity: float = -1.0) -> tuple[Explanation, Page, str]:
+    searcher, query = Searcher(index), Document("query.txt", QUERY)
+    explanation = searcher.explain(query, id)
+    about = searcher.about(query, 10)
+    sentences = index.query_sentences(query), index.sentences(id)
+    text = report(explanation, *sentences, about, min_similarity)
+    return explanation, Page(text), text
+
+
+def test_the_report_has_both_texts_and_each_pair_on_both_sides(index: Index) -> None:
+    explanation, page, text = told(index)
+    assert words(page.panes["query"]) == words(QUERY)
+    assert words(page.panes["document"]) == words(TEXTS["lease.txt"])
+    links = {link["id"]: link["href"] for link in page.all("a") if link.get("id")}
+    count = len(explanation.hit.pairs)
+    assert count > 5
+    assert links == {f"{a}{n}": f"#{b}{n}" for n in range(1, count + 1) for a, b in ("qd", "dq")}
+    assert page.cells == [
+        cell
+        for number, pair in enumerate(explanation.hit.pairs, 1)
+        for cell in (str(number), flat(pair.query), f"{pair.similarity:.3f}", flat(pair.document))
+    ]
+    assert "an aid to ranking, not a verdict" in text
+    assert "It guards seven golden spoons." in text.partition('id="unmatched"')[2]
+    assert all(f">{value}<" in text for value in (index.fingerprint, "bm25(k1=2.8,b=1.0)", "rprs", "made.rprs", "100"))
+
+
+def test_the_report_leaves_weak_pairs_out_and_keeps_the_numbers_of_others(index: Index) -> None:
+    explanation, _, _ = told(index)
+    pairs = list(enumerate(explanation.hit.pairs, 1))
+    bound = sorted(pair.similarity for _, pair in pairs)[len(pairs) // 2]
+    _, page, text = told(index, min_similarity=bound)
+    kept = [f"q{number}" for number, pair in pairs if pair.similarity >= bound]
+    assert 0 < len(kept) < len(pairs)
+    assert [link["id"] for link in page.all("a") if (link.get("id") or "").startswith("q")] == kept
+    assert f"pairs below a similarity of {bound:g} are left out" in text
+    _, nothing, text = told(index, min_similarity=1.0)
+    assert not [link for link in nothing.all("a") if link.get("id")]
+    assert "What nothing matched: 6 of 6 sentences" in text
+    assert words(nothing.panes["query"]) == words(QUERY)
+
+
+def test_the_report_asks_for_nothing_and_runs_nothing(index: Index) -> None:
+    _, page, text = told(index)
+    policy = next(meta["content"] for meta in page.all("meta") if meta.get("http-equiv"))
+    assert policy == "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+    assert {tag for tag, _ in page.elements}.isdisjoint({"script", "img", "link", "iframe", "object", "svg", "form"})
+    assert all((link["href"] or "").startswith("#") for link in page.all("a"))
+    assert "url(" not in text
+    assert "@import" not in text
+    assert "path" not in re.findall(r"<dt[^>]*>([^<]*)", text)
+
+
+def spans(text: str, parts: list[str]) -> Sentences:
+    found = [(text.index(part), text.index(part) + len(part)) for part in parts]
+    return Sentences(np.array(found, dtype=np.int64).reshape(-1, 2), np.zeros(len(found), dtype=np.int32))
+
+
+NASTY = '<script>alert("x")</script> & \'"><img src=x onerror=alert(1)>'
+
+
+def test_text_in_the_report_is_only_ever_text() -> None:
+    metadata: dict[str, Value] = {NASTY: NASTY, "home": "javascript:alert(1)", "web": 'https://example.org/"onclick='}
+    query = Document(NASTY, f"{NASTY} one. Two \x00\ud800.", NASTY)
+    document = Document(f"d{NASTY}", f"𝔘 {NASTY} one. Three.", NASTY, {**metadata, "good": "https://example.org/?a&b"})
+    pair = Pair(query.text[:-7], document.text[2:-7], 0.5, (0, len(query.text) - 7), (2, len(document.text) - 7), 1)
+    found = Hit(1, document.id, 1.0, NASTY, document.metadata, 1, 1.0, {}, (pair,))
+    explanation = Explanation(found, True, query, document, 2, ((len(query.text) - 6, len(query.text)),), (NASTY,))
+    left = spans(query.text, [pair.query, query.text[-6:]])
+    right = spans(document.text, [pair.document, "Three."])
+    about = replace(ABOUT, where=NASTY, query=NASTY)
+    text = report(explanation, left, right, about)
+    page = Page(text.encode().decode())
+    plain = Page(report(replace(explanation, hit=replace(found, pairs=())), left, right, about))
+    assert {tag for tag, _ in page.elements}.isdisjoint({"script", "img"})
+    assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")]
+    assert words(page.panes["document"]) == words(document.text) == words(plain.panes["document"])
+    assert words(page.panes["query"]) == words(query.text.replace("\x00\ud800", "\ufffd\ufffd"))
+    outside = [link["href"] for link in page.all("a") if not (link["href"] or "").startswith("#")]
+    assert outside == ["https://example.org/?a&b"]
+
+
+def test_text_that_no_sentence_has_is_not_lost() -> None:
+    text = "Heading\n\nOne here. -- Two there.\nThe end"
+    sentences = replace(spans(text, ["One here.", "Two there."]), paragraphs=np.array([0, 1], dtype=np.int32))
+    document = Document("d", text)
+    found = Explanation(Hit(1, "d", 1.0, "", {}, 1, 1.0), True, document, document, 2, (), ())
+    page = Page(report(found, sentences, sentences, ABOUT))
+    assert words(page.panes["query"]) == words(page.panes["document"]) == words(text)
+
+
+def test_a_report_of_100_000_words_is_made_at_once() -> None:
+    sentences = [f"Sentence {number} has as many words as twenty which is what a sentence of a court has in the mean."
+                 for number in range(5_000)]  # fmt: skip
+    text = " ".join(sentences)
+    ends = np.cumsum([len(sentence) + 1 for sentence in sentences])
+    where = np.stack([np.append(0, ends[:-1]), ends - 1], axis=1)
+    found = Sentences(where, np.zeros(5_000, dtype=np.int32))
+    places = [(int(a), int(b)) for a, b in where[::2]]
+    pairs = tuple(Pair(text[a:b], text[a:b], 0.9, (a, b), (a, b), 1) for a, b in places)
+    document = Document("d", text)
+    hit_ = Hit(1, "d", 1.0, "", {}, 1, 1.0, {}, pairs)
+    uncovered = tuple((int(a), int(b)) for a, b in where[1::2])
+    started = perf_counter()
+    page = report(Explanation(hit_, True, document, document, 5_000, uncovered), found, found, ABOUT)
+    assert perf_counter() - started < 5
+    assert page.count('class="match') == 5_000
+    assert len(page) < 8_000_000
+
+
+# ---------------------------------------------------------------------------- the command line
+
+
+def test_the_command_line_writes_the_same_files(made: Path, index: Index) -> None:
+    query = made.parent / "query.txt"
+    searcher = Searcher(index)
+    asked = Document("query.txt", QUERY)
+    found = searcher.search(asked, 3, where="court present")
+    about = searcher.about(asked, 3, where="court present")
+    for name in ("csv", "ris", "bibtex"):
+        outcome = done("search", made, query, "-k", "3", "--where", "court present", "--format", name)
+        then = re.search(r"\d{4}-\d\d-\d\dT[\d:]+\+00:00", outcome.out)
+        assert then is not None
+        assert outcome.out == FORMATS[name].write(found, replace(about, date=then[0]))
+        assert "3 candidates" not in outcome.out
+        assert "candidates of 12 documents" in outcome.err
+    assert [case["publisher"] for case in rispy.loads(done("search", made, query, "--format", "ris").out)
+            if case["type_of_reference"] == "CASE"].count("harbour") == 2  # fmt: skip
+
+
+def test_the_command_line_writes_the_report(made: Path) -> None:
+    query = made.parent / "query.txt"
+    text = done("explain", made, query, "lease.txt", "--format", "html", "--min-similarity", "0.5").out
+    page = Page(text)
+    assert text.startswith("<!doctype html>")
+    assert words(page.panes["query"]) == words(QUERY)
+    assert "similarity of 0.5 are left out" in text
+    assert "no document 'nobody'" in refused("explain", made, query, "nobody", "--format", "html")
+
+
+def test_the_report_has_the_tints_of_the_page() -> None:
+    def tints(style: Path) -> list[str]:
+        return re.findall(r"--(?:match|mark)-\d: #\w+", style.read_text(encoding="utf-8"))
+
+    package = Path(rprs.__file__).parent
+    found = tints(package / "export/report.css")
+    assert found == tints(package / "serve/web/aligned.css")
+    assert len(found) == 2 * 2 * 8  # behind ink and as ink, in light and in dark

@@ -1,0 +1,119 @@
+"""MaxSim, mean pooling and the best sentences against numbers worked by hand and a literal transcription."""
+
+from __future__ import annotations
+
+import tempfile
+from fractions import Fraction
+from math import sqrt
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rprs.document import Sentences
+from rprs.errors import UsageError
+from rprs.rank import dense
+from rprs.rank.maxsim import MaxSim, MeanPool
+from rprs.scoring.maxsim import Direction, best_sentences, maxsim, meanpool
+from rprs.scoring.vectors import GRID
+from rprs.spec import parse
+from rprs.testing.rankers import SAMPLE, check_ranker, check_reranker
+from tests.support import oracle_systems as oracle
+from tests.support.indexes import MEMORY
+from tests.support.oracle_systems import A, B, G, H
+
+FEW = tuple(each for each in SAMPLE if each.id in ("lamp", "copy", "Zulu", "one", "dots", "long"))
+
+
+@pytest.fixture(autouse=True)
+def _in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", MEMORY)
+
+
+def document(rows: Any) -> Sentences:
+    """Vectors as the sentences of a document, each in a paragraph of its own, which is not to matter."""
+    vectors = np.array(rows, dtype=np.float64).reshape(len(rows), -1 if rows else 0).astype(np.float16)
+    return Sentences(np.zeros((len(rows), 2), dtype=np.int64), np.arange(len(rows), dtype=np.int32), vectors)
+
+
+class TestByHand:
+    """A·B = H·G = 0 and A·H = A·G = B·H = B·G = 1/2 (A and B are axes; H and G have four halves)."""
+
+    query = document([A, B, H])
+    documents = (document([A, G, B]), document([H, (-1, 0, 0, 0)]), document([]))
+
+    def test_query(self) -> None:
+        """A, B and H find A, B and A (or B) in the first document; H three times in the second."""
+        found = maxsim(self.query.vectors, self.documents, "query")
+        assert found.tolist() == pytest.approx([(1 + 1 + 1 / 2) / 3, (1 / 2 + 1 / 2 + 1) / 3, -1])
+
+    def test_document(self) -> None:
+        """A, G and B find A, A (or B) and B in the query; H finds H, and −A nothing better than B."""
+        found = maxsim(self.query.vectors, self.documents, "document")
+        assert found.tolist() == pytest.approx([(1 + 1 / 2 + 1) / 3, (1 + 0) / 2, -1])
+
+    def test_both(self) -> None:
+        found = maxsim(self.query.vectors, self.documents, "both")
+        assert found.tolist() == pytest.approx([5 / 6, (2 / 3 + 1 / 2) / 2, -1])
+
+    def test_best_sentences(self) -> None:
+        found = best_sentences(self.query.vectors, self.documents, 3)
+        assert found.tolist() == [[1, 1, 1 / 2], [1, 0, 0], [0, 0, 0]]
+        opposite = document([(-1, 0, 0, 0)])
+        assert best_sentences(document([A]).vectors, [opposite], 2).tolist() == [[-1, 0]]
+
+    def test_meanpool(self) -> None:
+        """The sums are (1½, 1½, ½, ½), (1½, 1½, −½, −½) and (−½, ½, ½, ½), of squares 5, 5 and 1."""
+        found = meanpool(self.query.vectors, self.documents)
+        assert found.tolist() == pytest.approx([(9 / 4 + 9 / 4 - 1 / 4 - 1 / 4) / 5, (1 / 4 + 1 / 4) / sqrt(5), -1])
+
+    def test_sentences_that_cancel_out(self) -> None:
+        opposed = document([A, (-1, 0, 0, 0)])
+        assert meanpool(self.query.vectors, [opposed]).tolist() == [0]
+        assert meanpool(opposed.vectors, self.documents).tolist() == [0, 0, -1]
+
+    def test_a_document_is_like_itself_and_its_repetition(self) -> None:
+        """Cosines of 1 are 1, not a little less or more."""
+        thrice = document([A, G, B] * 3)
+        assert meanpool(self.documents[0].vectors, [self.documents[0], thrice]).tolist() == [1, 1]
+        assert maxsim(self.documents[0].vectors, [self.documents[0], thrice], "both").tolist() == [1, 1]
+
+
+units = st.integers(-1500, 1500).map(lambda unit: int(unit) * GRID)
+vectors = st.tuples(units, units) | st.sampled_from([(1.0, 0.0), (0.0, 0.0), (-1.0, 0.0)])
+texts = st.lists(vectors, max_size=6)
+
+
+@settings(max_examples=100)
+@given(query=st.lists(vectors, min_size=1, max_size=6), pool=st.lists(texts, max_size=5), top=st.integers(1, 3))
+def test_equals_the_oracle(query: Any, pool: Any, top: int) -> None:
+    asked, documents = document(query).vectors, [document(rows) for rows in pool]
+    query, *pool = ([tuple(map(Fraction, row)) for row in rows] for rows in (query, *pool))
+    for direction in get_args(Direction):
+        expected = [oracle.maxsim(query, rows, direction) for rows in pool]
+        assert maxsim(asked, documents, direction).tolist() == pytest.approx(expected, rel=1e-15, abs=1e-300)
+    expected = [oracle.meanpool(query, rows) for rows in pool]
+    assert meanpool(asked, documents).tolist() == pytest.approx(expected, rel=1e-14, abs=1e-300)
+    best = [oracle.best_sentences(query, rows, top) for rows in pool]
+    assert best_sentences(asked, documents, top).tolist() == best
+
+
+@pytest.mark.parametrize("direction", get_args(Direction))
+def test_maxsim_keeps_the_contracts(direction: Direction) -> None:
+    check_reranker(MaxSim(direction))
+    check_ranker(dense.MaxSim(direction), FEW)
+
+
+def test_meanpool_keeps_the_contracts() -> None:
+    check_reranker(MeanPool())
+    check_ranker(dense.MeanPool(), FEW)
+
+
+@pytest.mark.parametrize("kind", ["ranker", "reranker"])
+def test_parameters(kind: Any) -> None:
+    assert str(parse(kind, "maxsim(both)")) == "maxsim(direction=both)"
+    assert str(parse(kind, "meanpool")) == "meanpool"
+    with pytest.raises(UsageError, match="The 'direction' parameter of maxsim must be 'query' or 'document' or 'both'"):
+        type(parse(kind, "maxsim"))("up")

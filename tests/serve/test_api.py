@@ -1,0 +1,444 @@
+"""The API of a real server: the command line's results, progress, stopping, changes, limits, and what its log holds."""
+
+from __future__ import annotations
+
+import json
+import re
+import resource
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from rprs import Document, Index, Searcher, Writer
+from tests.support.cli import QUERY, done, made_index
+from tests.support.server import TOKEN, Server, served
+
+SECRET = "Zyzzyva"  # a word that must not come into a log
+JSON = {"content-type": "application/json"}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made_index(tmp_path_factory.mktemp("api"))
+
+
+@pytest.fixture(scope="module")
+def api(server: Server) -> Iterator[httpx.Client]:
+    with server.client() as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def writable(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    """One that takes changes, of a copy."""
+    path = tmp_path_factory.mktemp("api") / "mine.rprs"
+    shutil.copytree(made, path)
+    with served(path, "--allow-write") as running, running.client() as client:
+        yield client
+
+
+def answer(response: httpx.Response, status: int = 200) -> Any:
+    assert response.status_code == status, response.text
+    return response.json()
+
+
+def refusal(response: httpx.Response, status: int) -> str:
+    """The one line of an error."""
+    told = answer(response, status)
+    assert set(told) == {"error", "kind"}
+    assert "\n" not in told["error"]
+    return str(told["error"])
+
+
+def events(text: str) -> list[tuple[str, Any]]:
+    parts = [part.split("\n", 1) for part in text.strip().split("\n\n") if not part.startswith(":")]
+    return [(name.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for name, data in parts]
+
+
+# ---------------------------------------------------------------------------- the same as the command line
+
+
+class TestAnswers:
+    def test_to_a_text_an_upload_and_an_id_are_those_of_the_command_line(self, made: Path, api: httpx.Client) -> None:
+        """Every field of every hit, the scores to the last digit: the objects are the lines that the verb prints."""
+        file = made.parent / "query.txt"
+        printed = [json.loads(line) for line in done("search", made, file, "--format", "jsonl").out.splitlines()]
+        assert len(printed) == 10
+        uploaded = answer(api.post("/search", files={"file": ("query.txt", file.read_bytes())}))
+        assert uploaded["hits"] == printed
+        text = answer(api.post("/search", json={"documents": [{"id": "query.txt", "text": file.read_text()}]}))
+        assert text["hits"] == printed
+        printed = done("search", made, "--id", "loan.txt", "--format", "jsonl", "-k", "3").objects
+        assert answer(api.post("/search", json={"ids": ["loan.txt"], "k": 3}))["hits"] == printed
+
+    def test_bytes_of_scores_are_the_command_lines(self, made: Path, api: httpx.Client) -> None:
+        printed = done("search", made, "--id", "loan.txt", "--format", "jsonl").out
+        said = api.post("/search", json={"ids": ["loan.txt"]}).text
+        for line in printed.splitlines():
+            score = line.partition('"score": ')[2].partition(",")[0]
+            assert f'"score": {score},' in said
+
+    def test_to_several_documents_and_a_filter(self, made: Path, api: httpx.Client) -> None:
+        asked = {"text": QUERY, "ids": ["loan.txt"], "where": "id != lease.txt", "pairs": 1, "echo": True}
+        told = answer(api.post("/search", json=asked))
+        with Index(made) as index:
+            seeds = [Document("query", QUERY), index.document("loan.txt")]
+            expected = Searcher(index).search(seeds, where="id != lease.txt", pairs=1)
+            assert told["about"]["fingerprint"] == index.fingerprint
+        assert [(hit["id"], hit["score"]) for hit in told["hits"]] == [(hit.id, hit.score) for hit in expected]
+        first, second = told["query"]["seeds"]
+        assert told["query"]["text"][first["start"] : first["end"]] == QUERY
+        assert told["query"]["text"][second["start"] :] == seeds[1].text
+        assert (first["indexed"], second["indexed"]) == (False, True)
+
+    def test_say_that_another_text_of_the_same_name_is_left_out(self, api: httpx.Client) -> None:
+        """As the command line does: a file that is dropped may be called as one of the index by chance."""
+        files = {"file": ("lease.txt", QUERY.encode())}
+        told = answer(api.post("/search", files=files))
+        assert told["notes"] == ["'lease.txt' of the index is left out, having the id of the query"]
+        assert "lease.txt" not in {hit["id"] for hit in told["hits"]}
+        told = answer(api.post("/search", files=files, data={"request": '{"keep_self": true}'}))
+        assert (told["notes"], told["hits"][0]["id"]) == ([], "lease.txt")
+        assert answer(api.post("/search", json={"ids": ["lease.txt"]}))["notes"] == []
+
+    def test_explain_has_both_texts_and_their_sentences(self, made: Path, api: httpx.Client) -> None:
+        file = made.parent / "query.txt"
+        printed = done("explain", made, file, "lease.txt", "--format", "jsonl").objects[0]
+        asked = {
+            "documents": [{"id": "query.txt", "title": "query", "text": file.read_text()}],
+            "document": "lease.txt",
+        }
+        told = answer(api.post("/explain", json=asked))
+        assert told["explanation"] == printed
+        for pair in told["explanation"]["pairs"]:
+            for side in ("query", "document"):
+                start, end = pair[f"{side}_span"]
+                assert told[side]["text"][start:end] == pair[side]
+                assert [start, end] in told[side]["spans"]
+        assert len(told["document"]["spans"]) == len(told["document"]["paragraphs"]) == printed["sentences"]
+
+    def test_documents_are_listed_and_got(self, made: Path, api: httpx.Client) -> None:
+        told = answer(api.get("/documents", params={"find": "LOAN"}))
+        assert [document["id"] for document in told["documents"]] == ["loan.txt"]
+        with Index(made) as index:
+            assert answer(api.get("/documents/loan.txt"))["text"] == index.document("loan.txt").text
+            info = answer(api.get("/info"))
+            assert (info["documents"], info["fingerprint"]) == (len(index), index.fingerprint)
+        assert info["settings"] == {"first": "bm25(k1=2.8,b=1.0)", "rerank": "rprs", "depth": 100, "cutoff": None}
+        assert {"pdf", "docx", "rtf", "html", "txt"} <= set(info["suffixes"])
+
+    def test_settings_are_those_of_the_server(self, made: Path, tmp_path: Path) -> None:
+        settings = tmp_path / "tuned.toml"
+        settings.write_text('first = "bm25(k1=1.2,b=0.5)"\nrerank = "sdr"\ndepth = 4\ncutoff = "2"\n')
+        printed = done("search", made, "--id", "loan.txt", "--settings", settings, "--format", "jsonl").objects
+        with served(made, "--settings", settings) as other, other.client() as client:
+            told = answer(client.post("/search", json={"ids": ["loan.txt"]}))
+            assert told["hits"] == printed
+            assert len(printed) == 2
+            assert told["about"]["cutoff"] == "2"
+
+
+# ---------------------------------------------------------------------------- progress and stopping
+
+
+class TestProgress:
+    def test_is_streamed_stage_by_stage(self, api: httpx.Client) -> None:
+        files = {"file": ("query.txt", QUERY.encode())}
+        response = api.post("/search", files=files, headers={"accept": "text/event-stream"})
+        assert response.headers["content-type"].startswith("text/event-stream")
+        told = events(response.text)
+        assert [name for name, _ in told if name != "progress"] == ["job", "result"]
+        stages = list(dict.fromkeys(data["stage"] for name, data in told if name == "progress"))
+        assert stages == ["reading", "sentences", "candidates", "ranking"]
+        last = {data["stage"]: data for name, data in told if name == "progress"}
+        assert (last["sentences"]["done"], last["sentences"]["total"]) == (6, 6)
+        assert last["candidates"]["done"] == told[-1][1]["candidates"]
+        plain = answer(api.post("/search", files={"file": ("query.txt", QUERY.encode())}))
+        assert told[-1][1]["hits"] == plain["hits"]
+
+    def test_an_error_is_an_event(self, api: httpx.Client) -> None:
+        response = api.post("/search", json={"text": " \n"}, headers={"accept": "text/event-stream"})
+        name, data = events(response.text)[-1]
+        assert (name, data["status"], data["kind"]) == ("error", 422, "EmptyQuery")
+
+
+LONG = "\n\n".join(f"The {number}th tenant did not pay the rent to the owner." for number in range(60_000))
+
+
+class TestStopping:
+    def test_a_job_is_cancelled_by_its_name(self, server: Server) -> None:
+        answers: list[httpx.Response] = []
+
+        def ask() -> None:
+            with server.client(headers={"x-job": "abcdef0123"}) as client:
+                answers.append(client.post("/search", json={"text": LONG}))
+
+        thread = threading.Thread(target=ask)
+        thread.start()
+        with server.client() as client:
+            _until(lambda: client.delete("/jobs/abcdef0123").status_code == 204)
+            thread.join()
+            assert "cancelled" in refusal(answers[0], 409)
+            assert client.delete("/jobs/abcdef0123").status_code == 204  # it has ended: so it was meant
+            assert "no such job" in refusal(client.delete("/jobs/0123456789"), 404)
+
+    def test_a_client_that_leaves_costs_nothing_more(self, server: Server) -> None:
+        """The whole takes seconds of a processor; what is used after the client has gone is a fraction of one."""
+        with server.client() as client, pytest.raises(httpx.ReadTimeout):
+            client.post("/search", json={"text": f"{LONG} One."}, timeout=1.0)
+        self._rests(server)
+        with server.client(headers={"accept": "text/event-stream"}) as client:
+            with client.stream("POST", "/search", json={"text": f"{LONG} Two."}) as response:
+                next(line for line in response.iter_lines() if '"sentences", "done": 1' in line)
+            self._rests(server)
+
+    @staticmethod
+    def _rests(server: Server) -> None:
+        time.sleep(0.3)
+        before = server.seconds()
+        time.sleep(0.7)
+        assert server.seconds() - before < 0.3
+
+    def test_a_request_that_takes_too_long_is_ended(self, made: Path) -> None:
+        with served(made, "--max-seconds", 0.3) as quick, quick.client() as client:
+            assert "longer than the 0.3 seconds" in refusal(client.post("/search", json={"text": LONG}), 504)
+            assert answer(client.post("/search", json={"text": QUERY}))["hits"]
+
+    def test_too_many_are_told_to_come_back(self, made: Path) -> None:
+        """One works, one waits, the third is sent away; meanwhile the server says how it is."""
+        with served(made, "--at-once", 1, "--waiting", 1) as small, small.client() as client:
+            threads = [threading.Thread(target=_ask, args=(small, name)) for name in ("aaaaaaaa", "bbbbbbbb")]
+            for thread, sign in zip(threads, ("rprs_jobs_working 1.0", "rprs_jobs_waiting 1.0"), strict=True):
+                thread.start()
+                _until(partial(_shows, small, sign))
+            for accept in ("application/json", "text/event-stream"):
+                third = client.post("/search", json={"text": QUERY}, headers={"accept": accept})
+                assert "busy" in refusal(third, 503)
+                assert int(third.headers["retry-after"]) > 0
+            for name in ("aaaaaaaa", "bbbbbbbb"):
+                assert client.delete(f"/jobs/{name}").status_code == 204
+            for thread in threads:
+                thread.join()
+            assert answer(client.post("/search", json={"text": QUERY}))["hits"]
+
+
+def _ask(server: Server, name: str) -> None:
+    with server.client(headers={"x-job": name}) as client:
+        client.post("/search", json={"text": LONG + name})
+
+
+def _shows(server: Server, sign: str) -> bool:
+    return sign in httpx.get(f"{server.url}/metrics", trust_env=False).text
+
+
+def _until(true: Callable[[], bool]) -> None:
+    for _ in range(400):
+        if true():
+            return
+        time.sleep(0.05)
+    pytest.fail("it did not come to that in 20 seconds")
+
+
+# ---------------------------------------------------------------------------- changes
+
+
+class TestChanges:
+    def test_are_seen_by_the_next_request(self, made: Path, tmp_path: Path) -> None:
+        path = tmp_path / "mine.rprs"
+        shutil.copytree(made, path)
+        with served(path, "--allow-write") as writable, writable.client() as client:
+            before = answer(client.get("/info"))["fingerprint"]
+            new: dict[str, Any] = {"id": "a/../b c.txt", "text": QUERY, "title": "Mine", "metadata": {"year": 2020}}
+            told = answer(client.post("/documents", json={"documents": [new, {"id": "empty", "text": " "}]}))
+            assert (told["added"], told["skipped"]) == (1, ["empty: no text in it"])
+            assert told["fingerprint"] != before
+            assert answer(client.get("/documents/a%2F..%2Fb%20c.txt"))["metadata"] == {"year": 2020}
+            assert answer(client.post("/search", json={"text": QUERY, "keep_self": True}))["hits"][0]["id"] == new["id"]
+            uploaded = {"file": ("more.jsonl", b'{"id": "x", "text": "One more. "}\n{"id": "y"}\n')}
+            told = answer(client.post("/documents", files=uploaded))
+            assert told["added"] == 1
+            assert len(told["skipped"]) == 1
+            assert answer(client.delete("/documents/x"))["removed"] == 1
+            assert "no document" in refusal(client.delete("/documents/x"), 404)
+            with Writer(path) as writer:
+                assert "another process" in refusal(client.delete("/documents/lease.txt"), 409)
+                writer.remove([new["id"]])
+            assert answer(client.get("/info"))["fingerprint"] == before
+            assert refusal(client.get("/documents/a%2F..%2Fb%20c.txt"), 404)
+
+    def test_numbers_that_no_float_can_hold_do_no_harm(self, writable: httpx.Client) -> None:
+        def add(number: object) -> httpx.Response:
+            body = f'{{"documents": [{{"id": "x", "text": "Words.", "metadata": {{"n": {number}}}}}]}}'
+            return writable.post("/documents", content=body, headers=JSON)
+
+        for number in ("NaN", "-Infinity", "1e999"):
+            assert refusal(add(number), 422).startswith("documents.0.metadata.n: ")
+        answer(add(10**400))
+        assert answer(writable.get("/documents/x"))["metadata"]["n"] == 10**400
+        assert "n" not in {field["name"] for field in answer(writable.get("/info"))["fields"]}
+
+    def test_files_without_any_document_are_one_short_line(self, writable: httpx.Client) -> None:
+        files = {"file": ("bad.jsonl", b'{"id": "x"}\n' * 500)}
+        line = refusal(writable.post("/documents", files=files), 422)
+        assert line.startswith("bad.jsonl")
+        assert line.endswith("(and 499 more like it)")
+
+    def test_another_index_in_the_same_place_is_seen(self, made: Path, tmp_path: Path) -> None:
+        path, other = tmp_path / "mine.rprs", tmp_path / "other.rprs"
+        shutil.copytree(made, path)
+        shutil.copytree(made, other)
+        with Writer(other) as writer:
+            writer.remove(["lease.txt"])
+        with served(path) as running, running.client() as client:
+            assert answer(client.get("/documents/lease.txt"))
+            path.rename(tmp_path / "old.rprs")
+            for _ in range(2):
+                assert "no index at mine.rprs" in refusal(client.get("/documents/lease.txt"), 500)
+            other.rename(path)
+            assert refusal(client.get("/documents/lease.txt"), 404)
+            with Writer(path) as writer:
+                writer.remove(["loan.txt"])
+            assert answer(client.get("/info"))["documents"] == 10
+
+    def test_are_seen_where_few_files_may_be_open(self, made: Path, tmp_path: Path) -> None:
+        """A segment takes a dozen of them, and the old state of the index is still open when the new one is."""
+        path = tmp_path / "mine.rprs"
+        shutil.copytree(made, path)
+        for number in range(30):
+            with Writer(path) as writer:
+                writer.add([Document(f"new-{number}", f"{QUERY} {number}")])
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (480, hard))
+        try:
+            with served(path) as running, running.client() as client:
+                assert len(list(Path(f"/proc/{running.process.pid}/fd").iterdir())) > 300
+                with Writer(path) as writer:
+                    writer.remove(["new-1"])
+                assert answer(client.post("/search", json={"text": QUERY}))["about"]["documents"] == 41
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+    def test_need_leave(self, api: httpx.Client) -> None:
+        assert "--allow-write" in refusal(api.delete("/documents/lease.txt"), 403)
+        assert "--allow-write" in refusal(api.post("/documents", json={"documents": []}), 403)
+
+    def test_are_allowed_with_a_token(self, made: Path, tmp_path: Path) -> None:
+        path, token = tmp_path / "mine.rprs", tmp_path / "token"
+        shutil.copytree(made, path)
+        token.touch(0o600)
+        token.write_text(TOKEN)
+        with served(path, "--token-file", token) as guarded:
+            with guarded.client() as stranger:
+                assert refusal(stranger.get("/info"), 401)
+                assert answer(stranger.get("/health")) == {"status": "ok"}
+            with guarded.client(headers={"authorization": f"Bearer {TOKEN}"}) as friend:
+                assert answer(friend.delete("/documents/lease.txt"))["removed"] == 1
+
+
+# ---------------------------------------------------------------------------- what is refused, and said
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "line"),
+    [
+        ({}, 400, "nothing to ask with"),
+        ({"text": "  "}, 422, "has no sentences"),
+        ({"ids": ["nobody"]}, 404, "There is no document 'nobody'"),
+        ({"ids": ["../../etc/passwd"]}, 404, "There is no document"),
+        ({"text": QUERY, "where": "year <"}, 400, "The filter 'year <' is wrong"),
+        ({"text": QUERY, "k": 0}, 422, "k: "),
+        ({"text": QUERY, "depth": 5}, 422, "depth: "),
+        ({"text": 7}, 422, "text: "),
+    ],
+)
+def test_what_is_wrong_is_one_line(api: httpx.Client, body: dict[str, Any], status: int, line: str) -> None:
+    assert line in refusal(api.post("/search", json=body), status)
+
+
+def test_no_line_says_where_the_index_lies(made: Path, api: httpx.Client) -> None:
+    for response in (api.get("/documents/nobody"), api.post("/search", json={"ids": ["nobody"]})):
+        assert refusal(response, 404) == "There is no document 'nobody' in made.rprs"
+        assert str(made.parent) not in response.text
+
+
+def test_bodies_of_other_kinds(api: httpx.Client) -> None:
+    assert "multipart/form-data" in refusal(api.post("/search", content=b"text"), 415)
+    assert refusal(api.post("/search", content=b"{", headers={"content-type": "application/json"}), 422)
+    broken = {"content-type": "multipart/form-data; boundary=x"}
+    assert "form" in refusal(api.post("/search", content=b"--y\r\n", headers=broken), 422)
+    assert "no part `file`" in refusal(api.post("/search", files={"request": (None, "{}")}), 422)
+    assert "empty file" in refusal(api.post("/search", files={"file": ("a.txt", b"")}), 422)
+    assert "X-Job" in refusal(api.post("/search", json={"text": QUERY}, headers={"x-job": "../x"}), 400)
+
+
+@pytest.mark.parametrize("charset", ["undefined", "punycode", "utf-16"])
+def test_forms_are_in_utf_8(api: httpx.Client, charset: str) -> None:
+    """Whatever else a form says it is in: some of Python's decoders fail in ways of their own, or take for ever."""
+    body = b'--x\r\nContent-Disposition: form-data; name="request"\r\n\r\n{"k": 1}\xff\r\n--x--\r\n'
+    kind = {"content-type": f"multipart/form-data; boundary=x; charset={charset}"}
+    assert "UTF-8" in refusal(api.post("/search", content=body, headers=kind), 415)
+
+
+def test_texts_that_are_not_valid_unicode_do_no_harm(api: httpx.Client) -> None:
+    kind = JSON
+    assert "Invalid JSON" in refusal(api.post("/search", content=b'{"text": "Lone \\ud800."}', headers=kind), 422)
+    assert "Invalid JSON" in refusal(api.post("/search", content=b'{"text": "Not \xff UTF-8."}', headers=kind), 422)
+    body = b'{"text": "A nought\\u0000 in it. \\ud835\\udd18nder protest.", "echo": true}'
+    told = answer(api.post("/search", content=body, headers=kind))
+    assert told["query"]["text"] == "A nought in it. 𝔘nder protest."
+
+
+def test_neither_texts_nor_names_come_into_the_log(made: Path) -> None:
+    with served(made) as logged, logged.client() as client:
+        client.post("/search", json={"text": f"{SECRET} is a word.", "title": SECRET})
+        client.post("/search", files={"file": (f"{SECRET}.txt", f"{SECRET} is a word.".encode())})
+        client.post("/search", files={"file": (f"{SECRET}.pdf", f"{SECRET}".encode())})
+        client.get(f"/documents/{SECRET}", params={"find": SECRET})
+        client.post("/search", json={"text": SECRET, "where": f"{SECRET} <"})
+        broken = {"content-type": "multipart/form-data; boundary=x"}
+        client.post("/search", content=f"--x\r\n\x00{SECRET}: a".encode(), headers=broken)
+        httpx.get(f"{logged.url}/{SECRET}?id={SECRET}", trust_env=False)
+        said = logged.said()
+    assert said.count("\n") >= 6
+    assert all(re.match(r"[A-Z]+ [-/]\S* \d+ [\d,]+ ms", line) for line in said.splitlines()[1:])
+    assert "POST /api/v1/search 200" in said
+    assert SECRET.lower() not in said.lower()
+
+
+def test_metrics_count_by_route(server: Server, api: httpx.Client) -> None:
+    answer(api.get("/documents/lease.txt"))
+    text = httpx.get(f"{server.url}/metrics", trust_env=False).text
+    assert 'rprs_requests_total{method="GET",route="/api/v1/documents/{id}",status="200"}' in text
+    assert "lease" not in text
+    assert "rprs_documents 12.0" in text
+    assert "process_resident_memory_bytes" in text
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]"])
+def test_the_address_and_the_name_are_right(made: Path, monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+    """Also of the folder that one is in, and where an address of IPv6 comes in brackets."""
+    try:
+        socket.create_server((host.strip("[]"), 0), family=socket.AF_INET6 if "[" in host else socket.AF_INET).close()
+    except OSError:
+        pytest.skip(f"{host} is not there")
+    monkeypatch.chdir(made)
+    with served(Path(), "--host", host) as here, here.client() as client:
+        assert here.url == f"http://{host}:{here.port}"
+        assert refusal(client.get("/documents/no.thing"), 404) == "There is no document 'no.thing' in made.rprs"
+        assert "/docs" in refusal(client.get("/nothing"), 404)
+
+
+def test_a_port_in_use_and_an_open_door_are_one_line(made: Path, server: Server) -> None:
+    from tests.support.cli import refused
+
+    assert f"Port {server.port}" in refused("serve", made, "--no-open", "--port", server.port)
+    assert "--token-file" in refused("serve", made, "--no-open", "--host", "0.0.0.0")
+    assert "no index" in refused("serve", made.parent / "none.rprs", "--no-open").lower()

@@ -1,0 +1,418 @@
+"""A client of a real server beside a searcher on the same index: the same answers, the same errors."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+
+from rprs import Client, Document, Index, Results, Searcher
+from rprs.document import Query
+from rprs.errors import Busy, EmptyQuery, MissingExtra, NoDocument, NotAllowed, RprsError, ServiceError, UsageError
+from rprs.progress import Advance, silent
+from tests.support.cli import QUERY, TEXTS, made_index
+
+SEED = Document("query.txt", QUERY, "A tenant", {"date": "2020-01-01"})
+EMOJI = Document("brief 🏛.txt", "𝔘 The roof leaks 🙂. The tenant pays no rent! “Die Miete” ist fällig.")
+
+
+@contextmanager
+def served(index: Path, *options: str) -> Iterator[str]:
+    """`rprs serve` on a free port; the address."""
+    command = [sys.executable, "-m", "rprs", "--quiet", "serve", str(index), "--port", "0", "--no-open", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield process.stdout.readline().split()[-1]
+        finally:
+            process.terminate()
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made_index(tmp_path_factory.mktemp("client"))
+
+
+@pytest.fixture(scope="module")
+def url(made: Path) -> Iterator[str]:
+    with served(made, "--allow-write") as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def client(url: str) -> Iterator[Client]:
+    with Client(url) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def searcher(made: Path) -> Iterator[Searcher]:
+    with Index(made) as index:
+        yield Searcher(index)
+
+
+def untimed(results: Results) -> str:
+    """All of it in full, where NaN is like NaN; the seconds are never the same."""
+    return repr(replace(results, seconds={}))
+
+
+def seeds(searcher: Searcher, name: str) -> Query:
+    lease = searcher.index.document("lease.txt")
+    known: dict[str, Query] = {"text": SEED, "emoji": EMOJI, "indexed": lease, "one": [EMOJI]}
+    return known.get(name, [SEED, lease, EMOJI])
+
+
+# ---------------------------------------------------------------------------- the same answers
+
+
+@pytest.mark.parametrize("name", ["text", "emoji", "indexed", "together", "one"])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"k": 12, "pairs": 7}, {"k": 2, "pairs": 0, "keep_self": True}, {"where": "court = harbour or date < 2004"}],
+)
+def test_a_search_is_the_same_in_every_bit(
+    client: Client, searcher: Searcher, name: str, options: dict[str, Any]
+) -> None:
+    query = seeds(searcher, name)
+    found = client.search(query, **options)
+    assert len(found) > 1
+    assert untimed(found) == untimed(searcher.search(query, **options))
+    assert set(found.seconds) == {"sentences", "first stage", "candidates", "re-ranking", "evidence"}
+
+
+@pytest.mark.parametrize("name", ["text", "indexed", "together"])
+def test_a_ranking_is_the_same_in_every_bit(client: Client, searcher: Searcher, name: str) -> None:
+    query = seeds(searcher, name)
+    here, there = searcher.rank(query, where="title present"), client.rank(query, where="title present")
+    assert there.ids == here.ids
+    assert there.scores.tolist() == here.scores.tolist()
+    assert {part: values.tolist() for part, values in there.parts.items()} == {
+        part: values.tolist() for part, values in here.parts.items()
+    }
+
+
+@pytest.mark.parametrize(("name", "id"), [("text", "loan.txt"), ("indexed", "lease.txt"), ("together", "sublease.txt")])
+def test_an_explanation_is_the_same_in_every_bit(client: Client, searcher: Searcher, name: str, id: str) -> None:
+    query = seeds(searcher, name)
+    found = client.explain(query, id)
+    assert repr(found) == repr(searcher.explain(query, id))
+    assert [found.query.text[slice(*pair.query_span)] for pair in found.hit.pairs] == [
+        pair.query for pair in found.hit.pairs
+    ]
+
+
+def test_without_a_reranker_numbers_that_are_not_there_come_back_so(
+    made: Path, searcher: Searcher, tmp_path: Path
+) -> None:
+    plain, token = Searcher(searcher.index, rerank=None), tmp_path / "token"
+    token.write_text("a-secret-of-many-letters\n")
+    token.chmod(0o600)
+    with served(made, "--rerank", "none", "--token-file", str(token)) as url:
+        with Client(url, token.read_text()) as client:
+            assert untimed(client.search(SEED)) == untimed(plain.search(SEED))
+            assert client.search(SEED)[0].parts == {}
+            assert client.rank(SEED).ids == plain.rank(SEED).ids
+            with pytest.raises(UsageError, match="There is nothing to explain without a re-ranker"):
+                client.explain(SEED, "loan.txt")
+        for wrong in (None, "another-secret-of-letters"):
+            with Client(url, wrong) as client:
+                assert client.health() == "ok"
+                with pytest.raises(NotAllowed, match="token"):
+                    client.search(SEED)
+
+
+class Told:
+    """A progress that remembers."""
+
+    def __init__(self) -> None:
+        self.tasks: list[tuple[str, int | None, str]] = []
+        self.done: list[int] = []
+        self.open = 0
+
+    @contextmanager
+    def __call__(self, what: str, total: int | None = None, unit: str = "") -> Iterator[Advance]:
+        assert not self.open
+        self.tasks.append((what, total, unit))
+        self.done.append(0)
+        self.open += 1
+
+        def advance(amount: int) -> None:
+            assert amount >= 0
+            self.done[-1] += amount
+
+        yield advance
+        self.open -= 1
+
+
+def test_progress_is_told_on_the_way_to_the_same_answer(url: str, searcher: Searcher) -> None:
+    told = Told()
+    with Client(url, progress=told) as client:
+        assert untimed(client.search(SEED)) == untimed(searcher.search(SEED))
+        tasks, done = list(told.tasks), list(told.done)
+        assert repr(client.explain(SEED, "loan.txt")) == repr(searcher.explain(SEED, "loan.txt"))
+        with pytest.raises(EmptyQuery):
+            client.search(Document("blank", " \n "))
+    assert list(dict.fromkeys(what for what, _, _ in tasks)) == ["sentences", "candidates", "ranking"]
+    (ranking,) = [(total, count) for (what, total, _), count in zip(tasks, done, strict=True) if what == "ranking"]
+    assert ranking[0] == ranking[1] > len(SEED.text.splitlines())
+    assert told.open == 0
+
+
+# ---------------------------------------------------------------------------- the same errors
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda asked: asked.search(Document("blank", " \n ")),
+        lambda asked: asked.search(SEED, where="date <"),
+        lambda asked: asked.explain(SEED, "nobody"),
+        lambda asked: asked.rank([EMOJI, SEED], where="("),
+    ],
+)
+def test_an_error_is_the_same_class_with_the_same_line(
+    client: Client, searcher: Searcher, call: Callable[[Any], object]
+) -> None:
+    with pytest.raises(RprsError) as here:
+        call(searcher)
+    with pytest.raises(RprsError) as there:
+        call(client)
+    assert type(there.value) is type(here.value)
+    path = searcher.index.path
+    assert str(there.value) == str(here.value).replace(str(path), path.name)
+
+
+def test_what_cannot_be_sent_is_one_line(client: Client) -> None:
+    for document in (Document("a", "half \ud800"), Document("a", "text", "", {"share": float("nan")})):
+        with pytest.raises(UsageError, match="cannot be sent") as caught:
+            client.search(document)
+        assert "\n" not in str(caught.value)
+    with pytest.raises(UsageError, match="nothing to ask with"):
+        client.search([])
+
+
+@pytest.mark.parametrize(
+    "url", ["localhost:8017", "ftp://localhost", "http://", "http://a:99999", "http://[::1", "http://a?x"]
+)
+def test_an_address_that_is_none_is_refused(url: str) -> None:
+    with pytest.raises(UsageError, match="The address of a server is like"):
+        Client(url)
+
+
+def test_a_token_is_one_line() -> None:
+    for token in ("two\nlines", " ", "schlüssel"):
+        with pytest.raises(UsageError, match="one line of ASCII"):
+            Client("http://localhost:8017", token)
+
+
+# ---------------------------------------------------------------------------- the index
+
+
+def test_documents_are_read_found_added_and_removed(client: Client, searcher: Searcher) -> None:
+    assert client.document("moss-v-reed") == searcher.index.document("moss-v-reed")
+    found, total = client.find("V. REED")
+    assert ([each.id for each in found], total) == (["moss-v-reed"], 1)
+    assert (len(client.find("", 3)[0]), client.find("", 3)[1]) == (3, 12)
+    before = client.info()
+    assert (before["documents"], before["index"], before["writable"]) == (12, "made.rprs", True)
+    names = ["../a/./b.txt", "..", "a%2Fb?c#d", "Größe 🙂"]
+    new = [Document(id, TEXTS["lease.txt"] + f" Number {n}.", f"T{n}", {"n": n}) for n, id in enumerate(names)]
+    added = client.add(new)
+    assert (added.added, added.changed, added.unchanged) == (4, 0, 0)
+    assert client.info()["documents"] == 16
+    assert client.search(SEED, 3, where="n present")[0].metadata["n"] in range(4)
+    for document in new:
+        assert client.document(document.id) == document
+        assert client.remove(document.id) == 1
+        with pytest.raises(NoDocument):
+            client.document(document.id)
+        with pytest.raises(NoDocument):
+            client.remove(document.id)
+    assert client.info()["fingerprint"] == before["fingerprint"]
+    assert client.add([]).added == 0
+    with pytest.raises(NoDocument):
+        client.document("")
+
+
+def test_many_documents_are_added_in_several_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(body: bytes) -> tuple[int, dict[str, str], bytes]:
+        sent.append(len(json.loads(body)["documents"]))
+        return 200, {}, json.dumps({"added": sent[-1], "changed": 0, "unchanged": 1}).encode()
+
+    monkeypatch.setattr("rprs.serve.client.BATCH", 3)
+    monkeypatch.setattr("rprs.serve.client.BATCH_BYTES", 1000)
+    sent: list[int] = []
+    with played([answer] * 4) as url, Client(url) as client:
+        added = client.add(Document(str(n), "x" * (2000 if n == 4 else 10)) for n in range(8))
+    assert sent == [3, 1, 1, 3]
+    assert (added.added, added.unchanged) == (8, 4)
+
+
+# ---------------------------------------------------------------------------- servers that fail
+
+Scene = Callable[[bytes], tuple[int, dict[str, str], bytes]]
+
+
+@contextmanager
+def played(scenes: Sequence[Scene]) -> Iterator[str]:
+    """A server that answers its requests as told, one after the other; a length that is too large breaks off."""
+    left = list(scenes)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            status, headers, data = left.pop(0)(body)
+            self.send_response(status)
+            for name, value in ({"Content-Length": str(len(data))} | headers).items():
+                self.send_header(name, value)
+            with suppress(ConnectionError):  # of a client that did not wait
+                self.end_headers()
+                self.wfile.write(data)
+
+        do_GET = do_POST  # noqa: N815 - the name that http.server calls
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()
+    assert not left
+
+
+def says(status: int, data: bytes, **headers: str) -> Scene:
+    return lambda _body: (status, {name.replace("_", "-"): value for name, value in headers.items()}, data)
+
+
+BUSY = b'{"error": "The server is busy", "kind": "Busy"}'
+GOOD = json.dumps({"hits": [], "candidates": 3, "query_sentences": 2, "notes": ["n"], "seconds": {}}).encode()
+EVENTS = "text/event-stream"
+
+
+def test_a_server_that_is_not_there_is_one_line() -> None:
+    with played([]) as url:
+        pass
+    with Client(url) as client, pytest.raises(ServiceError) as caught:
+        client.search(SEED)
+    assert str(caught.value) == f"No server answers at {url}: start one with `rprs serve INDEX`"
+
+
+def test_a_busy_server_is_asked_again_and_not_for_ever() -> None:
+    busy = says(503, BUSY, Retry_After="0")
+    with played([busy, busy, says(200, GOOD)]) as url, Client(url) as client:
+        assert client.search(SEED).candidates == 3
+    with played([busy] * 5) as url, Client(url) as client, pytest.raises(Busy) as caught:
+        client.search(SEED)
+    assert str(caught.value) == "The server is busy"
+    stream = says(200, b'event: error\ndata: {"status": 503, "kind": "Busy", "error": "b"}\n\n', Content_Type=EVENTS,
+                  Retry_After="0")  # fmt: skip
+    good = says(200, b": hello\n\nevent: result\ndata: " + GOOD + b"\n\n", Content_Type=EVENTS)
+    with played([stream, busy, good]) as url, Client(url, progress=Told()) as client:
+        assert client.search(SEED).notes == ("n",)
+
+
+@pytest.mark.parametrize(
+    "scene",
+    [
+        says(200, GOOD, Content_Length="9999"),
+        says(200, b"event: job\ndata: {}\n\n", Content_Type=EVENTS),
+        says(200, b"event: job\ndata: {}\n\nevent: res", Content_Type=EVENTS, Content_Length="999"),
+    ],
+)
+def test_a_server_that_stops_in_its_answer_is_one_line(scene: Scene) -> None:
+    progress = Told() if b"event" in scene(b"")[2] else silent
+    with played([scene]) as url, Client(url, progress=progress) as client, pytest.raises(ServiceError) as caught:
+        client.search(SEED)
+    assert str(caught.value) == f"The server at {url} stopped before its answer was complete: ask again"
+
+
+def test_a_server_that_is_silent_for_too_long_is_one_line() -> None:
+    def slowly(_body: bytes) -> tuple[int, dict[str, str], bytes]:
+        over.wait(5)
+        return 200, {}, GOOD
+
+    over = Event()
+    with played([slowly]) as url, Client(url, timeout=0.1) as client:
+        with pytest.raises(ServiceError) as caught:
+            client.search(SEED)
+        over.set()
+    assert str(caught.value) == f"The server at {url} was silent for 0.1 seconds"
+
+
+def test_no_proxy_stands_between_a_machine_and_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    with played([says(200, GOOD)]) as url, Client(url) as client:
+        assert client.search(SEED).candidates == 3
+
+
+@pytest.mark.parametrize("scene", [says(200, b"<html>"), says(404, b"Not found"), says(200, b"[]"), says(301, b"")])
+def test_a_server_of_something_else_is_one_line(scene: Scene) -> None:
+    with played([scene]) as url, Client(url) as client, pytest.raises(ServiceError) as caught:
+        client.info()
+    assert str(caught.value).startswith(f"{url} does not answer as a server of rprs (status ")
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda client: client.search(SEED),
+        lambda client: client.rank(SEED),
+        lambda client: client.explain(SEED, "x"),
+        lambda client: client.document("x"),
+        lambda client: client.find("x"),
+        lambda client: client.add([SEED]),
+        lambda client: client.health(),
+    ],
+)
+def test_json_of_something_else_is_one_line(ask: Callable[[Client], object]) -> None:
+    with played([says(200, b'{"hello": 1}')]) as url, Client(url) as client, pytest.raises(ServiceError) as caught:
+        ask(client)
+    assert str(caught.value).startswith(f"{url} does not answer as a server of rprs (KeyError ")
+
+
+def test_bytes_that_cannot_be_unpacked_are_one_line() -> None:
+    scene = says(200, b"not packed", Content_Encoding="gzip")
+    with played([scene]) as url, Client(url) as client, pytest.raises(ServiceError, match="stopped before"):
+        client.info()
+
+
+@pytest.mark.parametrize(
+    "url", ["http://..", "http://a..b", "http://☃", "http://a\nb", "http://xn--a", "http://" + "a" * 80]
+)
+def test_an_address_that_cannot_be_one_is_one_line(url: str) -> None:
+    with pytest.raises(UsageError, match=r"http://127\.0\.0\.1:8017"):
+        Client(url)
+
+
+def test_marks_that_end_lines_elsewhere_are_no_ends_of_events() -> None:
+    """A server's JSON has U+2028, U+2029 and U+0085 as they are; an event ends at a line feed, with or without CR."""
+    text = "one\u2028two\u2029three\x85four"
+    data = json.dumps({**json.loads(GOOD), "notes": [text]}, ensure_ascii=False).encode()
+    for end in (b"\n", b"\r\n"):
+        scene = says(200, end.join([b"event: result", b"data: " + data, b"", b""]), Content_Type=EVENTS)
+        with played([scene]) as url, Client(url, progress=Told()) as client:
+            assert client.search(SEED).notes == (text,)
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"), [("MissingExtra", MissingExtra), ("Teapot", RprsError), ("annotations", RprsError)]
+)
+def test_an_error_has_the_class_that_the_server_names(kind: str, expected: type[RprsError]) -> None:
+    scene = says(500, json.dumps({"error": "a line", "kind": kind}).encode())
+    with played([scene]) as url, Client(url) as client, pytest.raises(RprsError) as caught:
+        client.info()
+    assert (type(caught.value), str(caught.value)) == (expected, "a line")

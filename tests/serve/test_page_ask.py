@@ -1,0 +1,253 @@
+"""Asking on the page, in a real browser: files, text, documents of the index; progress, and what goes wrong."""
+
+from __future__ import annotations
+
+import re
+import signal
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import expect
+
+from rprs import Document, Searcher, read_one
+from tests.support.browser import visit
+from tests.support.cli import QUERY, TEXTS, made_index
+from tests.support.page_samples import scan
+from tests.support.read_samples import pdf, word
+from tests.support.server import TOKEN, Server, served
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+LINES = QUERY.splitlines()
+HTML = "<!doctype html><title>A dispute</title><body>" + "".join(f"<p>{line}</p>" for line in LINES)
+RTF = r"{\rtf1\ansi\deff0 " + "".join(rf"{line}\par " for line in LINES) + "}"
+FILES = {
+    "dispute.pdf": pdf([LINES[:3], LINES[3:]]),
+    "dispute.docx": word(*LINES, title="A dispute"),
+    "dispute.html": HTML.encode(),
+    "dispute.rtf": RTF.encode(),
+    "dispute.txt": QUERY.encode(),
+}
+# Some seconds of work, of which a person may think better, or which a server does not live to see the end of.
+LONG = "\n\n".join(f"The {number}th tenant did not pay the rent to the owner." for number in range(20_000))
+UNDER_WAY = re.compile(r"\d of [\d,]+ sentences")
+
+
+@pytest.fixture(scope="module")
+def made(chrome: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made_index(tmp_path_factory.mktemp("ask"))
+
+
+def attached(name: str, data: bytes) -> dict[str, Any]:
+    """A file that need not be on a disk."""
+    return {"name": name, "mimeType": "", "buffer": data}
+
+
+def found(searcher: Searcher, *seeds: Document) -> list[str]:
+    return [hit.id for hit in searcher.search(seeds)]
+
+
+# ---------------------------------------------------------------------------- ways to ask
+
+
+def test_files_of_every_kind(chrome: Browser, server: Server, searcher: Searcher, tmp_path: Path) -> None:
+    files = [tmp_path / name for name in FILES]
+    for file in files:
+        file.write_bytes(FILES[file.name])
+    with visit(chrome, server.url) as visited:
+        page = visited.give(files=files)
+        expect(page.locator("#chips .chip-name")).to_have_text(list(FILES))
+        visited.ask()
+        assert visited.ids() == found(searcher, *map(read_one, files))
+        expect(page.locator("#summary")).to_contain_text(f"{len(files) * len(LINES)} sentences asked")
+        assert page.locator("#hits blockquote").first.inner_text() in LINES
+
+
+def test_a_pasted_text_by_keys_alone(chrome: Browser, server: Server, searcher: Searcher) -> None:
+    with visit(chrome, server.url) as visited:
+        page = visited.give(text=QUERY)
+        expect(page.locator("#text-note")).to_have_text(re.compile(r"^\d+ words$"))
+        page.locator("#text").press("Control+Enter")
+        page.locator("#hits").wait_for()
+        assert visited.ids() == found(searcher, Document("query", QUERY))
+        assert "rent" not in page.url  # what was pasted is not in the address
+        expect(page.locator("#no-link")).to_be_visible()
+
+
+def test_more_like_a_document_of_the_index(chrome: Browser, server: Server, searcher: Searcher) -> None:
+    with visit(chrome, server.url) as visited:
+        page = visited.open()
+        field = page.locator("#find")
+        field.fill("V.")
+        expect(page.locator("#found [role=option]")).to_have_count(4)
+        field.fill("otter HERON")
+        expect(page.locator("#found [role=option]")).to_have_count(1)
+        field.press("ArrowDown")
+        field.press("Enter")
+        expect(page.locator("#chips .chip-name")).to_have_text(["Heron v. Otter"])
+        field.fill("dragon")
+        expect(page.locator("#found-note")).to_contain_text("No document")
+        page.locator("#submit").click()
+        page.locator("#hits").wait_for()
+        assert visited.ids() == found(searcher, searcher.index.document("heron-v-otter"))
+        assert "id=heron-v-otter" in page.url
+
+
+def test_several_documents_together(chrome: Browser, server: Server, searcher: Searcher, tmp_path: Path) -> None:
+    file = tmp_path / "lease of a boat.txt"
+    file.write_text(TEXTS["loan.txt"])
+    with visit(chrome, server.url) as visited:
+        page = visited.give(files=[file], text=QUERY, words=["finch", "moss"])
+        chips = page.locator("#chips .chip-name")
+        expect(chips).to_have_text([file.name, "Pasted text", "Finch v. Crane", "Moss v. Reed"])
+        page.get_by_role("button", name="Remove Finch v. Crane").click()
+        visited.ask()
+        seeds = [read_one(file), Document("query", QUERY), searcher.index.document("moss-v-reed")]
+        assert visited.ids() == found(searcher, *seeds)
+        assert "moss-v-reed" not in visited.ids()
+        page.locator("#edit").click()
+        expect(chips).to_have_count(3)
+        page.locator("#clear").click()
+        expect(chips).to_have_count(0)
+        expect(page.locator("#text")).to_have_value("")
+
+
+def test_a_file_is_dropped_anywhere(chrome: Browser, server: Server) -> None:
+    """Also on a list of results, which then gives way to a new question."""
+    drop = """name => {
+        const data = new DataTransfer();
+        data.items.add(new File(["The roof leaks."], name));
+        for (const kind of ["dragenter", "dragover", "drop"])
+            document.body.dispatchEvent(new DragEvent(kind, {dataTransfer: data, bubbles: true, cancelable: true}));
+    }"""
+    with visit(chrome, server.url) as visited:
+        page = visited.open()
+        page.evaluate(drop, "roof.txt")
+        expect(page.locator("#chips .chip-name")).to_have_text(["roof.txt"])
+        visited.ask()
+        page.evaluate(drop, "another.txt")
+        expect(page.locator("body")).to_have_attribute("data-view", "ask")
+        expect(page.locator("#chips .chip-name")).to_have_text(["another.txt"])
+
+
+# ---------------------------------------------------------------------------- on the way
+
+
+def test_progress_is_told_with_counts(chrome: Browser, server: Server, searcher: Searcher) -> None:
+    text = LONG[:200_000]
+    with visit(chrome, server.url) as visited:
+        page = visited.ask(files=[attached("long.txt", text.encode())])
+        told = " | ".join(page.evaluate("window.told"))
+    expected = searcher.search(Document("long.txt", text))
+    stages = [
+        r"Reading: 195 kB of 195 kB",
+        rf"{expected.query_sentences:,} sentences",
+        rf"{expected.candidates} candidates of 12 documents",
+        r"(\d+) of \1 sentences compared$",
+    ]
+    assert re.search(r" \| .*".join(stages), told), told
+
+
+def test_cancel_stops_the_work_and_keeps_the_question(chrome: Browser, server: Server) -> None:
+    with visit(chrome, server.url) as visited:
+        page = visited.give(files=[attached("long.txt", LONG.encode())], words=["moss"])
+        page.locator("#submit").click()
+        expect(page.locator(".progress [role=status]")).to_have_text(UNDER_WAY)
+        page.get_by_role("button", name="Cancel").click()
+        expect(page.locator(".progress")).to_have_count(0)
+        expect(page.locator("#chips .chip")).to_have_count(2)
+        time.sleep(0.3)
+        before = server.seconds()
+        time.sleep(0.7)
+        assert server.seconds() - before < 0.3
+        page.get_by_role("button", name="Remove long.txt").click()
+        visited.ask()
+        assert "moss-v-reed" not in visited.ids()
+
+
+# ---------------------------------------------------------------------------- what goes wrong
+
+
+def test_what_cannot_be_asked_is_said_at_once(chrome: Browser, server: Server) -> None:
+    """An empty file, an unknown kind, nothing at all: without a request."""
+    with visit(chrome, server.url) as visited:
+        page = visited.open()
+        files = {"empty.pdf": b"", "photo.heic": b"x", "good.txt": b"The roof leaks."}
+        visited.give(files=[attached(name, data) for name, data in files.items()])
+        expect(page.locator("#refused li")).to_have_text(
+            [re.compile("empty.pdf is empty"), re.compile("photo.heic .*PDF")]
+        )
+        expect(page.locator("#chips .chip-name")).to_have_text(["good.txt"])
+        page.locator("#clear").click()
+        expect(page.locator("#refused li")).to_have_count(0)
+        page.locator("#submit").click()
+        expect(page.locator("#refused li")).to_contain_text("Give a document first")
+        assert visited.asked == ["GET /info"]
+
+
+def test_a_file_without_text_is_named(chrome: Browser, server: Server) -> None:
+    files = {
+        "scan.pdf": (scan(), "OCR"),
+        "blank.txt": (b" \n ", "no text"),
+        "torn.docx": (word("It leaks.")[:500], "torn"),
+    }
+    with visit(chrome, server.url) as visited:
+        page = visited.open()
+        for name, (data, words) in files.items():
+            visited.give(files=[attached(name, data)])
+            page.locator("#submit").click()
+            notice = page.locator("#ask-trouble .notice")
+            expect(notice).to_contain_text(name)
+            expect(notice).to_contain_text(words)
+            expect(page.locator("#chips .chip-name")).to_have_text([name])
+            page.get_by_role("button", name=f"Remove {name}").click()
+        visited.ask(text=QUERY)
+
+
+def test_a_server_that_stops_in_the_middle_loses_nothing(chrome: Browser, made: Path) -> None:
+    with served(made) as first, visit(chrome, first.url) as visited:
+        page = visited.give(files=[attached("long.txt", LONG.encode())], text=QUERY)
+        page.locator("#submit").click()
+        expect(page.locator(".progress [role=status]")).to_have_text(UNDER_WAY)
+        first.process.send_signal(signal.SIGKILL)
+        notice = page.locator("#ask-trouble .notice")
+        expect(notice).to_contain_text("stopped")
+        expect(notice).to_contain_text("rprs serve made.rprs")
+        expect(page.locator(".progress")).to_have_count(0)
+        expect(page.locator("#text")).to_have_value(QUERY)
+        visited.forgive("ERR_|Failed to load")
+        first.process.wait()
+        with served(made, "--port", first.port):
+            notice.get_by_role("button", name="Try again").click()
+            page.locator("#hits").wait_for()
+            expect(page.locator("#results-title")).to_contain_text("long")
+            assert len(visited.ids()) == 10
+
+
+def test_a_token_is_asked_for_and_kept_for_the_tab(chrome: Browser, made: Path, tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.touch(0o600)
+    token.write_text(TOKEN)
+    with served(made, "--token-file", token) as guarded, visit(chrome, guarded.url) as visited:
+        page = visited.page
+        page.goto(guarded.url)
+        dialog = page.locator("#token-dialog[open]")
+        for given in ("wrong", TOKEN):
+            expect(dialog).to_be_visible()
+            page.locator("#token").fill(given)
+            page.locator("#token").press("Enter")
+            expect(page.locator("#token-note")).to_contain_text("" if given == TOKEN else "not the right one")
+        expect(dialog).to_have_count(0)
+        visited.ask(words=["moss"])
+        visited.forgive("401")
+        page.reload()
+        page.locator("#hits").wait_for()
+        expect(dialog).to_have_count(0)
+        assert TOKEN not in page.url
+        with visit(chrome, guarded.url) as other:
+            other.page.goto(page.url)
+            expect(other.page.locator("#token-dialog[open]")).to_be_visible()
+            other.forgive("401")

@@ -1,0 +1,198 @@
+"""What goes wrong on a page when people are quick, texts are strange and browsers are strict; in a real browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+from pypdf import PdfReader
+
+from rprs import Document
+from tests.support.browser import visit
+from tests.support.page_samples import ORCHARD, paragraphs, tell, write_index
+from tests.support.server import Server, served
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+TEXT = paragraphs(tell(ORCHARD, 12))
+LEASE = ["يدفع المستأجر الأجرة في أول كل شهر.", "A𝒽𝑒𝓉𝑒𝓃𝒶𝓃𝓉𝓅𝒶𝓎𝓈𝓉𝒽𝑒𝓇𝑒𝓃𝓉𝒶𝓁𝓌𝒶𝓎𝓈 on the first day."]
+TITLE = "In the matter of the orchard beyond the river " * 40
+NOTES = [
+    Document(f"note-{number}", paragraphs(tell(ORCHARD, 9, number)), "", {"year": 1980 + 10 * number, "date": "1999"})
+    for number in range(1, 8)
+]
+STRANGE = [Document("strange", "\n\n".join(LEASE), "Strange"), Document("long", f"{TEXT} And more.", TITLE)]
+MANY = [Document(f"m{number:03}", " ".join(tell(ORCHARD, 2, number)), f"Note {number}") for number in range(300)]
+WITHOUT_STORAGE = """for (const name of ["localStorage", "sessionStorage"])
+    Object.defineProperty(window, name, {get() { throw new DOMException("denied", "SecurityError"); }});"""
+
+
+@pytest.fixture(scope="module")
+def made(chrome: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_index(tmp_path_factory.mktemp("review") / "made.rprs", [*NOTES, *STRANGE, *MANY])
+
+
+@pytest.fixture(scope="module")
+def server(made: Path) -> Iterator[Server]:
+    with served(made, "--depth", 300) as running:
+        yield running
+
+
+def view(page: Page) -> str | None:
+    return page.locator("body").get_attribute("data-view")
+
+
+# ---------------------------------------------------------------------------- quick people
+
+
+def test_the_button_does_not_move_once_a_text_is_given(chrome: Browser, server: Server) -> None:
+    """Else who pastes and clicks at once clicks beside it."""
+    with visit(chrome, server.url) as visited:
+        page = visited.open()
+        where = "() => document.querySelector('#submit').getBoundingClientRect().top"
+        give = "() => { text.value = 'Some words.'; text.dispatchEvent(new Event('input', {bubbles: true})); }"
+        before = page.evaluate(where)
+        page.evaluate(f"() => {{ const text = document.querySelector('#text'); ({give})(); }}")
+        at_once = page.evaluate(where)
+        page.wait_for_timeout(400)
+        assert before < at_once == page.evaluate(where)
+
+
+def test_a_filter_not_yet_applied_is_dropped_with_its_list(chrome: Browser, server: Server) -> None:
+    with visit(chrome, server.url) as visited:
+        page = visited.ask(text=TEXT)
+        for way, seen in (("#edit", "ask"), (".compare >> nth=0", "aligned")):
+            page.locator("#filter-year-from").fill("2020")
+            page.locator("#filter-year-from").dispatch_event("change")
+            page.locator(way).click()
+            page.wait_for_timeout(650)  # more than the pause before a filter is applied
+            assert view(page) == seen
+            page.go_back()
+            page.locator("#hits").wait_for()
+            expect(page.locator("#filter-year-from")).to_have_value("")
+        assert visited.asked.count("POST /search") == 1
+
+
+def test_back_twice_in_a_moment_is_back_once(chrome: Browser, server: Server) -> None:
+    with visit(chrome, server.url) as visited:
+        page = visited.ask(text=TEXT)
+        page.locator(".compare").first.click(modifiers=["Control"])  # there is no address that another tab could open
+        page.locator(".aligned").wait_for()
+        page.locator(".back").dblclick()
+        page.locator("#hits").wait_for()
+        page.wait_for_timeout(200)
+        assert view(page) == "results"
+
+
+def test_what_was_dismissed_survives_a_reload(chrome: Browser, server: Server) -> None:
+    with visit(chrome, server.url) as visited:
+        page = visited.ask(text=TEXT)
+        before = visited.ids()
+        page.locator(".dismiss").nth(1).click()
+        page.reload()
+        assert visited.shows([before[0], *before[2:]])
+        expect(page.locator("#dismissed")).to_contain_text("1 dismissed")
+
+
+def test_a_complaint_goes_once_it_is_untrue(chrome: Browser, server: Server) -> None:
+    with visit(chrome, server.url) as visited:
+        page = visited.open()
+        page.locator("#submit").click()
+        expect(page.locator("#refused li")).to_have_count(1)
+        visited.ask(text=TEXT)
+        page.go_back()
+        expect(page.locator("#refused li")).to_have_count(0)
+
+
+def test_numbers_are_written_as_people_write_them(chrome: Browser, server: Server) -> None:
+    with visit(chrome, server.url) as visited:
+        page = visited.ask(text=TEXT)
+        page.locator("#filter-year-to").fill("2.0e3")
+        page.locator("#filter-year-to").press("Enter")
+        expect(page.locator("#hits > .hit")).to_have_count(2)
+
+
+# ---------------------------------------------------------------------------- strange texts
+
+
+def test_texts_of_every_script_are_whole_and_begin_at_their_side(chrome: Browser, server: Server) -> None:
+    with visit(chrome, server.url) as visited:
+        page = visited.page
+        page.goto(f"{server.url}/?id=strange&open=strange")
+        sentences = page.locator(".aligned-side.query .sentence.match")
+        sentences.first.wait_for()
+        assert [text for text in sentences.all_text_contents() if text in LEASE] == LEASE
+        pieces = sentences.last.evaluate("node => [...node.querySelectorAll('.lead')].map(lead => lead.textContent)")
+        assert pieces == ["A"]  # not half a character
+        arabic, latin = (sentences.filter(has_text=line[-8:]).locator("xpath=..") for line in LEASE)
+        left, right = arabic.bounding_box(), arabic.locator(".number").first.bounding_box()
+        assert left
+        assert right
+        assert right["x"] > left["x"] + left["width"] / 2
+        assert latin.evaluate("node => getComputedStyle(node).textAlign") == "start"
+
+
+def test_a_title_as_long_as_a_page_is_cut(chrome: Browser, server: Server) -> None:
+    with visit(chrome, server.url) as visited:
+        page = visited.ask(text=TEXT)
+        for place in ('.hit[data-id="long"] h2', '.hit[data-id="long"] article'):
+            shown = page.locator(place)
+            name = shown.get_attribute("aria-label") or shown.inner_text()
+            assert 150 < len(name) < 220
+        visited.compare("long")
+        expect(page.locator(".aligned-side.query h2")).to_contain_text("In the year 1000")  # a pasted text is called so
+
+
+# ---------------------------------------------------------------------------- strict browsers, paper
+
+
+def test_the_page_does_without_storage(chrome: Browser, made: Path, tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("a-token-for-a-browser-that-keeps-nothing")
+    token.chmod(0o600)
+    with served(made, "--token-file", token) as guarded, visit(chrome, guarded.url) as visited:
+        visited.context.add_init_script(WITHOUT_STORAGE)
+        page = visited.page
+        page.goto(guarded.url)
+        page.locator("#token").fill(token.read_text())
+        page.locator("#token").press("Enter")
+        page.locator("#ask-form:not([inert])").wait_for(state="attached")
+        page.locator("#theme").click()
+        visited.ask(text=TEXT)
+        visited.forgive("401")
+
+
+def test_paper_is_light_and_has_the_whole_of_both_texts(chrome: Browser, server: Server, tmp_path: Path) -> None:
+    with visit(chrome, server.url, color_scheme="dark") as visited:
+        page = visited.open("/?id=long&open=note-3")
+        page.locator(".aligned").wait_for()
+        page.emulate_media(media="print")
+        assert page.evaluate("getComputedStyle(document.body).color") == "rgb(30, 34, 42)"
+        paper = tmp_path / "paper.pdf"
+        page.pdf(path=paper)
+        printed = " ".join(" ".join(sheet.extract_text() for sheet in PdfReader(paper).pages).split())
+        for last in (tell(ORCHARD, 12)[-1], tell(ORCHARD, 9, 3)[-1]):
+            assert last in printed
+
+
+def test_hundreds_of_results_are_drawn_as_needed(chrome: Browser, server: Server) -> None:
+    with visit(chrome, server.url) as visited:
+        page = visited.page
+        page.goto(f"{server.url}/?id=m000&k=300")
+        hits = page.locator("#hits > .hit")
+        expect(hits).to_have_count(300)
+        hit = hits.nth(200)
+        hit.scroll_into_view_if_needed()
+        hit.locator(".compare").click()
+        page.locator(".aligned").wait_for()
+        page.keyboard.press("Escape")
+        page.locator("#hits").wait_for()
+        expect(hit).to_be_in_viewport()
+        first = hits.first.element_handle()
+        hit.locator(".dismiss").click()
+        expect(hits).to_have_count(299)
+        assert first.evaluate("node => node.isConnected")  # the others were not drawn again

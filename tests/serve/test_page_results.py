@@ -1,0 +1,292 @@
+"""The list of results on the page, in a real browser: what it says, filters, dismissing, taking away, addresses."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import rispy
+from bibtexparser.entrypoint import parse_string
+from playwright.sync_api import expect
+
+from rprs import Document, Hit, Searcher, __version__, read_run
+from tests.support.browser import Visit, visit
+from tests.support.cli import QUERY, made_index
+from tests.support.server import Server
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+ID = "heron-v-otter"
+LIST = f"/?id={ID}&k=10"
+
+
+@pytest.fixture(scope="module")
+def made(chrome: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made_index(tmp_path_factory.mktemp("results"))
+
+
+def listed(visited: Visit, address: str = LIST) -> None:
+    visited.open(address)
+    visited.page.locator("#summary").wait_for()
+
+
+def found(searcher: Searcher, where: str | None = None, k: int = 10) -> list[str]:
+    return [hit.id for hit in searcher.search(searcher.index.document(ID), k=k, where=where)]
+
+
+# ---------------------------------------------------------------------------- what it says
+
+
+def test_every_result_says_what_the_searcher_found(chrome: Browser, server: Server, searcher: Searcher) -> None:
+    expected = searcher.search(Document("query", QUERY), pairs=1)
+    assert {hit.first_rank > hit.rank for hit in expected} == {True, False}
+    with visit(chrome, server.url) as visited:
+        page = visited.ask(text=QUERY)
+        summary = (
+            f"{len(expected)} of {expected.candidates} candidates · 12 documents · {expected.query_sentences} sentences"
+        )
+        expect(page.locator("#summary")).to_contain_text(summary)
+        items: list[Any] = page.locator("#hits > .hit").evaluate_all(SEEN)
+    greatest = {name: max(getattr(hit, name) for hit in expected) for name in ("qp", "dp")}
+    for hit, item in zip(expected, items, strict=True):
+        check(hit, item, greatest)
+
+
+SEEN = """hits => hits.map(hit => {
+    const part = selector => hit.querySelector(selector);
+    const bar = name => ({
+        value: part(`.bar.${name} .bar-value`).textContent,
+        title: part(`.bar.${name}`).title,
+        share: part(`.bar.${name} .bar-fill`).offsetWidth / part(`.bar.${name} .bar-track`).offsetWidth,
+    });
+    return {
+        id: hit.dataset.id,
+        rank: part(".rank").textContent,
+        title: part(".hit-open").textContent,
+        qp: bar("qp"),
+        dp: bar("dp"),
+        moved: part(".moved").textContent,
+        pair: [...hit.querySelectorAll("blockquote")].map(quote => quote.textContent),
+        similarity: part(".pair figcaption strong").textContent,
+        metadata: part(".metadata").textContent,
+    };
+})"""
+
+
+def check(hit: Hit, item: dict[str, Any], greatest: dict[str, float]) -> None:
+    pair = hit.pairs[0]
+    assert (item["id"], item["rank"], item["title"]) == (hit.id, str(hit.rank), hit.title)
+    for name, most in greatest.items():
+        value = getattr(hit, name)
+        assert float(item[name]["value"]) == pytest.approx(value, abs=0.005)
+        assert f"{name.upper()} {value:.4f}" in item[name]["title"]
+        assert item[name]["share"] == pytest.approx(value / most, abs=0.02)
+    ranks = [int(rank) for rank in re.findall(r"(\d+)(?:st|nd|rd|th)", item["moved"])]
+    assert ranks == ([hit.first_rank, hit.rank] if hit.first_rank != hit.rank else [hit.rank])
+    assert item["pair"] == [pair.query, pair.document]
+    assert item["similarity"] == f"{pair.similarity:.2f}"
+    assert all(f"{name}{value}" in item["metadata"] for name, value in hit.metadata.items())
+
+
+def test_a_list_without_a_result_says_why(chrome: Browser, server: Server) -> None:
+    with visit(chrome, server.url) as visited:
+        listed(visited, f"{LIST}&where=date+<+1900")
+        expect(visited.page.locator(".nothing")).to_contain_text("No document like yours passes the filters")
+        visited.open()
+        visited.give(text="Xylophones zigzag.")
+        visited.page.locator("#submit").click()
+        expect(visited.page.locator(".nothing")).to_contain_text("shares a word")
+
+
+# ---------------------------------------------------------------------------- filters
+
+
+def test_filters_narrow_the_list(chrome: Browser, server: Server, searcher: Searcher) -> None:
+    with visit(chrome, server.url) as visited:
+        listed(visited)
+        page = visited.page
+        dated = "date >= 2001-12-05 and date < 2019-05-31"
+        steps: list[tuple[Callable[[], object], str]] = [
+            (partial(page.locator("#filter-date-from").fill, "2001-12-05"), "date >= 2001-12-05"),
+            (partial(page.locator("#filter-date-to").fill, "2019-05-30"), dated),
+            (page.locator('input[name="filter-court"]').first.check, f'{dated} and court in ("harbour")'),
+        ]
+        lists = [found(searcher, where) for _, where in steps]
+        assert len({len(ids) for ids in lists}) == len(steps)
+        for (step, _), ids in zip(steps, lists, strict=True):
+            step()
+            assert visited.shows(ids)
+        expect(page.locator(".badge")).to_have_text("2")
+        page.get_by_role("button", name="Clear the filters").click()
+        assert visited.shows(found(searcher))
+        page.locator("#filter-k").select_option("5")
+        assert visited.shows(found(searcher, k=5))
+        page.go_back()
+        assert visited.shows(found(searcher))
+        expect(page.locator("#filter-k")).to_have_value("10")
+
+
+def test_the_experts_filter_and_what_is_wrong_with_it(chrome: Browser, server: Server, searcher: Searcher) -> None:
+    with visit(chrome, server.url) as visited:
+        listed(visited)
+        page = visited.page
+        page.locator("#results-filters").get_by_text("Expert filter").click()
+        field = page.locator("#filter-expert")
+        field.fill("court in (hill")
+        field.press("Enter")
+        expect(page.locator("#filter-wrong")).to_contain_text("court in (hill")
+        expect(field).to_have_attribute("aria-invalid", "true")
+        assert visited.shows(found(searcher))
+        where = "not (court in (hill)) and title ~ v."
+        field.fill(where)
+        field.press("Enter")
+        assert visited.shows(found(searcher, where))
+        expect(page.locator("#filter-wrong")).to_be_empty()
+
+
+def test_filters_can_be_set_with_the_question(chrome: Browser, server: Server, searcher: Searcher) -> None:
+    with visit(chrome, server.url) as visited:
+        page = visited.give(words=["heron"])
+        page.locator("#ask-options > summary").click()
+        page.locator("#ask-k").select_option("5")
+        page.locator("#ask-date-from").fill("2005-01-01")
+        visited.ask()
+        assert visited.ids() == found(searcher, "date >= 2005", k=5)
+        expect(page.locator("#filter-date-from")).to_have_value("2005-01-01")
+
+
+# ---------------------------------------------------------------------------- dismissing and taking away
+
+
+def test_what_is_dismissed_is_counted_left_out_and_restored(chrome: Browser, server: Server) -> None:
+    with visit(chrome, server.url) as visited:
+        listed(visited)
+        page = visited.page
+        before = visited.ids()
+        for _ in range(2):
+            page.locator(".hit .dismiss").nth(1).click()
+        expect(page.locator("#dismissed")).to_contain_text("2 dismissed")
+        assert visited.ids() == [before[0], *before[3:]]
+        assert page.evaluate("document.activeElement.closest('.hit').dataset.id") == before[3]
+        assert [row["id"] for row in rows(taken(visited, "csv"))] == visited.ids()
+        visited.compare(before[0])
+        page.keyboard.press("Escape")
+        assert visited.ids() == [before[0], *before[3:]]
+        page.locator("#restore").click()
+        assert visited.ids() == before
+        expect(page.locator("#dismissed")).to_have_count(0)
+
+
+def taken(visited: Visit, format: str) -> Path:
+    visited.page.locator("#take-away").click()
+    return visited.saved(lambda: visited.page.locator(f"[data-format={format}]").click())
+
+
+def rows(file: Path) -> list[dict[str, str]]:
+    with file.open(newline="", encoding="utf-8-sig") as lines:
+        return list(csv.DictReader(lines))
+
+
+def test_the_list_is_taken_away_in_every_format(chrome: Browser, server: Server, searcher: Searcher) -> None:
+    """Each file has the ids in order, and what is needed to make it again."""
+    where = "date >= 1998"
+    expected = searcher.search(searcher.index.document(ID), where=where)
+    ids = [hit.id for hit in expected]
+    with visit(chrome, server.url) as visited:
+        listed(visited, f"{LIST}&where={where}")
+        files = {format: taken(visited, format) for format in ("csv", "jsonl", "trec", "ris", "bibtex")}
+    assert [file.suffix for file in files.values()] == [".csv", ".jsonl", ".trec", ".ris", ".bib"]
+    for file in files.values():
+        text = file.read_text(encoding="utf-8")
+        for part in (searcher.index.fingerprint, __version__, "bm25(k1=2.8,b=1.0)", "rprs"):
+            assert part in text, file.name
+        if file.suffix != ".trec":  # whose lines have one word for all of it
+            assert where in text.replace("$>$", ">"), file.name
+    sheet = rows(files["csv"])
+    assert [(row["id"], float(row["score"])) for row in sheet] == [(hit.id, hit.score) for hit in expected]
+    about, *objects = map(json.loads, files["jsonl"].read_text().splitlines())
+    assert (about["about"]["where"], about["about"]["query"]) == (where, ID)
+    assert [object["id"] for object in objects] == ids
+    assert list(read_run(files["trec"])[ID].ids) == ids
+    assert [entry["id"] for entry in rispy.loads(files["ris"].read_text())] == ids
+    titles: list[Any] = [entry["title"] for entry in parse_string(files["bibtex"].read_text()).entries]
+    assert titles == [hit.title for hit in expected]
+
+
+# ---------------------------------------------------------------------------- addresses and history
+
+
+def test_a_link_gives_the_same_list_to_others(chrome: Browser, server: Server, searcher: Searcher) -> None:
+    allowed = ["clipboard-read", "clipboard-write"]
+    with visit(chrome, server.url, permissions=allowed) as visited:
+        page = visited.ask(words=["heron", "moss"])
+        page.locator("#filter-date-from").fill("2001-12-05")
+        expect(page.locator(".badge")).to_have_text("1")
+        ids = visited.ids()
+        page.locator("#copy-link").click()
+        expect(page.locator("#copy-link")).to_contain_text("copied")
+        link = page.evaluate("navigator.clipboard.readText()")
+        assert link == page.url
+        visited.compare(ids[0])
+        side_by_side = page.url
+    with visit(chrome, server.url) as other:
+        other.page.goto(link)
+        other.page.locator("#hits").wait_for()
+        assert other.ids() == ids
+        expect(other.page.locator("#filter-date-from")).to_have_value("2001-12-05")
+        expect(other.page.locator("#results-title")).to_have_text("Heron v. Otter and Moss v. Reed")
+        other.page.goto(side_by_side)
+        title = searcher.index.document(ids[0]).title or ids[0]
+        expect(other.page.locator(".aligned-side.document h2")).to_have_text(title)
+        other.page.keyboard.press("Escape")
+        other.page.locator("#hits").wait_for()
+        assert other.ids() == ids
+
+
+def test_back_forward_and_reload(chrome: Browser, server: Server) -> None:
+    """Of a pasted text too, which is in no address."""
+    with visit(chrome, server.url) as visited:
+        page = visited.ask(text=QUERY)
+        view = page.locator("body")
+        ids = visited.ids()
+        last = page.locator("#hits > .hit").last
+        last.scroll_into_view_if_needed()
+        scrolled = page.evaluate("scrollY")
+        assert scrolled > 0
+        visited.compare(ids[-1])
+        asked = len(visited.asked)
+        page.go_back()
+        expect(view).to_have_attribute("data-view", "results")
+        assert visited.ids() == ids
+        expect(last).to_be_in_viewport()
+        assert page.evaluate("document.activeElement.closest('.hit')?.dataset.id") == ids[-1]
+        page.go_back()
+        expect(view).to_have_attribute("data-view", "ask")
+        expect(page.locator("#text")).to_have_value(QUERY)
+        page.go_forward()
+        expect(view).to_have_attribute("data-view", "results")
+        assert len(visited.asked) == asked  # the list was still there
+        page.go_forward()
+        page.locator(".aligned").wait_for()
+        page.reload()
+        page.locator(".aligned").wait_for()
+        page.keyboard.press("Escape")
+        page.locator("#hits").wait_for()
+        assert visited.ids() == ids
+
+
+def test_an_address_of_a_document_that_is_gone(chrome: Browser, server: Server) -> None:
+    with visit(chrome, server.url) as visited:
+        visited.open("/?id=nobody")
+        expect(visited.page.locator("#results-trouble .notice")).to_contain_text("nobody")
+        visited.open(f"{LIST}&open=nobody")
+        expect(visited.page.locator("#aligned .notice")).to_contain_text("nobody")
+        visited.page.get_by_role("button", name="Back to the list").click()
+        visited.page.locator("#hits").wait_for()

@@ -1,0 +1,143 @@
+"""Whatever the schema of the API allows, and what it does not, a real server answers as the schema says."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from schemathesis import APIOperation, BaseSchema, Case, GenerationMode
+from schemathesis.checks import CheckContext
+from schemathesis.core.transport import Response
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    negative_data_rejection,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from tests.support.cli import made_index
+from tests.support.server import Server, served
+
+OPERATIONS = [
+    "POST /api/v1/search",
+    "POST /api/v1/explain",
+    "POST /api/v1/export",
+    "POST /api/v1/report",
+    "GET /api/v1/documents",
+    "POST /api/v1/documents",
+    "GET /api/v1/documents/{id}",
+    "DELETE /api/v1/documents/{id}",
+    "GET /api/v1/info",
+    "GET /api/v1/health",
+    "DELETE /api/v1/jobs/{job}",
+]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One that takes changes, over an index that nobody else uses."""
+    folder = tmp_path_factory.mktemp("schema")
+    index = Path(shutil.copytree(made_index(folder), folder / "copy.rprs"))
+    with served(index, "--allow-write") as running:
+        yield running
+        assert "Error at" not in running.said()
+
+
+@pytest.fixture(scope="module")
+def schema(server: Server) -> BaseSchema:
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("NO_PROXY", "127.0.0.1")
+        return schemathesis.openapi.from_url(f"{server.url}/api/v1/openapi.json")
+
+
+def no_server_error(_context: CheckContext, response: Response, _case: Case[Any]) -> None:
+    """Being busy is none, if it says when to come back."""
+    busy = response.status_code == 503 and "retry-after" in response.headers
+    assert response.status_code < 500 or busy, response.text
+
+
+CHECKS = [
+    no_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    negative_data_rejection,
+]
+
+
+KNOWN = [None, "moss-v-reed", "lease.txt"]
+
+
+def make_answerable(case: Case[Any], id: str) -> None:
+    """Put a document that is there where a case has made one up, and leave out what is hardly ever right by chance."""
+    case.headers.clear()  # the name of a job
+    if "id" in case.path_parameters and case.method != "DELETE":
+        case.path_parameters["id"] = id
+    body: Any = case.body
+    if isinstance(body, dict) and case.media_type == "application/json" and "/documents" not in case.path:
+        body |= {"ids": [id], "documents": [], "where": None} | ({"document": id} if "document" in body else {})
+
+
+def cases(operation: APIOperation[Any, Any, Any, Any], mode: GenerationMode) -> st.SearchStrategy[Case[Any]]:
+    """More with JSON than as forms, of which most are refused: made-up files hold no text."""
+    anything = operation.as_strategy(generation_mode=mode)
+    if operation.method.upper() != "POST":
+        return anything
+    return st.one_of(anything, operation.as_strategy(generation_mode=mode, media_type="application/json"))
+
+
+def check(
+    schema: BaseSchema, operation: str, mode: GenerationMode, examples: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ask for one operation in many ways; the same each time."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    method, _, path = operation.partition(" ")
+
+    @settings(
+        max_examples=examples,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate],
+    )
+    @given(case=cases(schema[path][method], mode), known=st.sampled_from(KNOWN))
+    def asked(case: Case[Any], known: str | None) -> None:
+        if known is not None and mode is GenerationMode.POSITIVE:
+            make_answerable(case, known)
+        case.call_and_validate(checks=CHECKS, timeout=30)
+
+    asked()
+
+
+def test_no_operation_is_forgotten(schema: BaseSchema) -> None:
+    found = [f"{method.upper()} {path}" for path, item in schema.raw_schema["paths"].items() for method in item]
+    assert sorted(found) == sorted(OPERATIONS)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_what_the_schema_allows(schema: BaseSchema, operation: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    check(schema, operation, GenerationMode.POSITIVE, 20, monkeypatch)
+
+
+CHOOSY = [operation for operation in OPERATIONS if "POST" in operation or operation == "GET /api/v1/documents"]
+
+
+@pytest.mark.parametrize("operation", CHOOSY)
+def test_what_it_does_not(schema: BaseSchema, operation: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    check(schema, operation, GenerationMode.NEGATIVE, 20, monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", GenerationMode)
+@pytest.mark.parametrize("operation", CHOOSY)
+def test_many_more(schema: BaseSchema, operation: str, mode: GenerationMode, monkeypatch: pytest.MonkeyPatch) -> None:
+    check(schema, operation, mode, 400, monkeypatch)

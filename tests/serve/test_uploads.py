@@ -1,0 +1,204 @@
+"""Files of strangers, read in a process of their own: the same documents as otherwise, and no harm from any of them."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from rprs.document import Document
+from rprs.errors import Cancelled, ReadError, TooLarge
+from rprs.read import read_one
+from rprs.serve.limits import Limits
+from rprs.serve.uploads import clean_name, read_upload, read_uploads
+from tests.support import hostile_files
+from tests.support.read_samples import JSONL, PACKERS, PROSE, SAMPLES, pdf
+
+LIMITS = Limits(reading_bytes=2**30)
+
+
+def refusal(data: bytes, name: str, limits: Limits = LIMITS) -> str:
+    """The one line that a file gets."""
+    with pytest.raises(ReadError) as error:
+        read_upload(io.BytesIO(data), name, limits)
+    said = str(error.value)
+    assert said.startswith(f"{name}: ")
+    assert "\n" not in said
+    assert tempfile.gettempdir() not in said
+    return said.removeprefix(f"{name}: ")
+
+
+# ---------------------------------------------------------------------------- what is read
+
+
+@pytest.mark.parametrize("suffix", ["html", "pdf", "docx", "rtf", "txt.gz"])
+def test_the_same_document_as_from_a_folder_but_for_its_path(suffix: str, tmp_path: Path) -> None:
+    kind, _, packed = suffix.partition(".")
+    data = PACKERS[packed](SAMPLES[kind]) if packed else SAMPLES[kind]
+    file = tmp_path / f"lease.{suffix}"
+    file.write_bytes(data)
+    there = read_one(file)
+    here = read_upload(io.BytesIO(data), f"C:\\Users\\me\\{file.name}", LIMITS)
+    assert (here.id, here.title, here.text) == (there.id, there.title, there.text)
+    assert "path" not in here.metadata
+    assert here.metadata.items() <= there.metadata.items()
+
+
+def test_a_file_that_a_form_has_spooled() -> None:
+    """In memory, or on a disk already; whether it was read to its end or not."""
+    for size in (10, 10_000):
+        with tempfile.SpooledTemporaryFile(max_size=size) as file:
+            file.write(SAMPLES["txt"])
+            assert read_upload(file, "a.txt", LIMITS).text == SAMPLES["txt"].decode()
+
+
+def test_several_documents_and_what_is_none() -> None:
+    data = JSONL + b'\n{"_id": "a1", "text": "Again."}\n{"_id": "a3"}\n'
+    found, skipped = read_uploads(io.BytesIO(data), "x/cases.jsonl", LIMITS)
+    assert [document.id for document in found] == ["a1", "a2"]
+    assert found[0].metadata == {"year": 1999, "court": '{"name": "High"}'}
+    assert [line.split(": ")[0] for line in skipped] == ["cases.jsonl", "cases.jsonl:4"]
+    assert "'a1' is there already" in skipped[0]
+    assert "more than one document" in refusal(JSONL, "cases.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ("brief.txt", "brief.txt"),
+        ("../../etc/passwd", "passwd"),
+        ("C:\\temp\\a  brief\t1.txt", "a brief 1.txt"),
+        ("a\x00b\u202ec\n.txt", "abc .txt"),
+        ("", "query"),
+        ("..", "query"),
+        ("folder/", "query"),
+        ("x" * 300 + ".jsonl.gz", "x" * 191 + ".jsonl.gz"),
+        ("x" * 300, "x" * 200),
+        ("žaloba č. 7.pdf", "žaloba č. 7.pdf"),
+    ],
+)
+def test_names(given: str, name: str) -> None:
+    assert clean_name(given) == name
+
+
+def test_a_file_without_a_name_is_text() -> None:
+    assert read_upload(io.BytesIO(b"The tenant pays."), "", LIMITS) == Document("query", "The tenant pays.", "query")
+
+
+# ---------------------------------------------------------------------------- what is refused
+
+
+def test_files_that_hold_no_document() -> None:
+    assert refusal(b"", "a.txt") == "an empty file"
+    assert refusal(pdf([[], []]), "scan.pdf") == "a PDF without text on its 2 page(s): a scan? run OCR first"
+    assert refusal(b"MZ\0\0\1", "a.txt") == "a binary file, not text"
+    assert refusal(b"x", "a.exe").startswith("not a kind of file that is read; these are: csv, docx,")
+
+
+def test_a_query_of_too_many_characters() -> None:
+    with pytest.raises(TooLarge, match=r"^a\.txt: has more than the 15 characters that a query may have"):
+        read_upload(io.BytesIO(b"The tenant pays."), "a.txt", Limits(text_characters=15))
+
+
+def test_text_that_swells() -> None:
+    small = Limits(upload_bytes=2**18)
+    assert "more than 1 MB of text" in refusal(PACKERS["gz"](b"The tenant pays. " * 2**17), "a.txt.gz", small)
+
+
+@pytest.mark.parametrize("name", ["bomb", "nested", "cyclic"])
+def test_hostile_pdfs(name: str) -> None:
+    make: Callable[[], bytes] = getattr(hostile_files, name)
+    assert refusal(make(), f"{name}.pdf")
+
+
+def test_a_file_that_needs_too_much_memory() -> None:
+    tight = Limits(reading_bytes=3 * 2**28)
+    assert refusal(hostile_files.swollen(), "a.json", tight) == "needs more memory than there is for it"
+
+
+def test_a_file_that_takes_too_long() -> None:
+    started = time.monotonic()
+    said = refusal(hostile_files.endless(), "a.pdf", Limits(reading_seconds=0.8))
+    assert said == "reading it took longer than the 0.8 seconds that it may take"
+    assert time.monotonic() - started < 5
+
+
+# ---------------------------------------------------------------------------- the process
+
+
+def children() -> list[int]:
+    """The processes that this one has started and that have not ended."""
+    found = Path(f"/proc/self/task/{threading.get_native_id()}/children")
+    tasks = found.parent.parent.glob("*/children")
+    return [int(pid) for task in tasks for pid in task.read_text().split()]
+
+
+@contextmanager
+def reading(stop: Event | None = None) -> Iterator[tuple[int, Future[Document]]]:
+    """A process that is busy with a file for long, and what will become of it."""
+    before = set(children())
+    with ThreadPoolExecutor(1) as threads:
+        task = threads.submit(read_upload, io.BytesIO(hostile_files.endless()), "a.pdf", LIMITS, stop)
+        while not (new := set(children()) - before) or b"reading" not in Path(f"/proc/{min(new)}/cmdline").read_bytes():
+            assert not task.done()
+            time.sleep(0.01)
+        yield min(new), task
+    assert set(children()) == before
+
+
+def limits_of(process: int) -> dict[str, str]:
+    lines = Path(f"/proc/{process}/limits").read_text().splitlines()[1:]
+    return {line[:26].strip(): line[26:].split()[0] for line in lines}
+
+
+def test_it_is_bounded_and_ended_at_once_when_nobody_wants_it() -> None:
+    stop = Event()
+    with reading(stop) as (process, task):
+        until = time.monotonic() + 5
+        while (bounds := limits_of(process))["Max address space"] == "unlimited" and time.monotonic() < until:
+            time.sleep(0.01)
+        assert bounds["Max address space"] == str(2**30)
+        assert bounds["Max cpu time"] == "61"
+        assert (bounds["Max file size"], bounds["Max core file size"], bounds["Max processes"]) == ("0", "0", "0")
+        assert os.getsid(process) == process
+        stop.set()
+        stopped = time.monotonic()
+        with pytest.raises(Cancelled):
+            task.result(5)
+        assert time.monotonic() - stopped < 2
+
+
+def test_one_that_breaks_down() -> None:
+    """As the kernel ends a process when a machine has no memory left."""
+    with reading() as (process, task):
+        os.kill(process, signal.SIGKILL)
+        with pytest.raises(ReadError, match=r"^a\.pdf: damaged\? its reader broke down"):
+            task.result(5)
+
+
+def test_nothing_of_a_file_has_a_name_on_a_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    stop = Event()
+    with reading(stop) as (process, _):
+        assert list(tmp_path.iterdir()) == []
+        assert "a.pdf" not in Path(f"/proc/{process}/cmdline").read_text()
+        assert "deleted" in os.readlink(f"/proc/{process}/fd/0")  # noqa: PTH115  # what it says is not a path
+        stop.set()
+
+
+def test_modules_of_the_folder_that_the_server_runs_in_are_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "json.py").write_text("raise SystemExit")
+    monkeypatch.chdir(tmp_path)
+    assert read_upload(io.BytesIO(b"\n\n".join(line.encode() for line in PROSE)), "a.txt", LIMITS).title == "a"

@@ -1,0 +1,547 @@
+"""A study end to end: every part of it, what it recomputes, and that its numbers are those of the single commands."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rprs.collection import open_collection
+from rprs.errors import MissingExtra, ReadError, UsageError
+from rprs.files.cache import Cache
+from rprs.read import read_run
+from rprs.studies import make, read_plan
+from rprs.studies.experiment import Experiment
+from rprs.studies.runs import notes_of
+from rprs.studies.systems import Study
+from tests.support.cli import done
+from tests.support.paths import DATA
+from tests.support.study_sample import EVERYTHING, SMALL, contents, made_collection
+from tests.support.tiny_models import make_cross
+
+
+@dataclass
+class Steps:
+    """Which steps were made and which were kept."""
+
+    made: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+
+    def __call__(self, step: str, made: bool, about: str) -> None:
+        (self.made if made else self.kept).append(f"{step} {about.partition(': ')[2]}".strip())
+
+
+@dataclass(frozen=True)
+class Place:
+    """A folder with the collection, where studies are written and made."""
+
+    folder: Path
+
+    def study(self, text: str, to: str = "results", **options: Any) -> Steps:
+        path = self.folder / "study.toml"
+        path.write_text(text)
+        steps = Steps()
+        make(path, self.folder / to, told=steps, **options)
+        return steps
+
+    @contextmanager
+    def opened(self, text: str, steps: Steps) -> Iterator[Study]:
+        """A study at work, without the folder of its results."""
+        path = self.folder / "study.toml"
+        path.write_text(text)
+        plan, cache = read_plan(path), Cache(self.folder / "results" / ".cache", steps)
+        with Experiment(plan.data, open_collection(plan.data, self.folder), cache) as experiment:
+            yield Study(plan, experiment, self.folder)
+
+    def steps(self, text: str, *systems: str) -> Steps:
+        """What has to be made for the runs of some systems."""
+        steps = Steps()
+        with self.opened(text, steps) as study:
+            for name in systems:
+                study.run(study.plan.system(name))
+        return steps
+
+    def results(self, to: str = "results") -> Any:
+        return json.loads((self.folder / to / "study" / "results.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    """The whole study, made once; tests only look at it."""
+    place = Place(made_collection(tmp_path_factory.mktemp("everything")))
+    place.study(EVERYTHING)
+    return place
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(made_collection(tmp_path))
+
+
+# ---------------------------------------------------------------------------- what is there
+
+
+def test_the_folder_has_all_that_was_promised(everything: Place) -> None:
+    files = contents(everything.folder / "results" / "study")
+    tables = {"systems", "settings", "tuning", "significance", "ablation", "sensitivity", "units", "truncation"}
+    tables |= {"depth", "length-bias", "length-bias-hits", "pearson", "lengths", "judgements", "judged", "condensed"}
+    pictures = {"systems", "differences", "sensitivity", "units", "truncation", "depth", "length-bias"}
+    pictures |= {"length-bias-hits", "pearson", "lengths"}
+    expected = {f"tables/{name}.{end}" for name in tables for end in ("md", "tex", "csv")}
+    expected |= {f"figures/{name}.{end}" for name in pictures for end in ("svg", "png")}
+    expected |= {f"runs/{name}.trec" for name in ("bm25", "rprs", "rprs-w-freq", "a-run", "over-the-run")}
+    expected |= {f"runs/{name}.trec" for name in ("candidates-alone", "bm25-tuned", "rprs-tuned", "tuned-elsewhere")}
+    assert set(files) == expected | {"report.html", "scores.csv", "scores.json", "results.json"}
+    assert set(everything.results()["files"]) == set(files) - {"results.json"}
+
+
+def test_the_report_has_every_part(everything: Place) -> None:
+    page = (everything.folder / "results" / "study" / "report.html").read_text()
+    titles = re.findall(r"<h2>(.*?)</h2>", page)
+    assert titles[:3] == ["Contents", "Systems", "Ablation"]
+    assert titles[-2:] == ["Tuning", "Significance"]
+    assert len(titles) == 14
+    assert page.count("<svg") == 10
+    assert "rprs study study.toml" in page
+
+
+def test_nothing_tells_where_it_was_made(everything: Place) -> None:
+    for name, content in contents(everything.folder / "results" / "study").items():
+        assert str(everything.folder).encode() not in content, name
+
+
+def test_scores_of_queries_average_to_the_table(everything: Place) -> None:
+    folder = everything.folder / "results" / "study"
+    with (folder / "scores.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    listed = json.loads((folder / "scores.json").read_text())
+    for name, system in everything.results()["parts"]["systems"].items():
+        mine = [row for row in rows if row["system"] == name]
+        assert len(mine) == 3
+        for measure, total in system["scores"].items():
+            assert math.isclose(np.mean([float(row[measure]) for row in mine]), total)
+            assert {row["query"]: float(row[measure]) for row in mine} == listed[name][measure]
+
+
+def test_what_is_missing_is_said(everything: Place) -> None:
+    results = everything.results()
+    absent = results["parts"]["systems"]["a run"]["candidates"]
+    assert absent == {"candidates": 6, "unanswered": [], "listed": 7, "listed_absent": 1, "top_absent": 1}
+    assert results["collection"]["relevant_absent"] == 0
+    assert results["parts"]["judgements"]["relevant_absent"] == 1
+    page = (everything.folder / "results" / "study" / "report.html").read_text()
+    assert "1 of the 7 documents that the run lists are not in the collection" in page
+
+
+def test_a_first_stage_of_vectors_names_its_encoder_and_its_runs(place: Place) -> None:
+    """And one that fuses a run file says what of it is not there."""
+    place.study(
+        SMALL
+        + 'dense = { first = "sdr", rerank = "none", encoder = "hashed(dimension=32)" }\n'
+        + 'fused = { first = "fuse(bm25,runfile(runs/other.trec))", rerank = "none" }\n'
+    )
+    results = place.results()
+    systems = results["parts"]["systems"]
+    assert systems["dense"]["encoder"] == "hashed(dimension=32)"
+    assert set(results["encoders"]) == {"hashed(dimension=32)", "hashed(dimension=64)"}
+    assert "encoder" not in systems["fused"]
+    assert systems["fused"]["candidates"]["listed_absent"] == 1
+
+
+# ---------------------------------------------------------------------------- the numbers are right
+
+
+def test_a_study_gives_what_the_single_commands_give(everything: Place, tmp_path: Path) -> None:
+    sample, index = everything.folder / "sample", tmp_path / "sample.rprs"
+    done("index", sample, "--to", index, "--encoder", "hashed(dimension=64)")
+    asked = ("run", index, sample / "queries.jsonl", "--depth", 8)
+    for name, rerank in (("bm25", "none"), ("rprs", "rprs(n=4,k1=0)"), ("rprs-w-freq", "rprs(n=4,k1=2.8,b=1)")):
+        done(*asked, "--rerank", rerank, "-o", tmp_path / name)
+        ours = read_run(everything.folder / "results" / "study" / "runs" / f"{name}.trec")
+        theirs = read_run(tmp_path / name)
+        assert {query: ranking.ids for query, ranking in ours.items()} == {q: r.ids for q, r in theirs.items()}
+        assert all(np.array_equal(ours[query].scores, theirs[query].scores) for query in ours)
+        told = done("evaluate", tmp_path / name, "--qrels", sample / "qrels" / "test.tsv", "-m", "AP").out
+        total = everything.results()["parts"]["systems"][_system(name)]["scores"]["AP"]
+        assert f"{total:.4f}".lstrip("0") in told
+
+
+def _system(name: str) -> str:
+    return {"bm25": "BM25", "rprs": "RPRS", "rprs-w-freq": "RPRS w/freq"}[name]
+
+
+def test_every_analysis_meets_the_system_itself(everything: Place) -> None:
+    """The same system comes out of five analyses by five ways."""
+    parts = everything.results()["parts"]
+    total = parts["systems"]["RPRS w/freq"]["scores"]["AP"]
+    assert parts["ablation"]["full"]["AP"] == total
+    assert parts["units"]["sentences"]["AP"] == parts["truncation"]["full"]["AP"] == total
+    assert parts["depth"]["first stage"]["AP"] >= parts["systems"]["BM25"]["scores"]["AP"]
+    assert list(parts["depth"]) == ["2", "6", "10", "first stage"]
+    surface = parts["sensitivity"]
+    assert (surface["n"], surface["k1"], surface["b"]) == ([1, 5], [0, 1.5, 3.0], [0, 1])
+    assert len({tuple(row[0]) for row in surface["values"]}) == 2
+    assert all(len(set(row[0])) == 1 for row in surface["values"])  # where k1 is 0, b changes nothing
+
+
+def test_texts_that_are_not_cut_are_the_whole_texts(place: Place) -> None:
+    cut = "truncation = { lengths = [100000] }\n"
+    place.study(f"{SMALL}[analyses]\n{cut}")
+    whole = place.results()["parts"]["truncation"]
+    place.study(SMALL + "[analyses]\n" + cut.replace("]", "], pool_only = true"))
+    assert place.results()["parts"]["truncation"] == whole
+    assert whole["100,000"] == whole["full"]
+
+
+def test_encoding_candidates_alone_changes_nothing(place: Place) -> None:
+    both = SMALL + 'again = { rerank = "rprs(n=4)", pool_only = true }\n'
+    place.study(both)
+    found = place.results()["parts"]["systems"]
+    assert found["again"]["scores"] == found["RPRS"]["scores"]
+    runs = place.folder / "results" / "study" / "runs"
+    assert (runs / "again.trec").read_text().replace(" again\n", " rprs\n") == (runs / "rprs.trec").read_text()
+
+
+def test_tuning_keeps_what_is_held_out_apart(everything: Place) -> None:
+    systems = everything.results()["parts"]["systems"]
+    tuned = systems["RPRS, tuned"]["tuned"]
+    assert [fold["queries"] for fold in tuned["folds"]] == [1, 1, 1]
+    assert math.isclose(tuned["held_out"], systems["RPRS, tuned"]["scores"]["AP"])
+    assert math.isclose(np.mean([fold["value"] for fold in tuned["folds"]]), tuned["held_out"])
+    assert tuned["value"] >= tuned["held_out"]
+    elsewhere = systems["tuned elsewhere"]
+    assert elsewhere["tuned"]["on"] == "beir(sample)"
+    assert (elsewhere["depth"], elsewhere["tuned"]["settings"]["depth"]) == (8, 5)
+
+
+def test_what_was_tuned_is_what_is_measured_also_at_a_tuned_depth(place: Place) -> None:
+    said = "tuned = { tune = 'rprs', folds = 3, measure = 'AP', grid = { n = [4], k1 = [0], b = [0], depth = [12] } }\n"
+    place.study(SMALL.replace("depth = 8", "depth = 2") + said)
+    tuned = place.results()["parts"]["systems"]["tuned"]
+    assert tuned["scores"]["AP"] == pytest.approx(tuned["tuned"]["held_out"], abs=1e-12)
+
+
+TUNED = (
+    SMALL
+    + """
+Birch = { rerank = "birch(top=2)", tune = "rerank", folds = 3, measure = "AP", grid = { w2 = [0, 0.5], w3 = [0] } }
+fused = { first = "Birch", rerank = "fuse(first,rprs)", tune = "rerank", on = { data = "beir(sample)", depth = 5 } }
+alone = { rerank = "birch", encoder = "hashed(dimension=32)", tune = "rerank", folds = 3, grid = { depth = [3, 9] } }
+"""
+)
+
+
+def test_any_reranker_is_tuned(place: Place) -> None:
+    """In folds, elsewhere, and over candidates that alone are encoded: the same at a second look."""
+    first = place.study(TUNED)
+    systems = place.results()["parts"]["systems"]
+    birch, fused, alone = (systems[name] for name in ("Birch", "fused", "alone"))
+    assert birch["scores"]["AP"] == pytest.approx(birch["tuned"]["held_out"], abs=1e-12)
+    assert (birch["tuned"]["what"], len(birch["tuned"]["folds"])) == ("rerank", 3)
+    assert birch["tuned"]["grid"]["a"] == "0.0,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9"
+    assert birch["tuned"]["best"].startswith("depth=8, a=")
+    assert fused["tuned"]["settings"]["rerank"].startswith("fuse(a=first(),b=rprs()")
+    assert (fused["tuned"]["on"], fused["tuned"]["settings"]["depth"], fused["depth"]) == ("beir(sample)", 5, 8)
+    assert alone["tuned"]["grid"]["depth"] == "3,9"
+    table = (place.folder / "results" / "study" / "tables" / "settings.md").read_text()
+    assert "| birch(top=2), tuned 3-fold |" in table
+    assert "| fuse(a=first(),b=rprs()), tuned on beir(sample) |" in table
+    assert [step for step in first.made if step.startswith("tuned")] == ["tuned Birch", "tuned fused", "tuned alone"]
+    own, cut = 'hashed(dimension=32)"', "w2 = [0, 0.5]"
+    said = TUNED.replace(own, f"{own}, pool_only = true").replace(cut, "w2 = [0, 0.7]")
+    assert place.steps(TUNED, "Birch", "fused", "alone").made == []
+    assert {step for step in place.steps(said, "Birch", "alone").made if step.startswith("tuned")} == {
+        "tuned Birch",  # its grid has changed
+        "tuned alone",  # its index has
+    }
+
+
+def test_rprs_is_tuned_the_same_under_both_names(place: Place) -> None:
+    said = 'tuned = { tune = "rprs", folds = 3, grid = { n = [1, 2] } }\n'
+    place.steps(SMALL + said, "tuned")
+    assert place.steps(SMALL + said.replace('"rprs"', '"rerank"'), "tuned").made == []
+
+
+def test_candidates_that_alone_are_encoded_are_tuned_on_alike(place: Place) -> None:
+    said = SMALL + "tuned = { rerank = 'birch', tune = 'rerank', folds = 3, grid = { w3 = [0], depth = [3, 9] } }\n"
+    runs = {}
+    for text in (said, said.replace("birch',", "birch', pool_only = true,")):
+        with place.opened(text, Steps()) as study:
+            runs[text] = (study.run(study.plan.system("tuned")).path / "run.trec").read_bytes()
+    assert len(set(runs.values())) == 1
+    assert len(runs) == 2
+
+
+def test_what_a_tuned_model_does_not_see_is_told(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RPRS_CACHE", str(place.folder / "models"))
+    model = make_cross(place.folder / "cross")
+    said = SMALL + f"tuned = {{ rerank = 'fuse(first,cross(\"{model}\"))', tune = 'rerank', folds = 3 }}\n"
+    with place.opened(said, Steps()) as study:
+        assert notes_of(study.run(study.plan.system("tuned"))) == ["24 of 24 inputs truncated to 24 tokens"]
+    make_cross(place.folder / "other", layers=1)
+    shutil.copytree(place.folder / "other", model, dirs_exist_ok=True)
+    assert place.steps(said, "tuned").made == ["tuned tuned"]  # a model that was trained anew is another one
+
+
+def test_figures_by_length_say_what_they_count(everything: Place) -> None:
+    folder = everything.folder / "results" / "study" / "figures"
+    assert "P(retrieved | length), BM25" in (folder / "length-bias.svg").read_text()
+    assert "P(relevant and retrieved | length), BM25" in (folder / "length-bias-hits.svg").read_text()
+
+
+def test_probabilities_by_length_count_all_pairs(everything: Place) -> None:
+    found = everything.results()["parts"]["length_bias"]
+    assert found["edges"] == [0.0, 200.0, 250.0, None]
+    with (everything.folder / "results" / "study" / "tables" / "length-bias.csv").open() as stream:
+        documents = [int(row["documents"]) for row in csv.DictReader(stream)]
+    assert sum(documents) == 12
+    relevant = [p * 3 * count for p, count in zip(found["retrieved"]["relevant"], documents, strict=True)]
+    retrieved = [p * 3 * count for p, count in zip(found["retrieved"]["BM25"], documents, strict=True)]
+    assert math.isclose(sum(relevant), 8)
+    assert math.isclose(sum(retrieved), 3 * 2)
+    assert all(hit <= p for hit, p in zip(found["hits"]["BM25"], found["retrieved"]["relevant"], strict=True))
+
+
+def test_a_query_that_is_not_there_has_no_part_in_probabilities(place: Place) -> None:
+    judged = place.folder / "sample" / "qrels" / "test.tsv"
+    study = SMALL + "[analyses]\nlength_bias = { k = 2, edges = [0] }\n"
+    place.study(study)
+    before = place.results()["parts"]["length_bias"]["retrieved"]
+    judged.write_text(judged.read_text() + "not-asked\tcontracts/employment.txt\t1\n")
+    place.study(study)
+    results = place.results()
+    assert results["collection"]["queries_absent"] == ["not-asked"]
+    assert results["parts"]["length_bias"]["retrieved"] == before
+
+
+def test_the_correlation_is_that_of_the_run(everything: Place) -> None:
+    found = everything.results()["parts"]["pearson"]["BM25"]
+    words = {}
+    for line in (everything.folder / "sample" / "corpus.jsonl").read_text().splitlines():
+        record = json.loads(line)
+        words[record["_id"]] = len(record["text"].split())
+    run = read_run(everything.folder / "results" / "study" / "runs" / "bm25.trec")
+    pairs = [
+        (words[id], score) for ranking in run.values() for id, score in zip(ranking.ids, ranking.scores, strict=True)
+    ]
+    assert math.isclose(found["pooled"], float(np.corrcoef(np.array(pairs).T)[0, 1]))
+    each = [np.corrcoef([words[id] for id in ranking.ids], ranking.scores)[0, 1] for ranking in run.values()]
+    assert math.isclose(found["mean"], float(np.mean(each)))
+
+
+def test_ties_are_broken_in_both_ways(everything: Place) -> None:
+    """employment and residential-lease tie; only the second is relevant, and its id is the greater one."""
+    totals = everything.results()["parts"]["judgements"]["totals"]
+    file, trec_eval = totals["ties in the order of the file"], totals["ties by id, as trec_eval"]
+    assert math.isclose(file["AP"], ((1 + 2 / 2 + 3 / 4) / 4 + 1 / 3 + (1 + 1) / 2) / 3)
+    assert math.isclose(trec_eval["AP"], ((1 + 2 / 2 + 3 / 3) / 4 + 1 / 3 + (1 + 1) / 2) / 3)
+
+
+# ---------------------------------------------------------------------------- what is made again
+
+
+def test_a_second_time_nothing_is_made(everything: Place) -> None:
+    before = contents(everything.folder / "results")
+    steps = everything.study(EVERYTHING)
+    assert steps.made == []
+    assert contents(everything.folder / "results") == before
+
+
+def test_a_changed_setting_makes_only_what_depends_on_it(place: Place) -> None:
+    first = place.study(SMALL)
+    assert [step.split()[0] for step in first.made] == ["documents", "index", "first", "pools", "ranking"]
+    parameters = place.study(SMALL.replace("rprs(n=4)", "rprs(n=3,b=1)"))
+    assert parameters.made == ["ranking rprs(n=3,b=1.0)"]
+    measures = place.study(SMALL.replace('"AP"', '"AP", "RR"'))
+    assert measures.made == []
+    deeper = place.study(SMALL.replace("depth = 8", "depth = 4"))
+    assert [step.split()[0] for step in deeper.made] == ["first", "pools", "ranking"]
+    encoder = place.study(SMALL.replace("dimension=64", "dimension=32"))
+    assert [step.split()[0] for step in encoder.made] == ["index", "pools", "ranking"]
+    back = place.study(SMALL)
+    assert back.made == []
+
+
+def test_changed_judgements_change_scores_and_tuning_alone(place: Place) -> None:
+    tuned = SMALL + 'tuned = { tune = "rprs", folds = 3, grid = { n = [1, 2] } }\n'
+    place.study(tuned)
+    judged = place.folder / "sample" / "qrels" / "test.tsv"
+    judged.write_text(judged.read_text() + "heating\tcontracts/employment.txt\t1\n")
+    steps = place.study(tuned)
+    assert [step.split()[0] for step in steps.made] == ["documents", "tuned"]
+
+
+def test_changed_documents_change_everything(place: Place) -> None:
+    place.study(SMALL)
+    corpus = place.folder / "sample" / "corpus.jsonl"
+    corpus.write_text(corpus.read_text() + json.dumps({"_id": "new", "text": "The tenant pays rent."}) + "\n")
+    steps = place.study(SMALL)
+    assert [step.split()[0] for step in steps.made] == ["documents", "index", "first", "pools", "ranking"]
+
+
+def test_a_renamed_file_is_another_document(tmp_path: Path) -> None:
+    shutil.copytree(DATA / "collections" / "coliee", tmp_path / "coliee")
+
+    def ids() -> tuple[str, ...]:
+        collection = open_collection("coliee(coliee,year=2022)", tmp_path)
+        with Experiment("coliee", collection, Cache(tmp_path / "cache")) as experiment:
+            return experiment.documents.ids
+
+    before = ids()
+    last = tmp_path / "coliee" / "task1_test_files_2022" / "000104.txt"
+    last.rename(last.with_name("000105.txt"))  # the same contents in the same order
+    assert ids() == (*before[:-1], "000105")
+
+
+def test_studies_share_a_cache(place: Place) -> None:
+    place.study(SMALL, "one", cache=place.folder / "cache")
+    steps = place.study(SMALL, "two", cache=place.folder / "cache")
+    assert steps.made == []
+    assert contents(place.folder / "one") == contents(place.folder / "two")
+
+
+def test_what_a_study_no_longer_makes_is_gone_and_other_files_stay(place: Place) -> None:
+    place.study(SMALL + "[analyses]\nablation = true\n")
+    folder = place.folder / "results" / "study"
+    (folder / "tables" / "mine.md").write_text("mine")
+    place.study(SMALL)
+    assert not (folder / "tables" / "ablation.md").exists()
+    assert (folder / "tables" / "mine.md").read_text() == "mine"
+    place.study(SMALL + "[analyses]\nablation = true\n", only=["ablation"])
+    assert set(contents(folder)) == {
+        "report.html",
+        "results.json",
+        "tables/ablation.csv",
+        "tables/ablation.md",
+        "tables/ablation.tex",
+        "tables/mine.md",
+    }
+
+
+KILLED = """
+import os, signal, sys
+import rprs.index, rprs.studies.folder, rprs.studies.experiment
+from rprs.studies import make
+
+def die(*_arguments, **_options):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+if sys.argv[3] == "index":
+    rprs.index.Writer.finish = die
+elif sys.argv[3] == "pools":
+    rprs.studies.experiment.save_pools = die
+else:
+    folder, written, write = rprs.studies.folder, [], rprs.studies.folder._write
+    folder._write = lambda path, content: die() if len(written) > 2 else written.append(write(path, content))
+make(sys.argv[1], sys.argv[2])
+"""
+MEDIUM = f"""{SMALL}
+tuned = {{ tune = "rprs", folds = 3, grid = {{ n = [1, 2] }} }}
+[analyses]
+truncation = {{ lengths = [64] }}
+"""
+
+
+def test_a_killed_study_goes_on_where_it_stopped(place: Place) -> None:
+    """Killed while documents are indexed, while neighbours are written, and while the results are."""
+    place.study(MEDIUM, "undisturbed")
+    for moment in ("index", "pools", "results"):
+        told = [str(place.folder / name) for name in ("study.toml", "results")]
+        command = [sys.executable, "-c", KILLED, *told, moment]
+        assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+        assert bool(list((place.folder / "results").rglob(".draft-*"))) == (moment == "pools")
+    steps = place.study(MEDIUM)
+    assert steps.made == []
+    ours, theirs = (contents(place.folder / name / "study") for name in ("results", "undisturbed"))
+    assert ours == theirs
+
+
+# ---------------------------------------------------------------------------- errors
+
+
+def test_data_that_is_not_there_is_one_line(place: Place) -> None:
+    missing = SMALL.replace("beir(sample)", "beir(elsewhere)")
+    with pytest.raises(ReadError, match=r"lacks corpus\.jsonl"):
+        place.study(missing)
+    with pytest.raises(ReadError, match=r"beir\(elsewhere\) is not at .*: write to the makers"):
+        place.study('download = "write to the makers"\n' + missing)
+    assert not (place.folder / "results").exists()
+
+
+def test_what_is_missing_is_found_before_the_work(place: Place) -> None:
+    with pytest.raises(ReadError, match="no such run file, which is the first stage of 'other'"):
+        place.study(SMALL + 'other = { first = "runfile(none.trec)" }\n')
+    with pytest.raises(ReadError, match="no such file, which the analysis judgements needs"):
+        place.study(SMALL + '[analyses]\njudgements = { run = "runs/other.trec", qrels = "qrels/none.txt" }\n')
+    with pytest.raises(ReadError, match=r"lacks corpus\.jsonl"):
+        place.study(SMALL + 'other = { tune = "rprs", on = "beir(elsewhere)" }\n')
+    assert not (place.folder / "results").exists()
+
+
+def test_candidates_alone_need_an_encoder_of_their_own(place: Place) -> None:
+    with pytest.raises(UsageError, match="pool_only needs an encoder that is not fitted"):
+        place.study(SMALL + 'other = { encoder = "fitted", pool_only = true }\n')
+
+
+def test_a_collection_without_documents_is_said(place: Place) -> None:
+    (place.folder / "sample" / "corpus.jsonl").write_text("")
+    with pytest.raises(UsageError, match=r"beir\(sample\) has no document that can be read"):
+        place.study(SMALL)
+
+
+def test_a_system_may_have_a_long_name_in_any_script(place: Place) -> None:
+    name = "../𝒳/" * 90
+    place.study(f'{SMALL}"{name}" = {{ rerank = "none" }}\n')
+    files = [file.name for file in (place.folder / "results" / "study" / "runs").iterdir()]
+    assert len(files) == 3
+    assert name in place.results()["parts"]["systems"]
+
+
+def test_a_folder_of_something_else_is_left_alone(place: Place) -> None:
+    folder = place.folder / "results" / "study"
+    folder.mkdir(parents=True)
+    (folder / "results.json").write_text('{"files": 3}')
+    with pytest.raises(UsageError, match="is not of a study"):
+        place.study(SMALL)
+
+
+def test_a_part_that_is_not_there(place: Place) -> None:
+    with pytest.raises(UsageError, match="has no part 'ablation': it has systems"):
+        place.study(SMALL, only=["ablation"])
+
+
+def test_without_matplotlib_the_line_that_installs_it(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rprs.studies.find_spec", lambda _name: None)
+    with pytest.raises(MissingExtra, match=r"rprs\[study\]"):
+        place.study(SMALL)
+
+
+def test_a_plan_can_be_made_without_its_file(place: Place) -> None:
+    (place.folder / "small.toml").write_text(SMALL)
+    plan = read_plan(place.folder / "small.toml")
+    assert make(plan, place.folder / "results") == place.folder / "results" / "small"
+
+
+def test_rankings_are_condensed_to_what_was_judged(everything: Place) -> None:
+    """All that is judged in the sample is relevant, so that judged documents alone make a perfect list."""
+    found = everything.results()["parts"]["unjudged"]
+    assert found["judged"] == 8
+    assert found["condensed"]["BM25"]["P@1"] == 1
+    listed = read_run(everything.folder / "results" / "study" / "runs" / "rprs.trec")
+    with (everything.folder / "sample" / "qrels" / "other.txt").open() as stream:
+        judged = {(line.split()[0], line.split()[2]) for line in stream}
+    shares = [sum((query, id) in judged for id in ranking.ids[:3]) / 3 for query, ranking in listed.items()]
+    assert math.isclose(found["shares"]["RPRS"]["Judged@3"], float(np.mean(shares)))

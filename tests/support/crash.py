@@ -1,0 +1,282 @@
+"""Indexing that dies: jobs on an index, run in processes that are killed with SIGKILL at a chosen step or moment.
+
+A step is whatever changes or commits something: opening, making, renaming or deleting a file or folder of the index,
+syncing one, an SQL statement. `python -m tests.support.crash` is a server that forks a child for each job, so that a
+kill costs milliseconds; `Crasher` talks to it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rprs import spec
+from rprs.document import Document, Value
+from rprs.encode.hashed import Hashed
+from rprs.index import Index, Writer
+from rprs.progress import Advance, Progress, silent
+from rprs.spec import Component, Kind
+from tests.support.paths import ROOT
+
+HASHED = "hashed(dimension=16)"
+MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # syncing thousands of small files to a disk takes minutes
+
+# ---------------------------------------------------------------------------- documents
+
+WORDS = """harbour pilot tide beacon licence vessel cargo owner court appeal judge claim patent valve piston rotor river
+bridge toll statute notice damage breach contract wheat barley mill grain miller ferry anchor mooring channel""".split()
+
+
+def invented(id: str, version: int = 0, sentences: int | None = None) -> Document:
+    """A document that depends on its id and version alone; some have no sentences at all."""
+    random = Random(f"{id}/{version}")
+    count = random.choice([0, 1, 3, 5, 8]) if sentences is None else sentences
+    said = [" ".join(random.choices(WORDS, k=random.randint(3, 9))).capitalize() + "." for _ in range(count)]
+    metadata: dict[str, Value] = {"version": version, "date": f"20{10 + version}-01-02"}
+    return Document(id, " ".join(said), f"Title {id} {version}", metadata)
+
+
+COLLECTION = [invented(f"d{number:02d}", sentences=2 + number % 5) for number in range(9)]
+CHANGED = [invented("d01", 1), COLLECTION[2], invented("d05", 1), *(invented(f"e{number}") for number in range(4))]
+REMOVED = ["d00", "d04"]
+QUERIES = [invented(f"query {number}", sentences=4) for number in range(3)]
+
+
+def rankings(path: Path) -> bytes:
+    """All that a search of the index could show, to the last bit."""
+    from rprs.rank import BM25
+    from rprs.search import Searcher
+
+    with Index(path) as index:
+        sizes = [index.lengths.tolist(), index.sentence_counts.tolist(), index.mean_sentences]
+        seen = [repr((index.ids, sizes)).encode()]
+        seen += [repr(index.document(id)).encode() for id in index.ids]
+        for query in QUERIES:
+            seen += [BM25().scores(query, index).tobytes(), BM25(kli=0.4).scores(query, index).tobytes()]
+            ranking = Searcher(index, depth=20).rank(query)
+            seen += [repr(ranking.ids).encode(), ranking.scores.tobytes()]
+            seen += [values.tobytes() for values in ranking.parts.values()]
+    return b"\n".join(seen)
+
+
+@contextmanager
+def memory_folder() -> Iterator[Path]:
+    """A folder for a test, in memory where the machine has one."""
+    with TemporaryDirectory(dir=MEMORY) as folder:
+        yield Path(folder)
+
+
+# ---------------------------------------------------------------------------- an encoder that is fitted
+
+
+@dataclass(frozen=True)
+class Learned(Component):
+    """Hashed words, the rarer in the sample the heavier: the smallest encoder that learns from a collection."""
+
+    sample: int = 12
+    teacher: Hashed = field(default_factory=lambda: Hashed(16))
+    name: ClassVar[str] = "learned"
+    kind: ClassVar[Kind] = "encoder"
+
+    def fit(self, sentences: Sequence[str], progress: Progress = silent) -> LearnedTable:
+        """Count the sentences that have each word."""
+        counts: dict[str, int] = {}
+        for sentence in sentences:
+            for word in set(sentence.casefold().strip(".").split()):
+                counts[word] = counts.get(word, 0) + 1
+        return LearnedTable(counts, {"sentences": len(sentences)})
+
+    def open(self, folder: Path) -> LearnedTable:
+        """What `LearnedTable.save` wrote."""
+        return LearnedTable(json.loads((folder / "counts.json").read_text()), {})
+
+
+@dataclass(frozen=True)
+class LearnedTable:
+    """A fitted `Learned`."""
+
+    counts: dict[str, int]
+    report: dict[str, Any] = field(compare=False)
+    dimension: ClassVar[int] = 16
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the counts."""
+        return hashlib.sha256(json.dumps(self.counts, sort_keys=True).encode()).hexdigest()[:16]
+
+    def encode(self, sentences: Sequence[str], advance: Advance = lambda _: None) -> NDArray[np.float32]:
+        """The weighted mean of the words."""
+        rows: NDArray[np.float32] = np.zeros((len(sentences), 16), dtype=np.float32)
+        for row, sentence in zip(rows, sentences, strict=True):
+            for word in sentence.casefold().strip(".").split():
+                row += Hashed(16).encode([word])[0] / (1 + self.counts.get(word, 0))
+            row /= max(float(np.linalg.norm(row)), 1e-9)
+        return rows
+
+    def save(self, folder: Path) -> None:
+        """Write counts.json."""
+        (folder / "counts.json").write_text(json.dumps(self.counts))
+
+
+def plug_in() -> None:
+    """Make `learned` known, as an entry point would."""
+    spec.BUILT_IN["encoder"]["learned"] = "crash:Learned"
+    spec._targets.cache_clear()
+
+
+# ---------------------------------------------------------------------------- jobs
+
+
+def _index(encoder: str) -> Callable[[Path], None]:
+    def job(path: Path) -> None:
+        with Writer(path, create=True, encoder=encoder, batch=200) as writer:
+            writer.add(COLLECTION)
+
+    return job
+
+
+def _add(path: Path) -> None:
+    with Writer(path, batch=200) as writer:
+        writer.remove(REMOVED)
+        writer.add(CHANGED)
+
+
+def _compact(path: Path) -> None:
+    with Writer(path) as writer:
+        writer.compact()
+
+
+def _refit(path: Path) -> None:
+    with Writer(path) as writer:
+        writer.refit()
+
+
+JOBS: dict[str, Callable[[Path], None]] = {
+    "index": _index(HASHED),
+    "index-learned": _index("learned"),
+    "add": _add,
+    "compact": _compact,
+    "refit": _refit,
+}
+
+
+# ---------------------------------------------------------------------------- killing
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a job ended: `error` is what it raised, `killed` whether it was; `steps` it took if neither."""
+
+    killed: bool
+    error: str
+    steps: int
+
+
+class Crasher:
+    """Runs jobs in processes of their own, and kills them."""
+
+    def __init__(self) -> None:
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+        command = [sys.executable, "-m", "tests.support.crash"]
+        self._server = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment, cwd=ROOT
+        )
+
+    def __enter__(self) -> Crasher:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.communicate()
+
+    def run(self, job: str, path: Path, *, at_step: int | None = None, after: float | None = None) -> Outcome:
+        """Run a job to its end, or kill it before a step, or after so many seconds."""
+        assert self._server.stdin
+        assert self._server.stdout
+        self._server.stdin.write(json.dumps([job, str(path), at_step, after]) + "\n")
+        self._server.stdin.flush()
+        return Outcome(*json.loads(self._server.stdout.readline()))
+
+
+class _Steps:
+    """Counts the steps that a process takes on the files of an index; kills it before the last."""
+
+    def __init__(self, path: Path, last: int | None) -> None:
+        self.path, self.last, self.taken = str(path), last, 0
+        sync, connect = os.fsync, sqlite3.connect
+
+        def fsync(fd: Any) -> None:
+            self.step()
+            sync(fd)
+
+        def traced(*args: Any, **options: Any) -> sqlite3.Connection:
+            connection: sqlite3.Connection = connect(*args, **options)
+            connection.set_trace_callback(self.step)
+            return connection
+
+        os.fsync = fsync
+        sqlite3.connect = traced  # type: ignore[assignment]
+        sys.addaudithook(self.hook)
+
+    def step(self, *_: object) -> None:
+        self.taken += 1
+        if self.taken == self.last:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def hook(self, event: str, args: tuple[Any, ...]) -> None:
+        if event in ("open", "os.mkdir", "os.rename", "os.remove", "os.rmdir") and self.path in str(args[0]):
+            self.step()
+
+
+def _serve() -> None:
+    plug_in()
+    for job in JOBS:  # what is loaded lazily is loaded once, here
+        with memory_folder() as folder:
+            if job.startswith("index"):
+                JOBS[job](folder / "warm.rprs")
+    for line in sys.stdin:
+        job, path, at_step, after = json.loads(line)
+        receive, send = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(receive)
+            _work(job, Path(path), at_step, send)
+        os.close(send)
+        if after is not None:
+            time.sleep(after)
+            os.kill(child, signal.SIGKILL)
+        with os.fdopen(receive) as stream:
+            told = stream.read()
+        _, status = os.waitpid(child, 0)
+        error, steps = json.loads(told) if told else ["", 0]
+        print(json.dumps([os.WIFSIGNALED(status), error, steps]), flush=True)
+
+
+def _work(job: str, path: Path, at_step: int | None, send: int) -> None:
+    steps = _Steps(path, at_step)
+    error = ""
+    try:
+        JOBS[job](path)
+    except BaseException as problem:  # told to the test, whatever it is
+        error = f"{type(problem).__name__}: {problem}"
+    os.write(send, json.dumps([error, steps.taken]).encode())
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    _serve()

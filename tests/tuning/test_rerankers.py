@@ -1,0 +1,109 @@
+"""Tuning any re-ranker: values that do not fit a parameter, and models that are trained anew or do not see it all."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rprs.tuning.work import model_files
+
+from rprs import spec
+from rprs.errors import UsageError
+from rprs.index import Index
+from rprs.progress import Advance
+from rprs.rank import System
+from rprs.tuning import Tuned, Work, tune_reranker
+from rprs.tuning.pools import first_stage
+from rprs.tuning.rerankers import reranker_axes
+from tests.support.cli import done
+from tests.support.judged_sample import QRELS, QUERIES, made, written
+from tests.support.tiny_models import make_cross
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("RPRS_CACHE", str(tmp_path / "models"))
+    return made(tmp_path)
+
+
+def tuned(path: Path, rerank: str, grid: dict[str, tuple[Any, ...]] | None = None, **options: Any) -> Tuned:
+    base = System("bm25", rerank, 6)
+    with Index(path) as index:
+        run = first_stage(index, QUERIES, "bm25", 6)
+        return tune_reranker(index, QUERIES, run, QRELS, "AP", grid, base=base, **options)
+
+
+@pytest.mark.parametrize(
+    ("rerank", "grid", "line"),
+    [
+        ("birch", {"top": (1, 1.5)}, "The 'top' parameter of birch must be an integer. Got 1.5 instead."),
+        ("birch", {"a": ("high",)}, "The 'a' parameter of birch must be a number. Got 'high' instead."),
+        ("birch", {"w2": (None,)}, "The 'w2' parameter of birch must be a number. Got None instead."),
+        ("fuse(first,rprs)", {"k": (1.5,)}, "The 'k' parameter of fuse must be an integer. Got 1.5 instead."),
+        ("fuse(first,rprs)", {"a": ("nix",)}, "There is no reranker named 'nix'"),
+        ("rprs(form=no_qp)", {"n": (2.5,)}, "The 'n' parameter of rprs must be an integer. Got 2.5 instead."),
+        ("sdr", {}, "There is no grid for sdr: give the values to try, as depth=15..100/5"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_one_line(rerank: str, grid: dict[str, tuple[Any, ...]], line: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        reranker_axes(spec.parse("reranker", rerank), System(), grid)
+    assert str(raised.value).startswith(line)
+
+
+def test_none_may_be_a_word_and_a_word_a_reranker(path: Path) -> None:
+    """The grid of the command line reads `normalise=none` as nothing; the parameter knows better."""
+    found = tuned(path, "sdr", {"normalise": (None, "zscore")})
+    assert found.before == found.totals.ravel()[0]
+    fused = tuned(path, "fuse(first,rprs)", {"a": ("first", "sdr")})
+    assert fused.axes.shape == (1, 11, 2)
+    assert spec.parse("reranker", str(fused.best.rerank)).weight == fused.point["weight"]
+
+
+def test_a_model_that_was_trained_anew_is_another(path: Path, tmp_path: Path) -> None:
+    model, work = make_cross(tmp_path / "cross"), Work(tmp_path / "work")
+    asked = f'fuse(first,cross("{model}"),minmax)'
+    old = tuned(path, asked, work=work)
+    make_cross(tmp_path / "other", layers=1, labels=2)
+    shutil.copytree(tmp_path / "other", model, dirs_exist_ok=True)
+    new = tuned(path, asked, work=work)
+    assert np.array_equal(new.totals, tuned(path, asked).totals)
+    assert not np.array_equal(new.totals, old.totals)
+
+
+def test_what_a_model_does_not_see_is_told(path: Path, tmp_path: Path) -> None:
+    """Once for the inputs of the deepest candidates, also when what was computed is found again."""
+    model, work = make_cross(tmp_path / "cross"), Work(tmp_path / "work")
+    asked, told = f'cross("{model}")', "30 of 30 inputs truncated to 24 tokens"
+    for _ in range(2):
+        assert told in tuned(path, asked, {"depth": (3, 6)}, work=work).notes
+    queries, qrels = written(tmp_path)
+    options = ("--qrels", qrels, "-o", tmp_path / "t.toml", "--depth", 6, "--rerank", asked)
+    said = done("tune", path, queries, *options, "--what", "cutoff", "-m", "micro_F1")
+    assert told in said.err
+
+
+def test_models_are_loaded_before_the_queries(path: Path, tmp_path: Path) -> None:
+    opened = []
+
+    @contextmanager
+    def progress(what: str, total: int | None = None, unit: str = "") -> Iterator[Advance]:
+        opened.append(what)
+        yield lambda _amount: None
+
+    model = make_cross(tmp_path / "cross")
+    for asked in (f'fuse(first,cross("{model}"))', f'birch(scorer=cross,model="{model}")'):
+        opened.clear()
+        tuned(path, asked, {"weight": (0.5,)} if asked.startswith("fuse") else {"a": (0.5,)}, progress=progress)
+        assert opened == ["preparing cross", "re-ranking"]
+
+
+def test_no_model_is_not_the_folder_one_works_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(make_cross(tmp_path / "cross"))
+    assert model_files(spec.parse("reranker", "birch")) == {}
+    assert len(model_files(spec.parse("reranker", "fuse(first,cross(.))"))["."]) == 5
