@@ -52,9 +52,10 @@ if TYPE_CHECKING:
     from rprs.results.run import Run
     from rprs.search import Searcher
     from rprs.serve.client import Client
-    from rprs.studies import study
-    from rprs.tuning import Tuned, tune
+    from rprs.studies.study import study
+    from rprs.tuning.choose import Tuned
     from rprs.tuning.settings import read_settings
+    from rprs.tuning.tune import tune
 
 __all__ = [
     "BM25",
@@ -139,7 +140,8 @@ _HOME = {
     "rprs.results.run": ["Run"],
     "rprs.search": ["Searcher"],
     "rprs.studies": ["study"],
-    "rprs.tuning": ["Tuned", "tune"],
+    "rprs.tuning.choose": ["Tuned"],
+    "rprs.tuning.tune": ["tune"],
     "rprs.tuning.settings": ["read_settings"],
 }
 _PLACE = {name.split(" as ")[-1]: (module, name.split(" as ")[0]) for module, names in _HOME.items() for name in names}

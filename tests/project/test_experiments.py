@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rprs.evaluation.measures import parse_measure
-from rprs.studies import read_plan
+from rprs.studies.plan import read_plan
 from tests.support.cli import refused
 from tests.support.paths import ROOT
 

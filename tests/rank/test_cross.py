@@ -25,7 +25,6 @@ from rprs.encode.pairs import PairScorer, load_pairs, longest_first
 from rprs.errors import MissingExtra, ModelError, UsageError
 from rprs.rank.cross import Cross
 from rprs.spec import parse, text
-from rprs.studies import make
 from rprs.testing.rankers import check_reranker
 from tests.support.cli import QUERY, done, made_index, queries, refused
 from tests.support.study_sample import made_collection

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from rprs.errors import ReadError, RprsError, UsageError
-from rprs.studies import Plan, parts, read_plan
 from rprs.studies.options import ANALYSES
+from rprs.studies.plan import Plan, read_plan
+from rprs.studies.study import parts
 from rprs.tuning.settings import Settings, write_settings
 from tests.support.study_sample import EVERYTHING, SMALL
 

@@ -23,8 +23,8 @@ from rprs.collection import open_collection
 from rprs.errors import MissingExtra, ReadError, UsageError
 from rprs.files.cache import Cache
 from rprs.read import read_run
-from rprs.studies import make, read_plan
 from rprs.studies.experiment import Experiment
+from rprs.studies.plan import read_plan
 from rprs.studies.runs import notes_of
 from rprs.studies.systems import Study
 from tests.support.cli import done
@@ -434,7 +434,7 @@ def test_what_a_study_no_longer_makes_is_gone_and_other_files_stay(place: Place)
 KILLED = """
 import os, signal, sys
 import rprs.index, rprs.studies.folder, rprs.studies.experiment
-from rprs.studies import make
+from rprs.studies.study import study
 
 def die(*_arguments, **_options):
     os.kill(os.getpid(), signal.SIGKILL)

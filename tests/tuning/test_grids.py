@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rprs.errors import UsageError
-from rprs.tuning import DEPTHS, Axes, Bm25Grid, CutoffGrid, RprsGrid, deal, parse_axis
-from rprs.tuning.grids import Value
+from rprs.tuning.choose import deal
+from rprs.tuning.grids import DEPTHS, Axes, Bm25Grid, CutoffGrid, RprsGrid, Value, parse_axis
 
 
 class TestTexts:

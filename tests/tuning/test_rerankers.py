@@ -17,9 +17,9 @@ from rprs.errors import UsageError
 from rprs.index import Index
 from rprs.progress import Advance
 from rprs.rank import System
-from rprs.tuning import Tuned, Work, tune_reranker
+from rprs.tuning.choose import Tuned
 from rprs.tuning.pools import first_stage
-from rprs.tuning.rerankers import reranker_axes
+from rprs.tuning.rerankers import reranker_axes, tune_reranker
 from tests.support.cli import done
 from tests.support.judged_sample import QRELS, QUERIES, made, written
 from tests.support.tiny_models import make_cross

@@ -21,32 +21,19 @@ from rprs.evaluation.evaluate import evaluate
 from rprs.evaluation.measures import parse_measure
 from rprs.index import Index
 from rprs.rank import BM25, RPRS, System
+from rprs.rank.batch import rerank_run
 from rprs.rank.birch import Birch
 from rprs.rank.stages import nothing
 from rprs.search import Searcher
 from rprs.spec import Component, Kind
-from rprs.tuning import (
-    Axes,
-    Bm25Grid,
-    CutoffGrid,
-    Remembered,
-    RprsGrid,
-    Tuned,
-    Work,
-    deal,
-    pools_at_depths,
-    rerank_run,
-    tune_bm25,
-    tune_cutoff,
-    tune_reranker,
-    tune_rprs,
-)
-from rprs.tuning import first as first_module
-from rprs.tuning import rerankers as rerankers_module
-from rprs.tuning.choose import Problem, choose
-from rprs.tuning.first import rank_grid
-from rprs.tuning.pools import allowed, first_stage
-from rprs.tuning.rerankers import reranker_axes
+from rprs.tuning.choose import Problem, Tuned, choose, deal
+from rprs.tuning.choose import first as first_module
+from rprs.tuning.choose import rerankers as rerankers_module
+from rprs.tuning.cutoffs import tune_cutoff
+from rprs.tuning.first import rank_grid, tune_bm25
+from rprs.tuning.grids import Axes, Bm25Grid, CutoffGrid, RprsGrid
+from rprs.tuning.pools import allowed, first_stage, pools_at_depths
+from rprs.tuning.rerankers import reranker_axes, tune_reranker, tune_rprs
 from tests.support.indexes import built
 
 WORDS = "reef kelp buoy sail tide mast keel wave gull sand rope foam crab surf dock".split()

@@ -19,8 +19,7 @@ from rprs.document import Document, Ranking
 from rprs.errors import UsageError
 from rprs.index import Index
 from rprs.rank.batch import allowed_documents
-from rprs.tuning import deal
-from rprs.tuning.choose import judged_queries
+from rprs.tuning.choose import deal, judged_queries
 
 __all__ = ["Asked", "Lessons", "Triple", "held_out", "judged", "lessons"]
 

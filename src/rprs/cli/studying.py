@@ -14,7 +14,7 @@ from rprs.cli.talk import Talk, counted
 from rprs.errors import UsageError
 
 if TYPE_CHECKING:
-    from rprs.studies import Plan
+    from rprs.studies.plan import Plan
 
 
 def study(
@@ -55,8 +55,9 @@ def study(
 
     Example: rprs study experiments/peps.toml --to results --data collections
     """
-    from rprs.studies import data_folder, read_plan
-    from rprs.studies import study as run_study
+    from rprs.studies.plan import read_plan
+    from rprs.studies.study import data_folder
+    from rprs.studies.study import study as run_study
 
     talk: Talk = context.obj
     plans = [read_plan(path) for path in files]
@@ -70,8 +71,8 @@ def study(
     parts = [part.strip() for part in only.split(",") if part.strip()]
     for plan in plans:
         started, counts = perf_counter(), Counter[bool]()
-        told = partial(_tell_step, talk if verbose else None, counts)
-        folder = run_study(plan, to, data=data, cache=cache, only=parts, progress=talk.progress, told=told)
+        report = partial(_tell_step, talk if verbose else None, counts)
+        folder = run_study(plan, to, data=data, cache=cache, only=parts, progress=talk.progress, report=report)
         typer.echo(folder / "report.html")
         seconds = perf_counter() - started
         talk.say(f"{plan.title}: {counted(counts[True], 'step')} made, {counts[False]:,} kept, in {seconds:.1f} s")

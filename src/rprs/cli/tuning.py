@@ -14,7 +14,7 @@ from rprs.cli.talk import Remarks, Talk, counted
 from rprs.spec import DEPTH
 
 if TYPE_CHECKING:
-    from rprs.tuning import Tuned
+    from rprs.tuning.choose import Tuned
 
 MEASURE = "AP@100"
 
@@ -110,7 +110,7 @@ def tune(
     from rprs.files.cache import Cache
     from rprs.index import Index
     from rprs.read import read_exclusions
-    from rprs.tuning import tune
+    from rprs.tuning.tune import tune
 
     talk: Talk = context.obj
     check_target(output)

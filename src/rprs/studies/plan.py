@@ -38,7 +38,7 @@ from rprs.studies.options import ANALYSES, positive_integers
 from rprs.studies.toml import filled, known, read_toml
 from rprs.tuning.grids import integers, parse_grid
 from rprs.tuning.settings import read_settings
-from rprs.tuning.tune import check_grid
+from rprs.tuning.tasks import check_grid
 
 __all__ = ["Elsewhere", "Plan", "PlannedSystem", "Significance", "read_plan"]
 

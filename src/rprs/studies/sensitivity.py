@@ -12,7 +12,8 @@ from rprs.studies.figures import heatmaps
 from rprs.studies.finding import Finding
 from rprs.studies.options import Sensitivity, rprs_grid
 from rprs.studies.systems import Study
-from rprs.tuning import RprsGrid, tune_rprs
+from rprs.tuning.grids import RprsGrid
+from rprs.tuning.rerankers import tune_rprs
 
 __all__ = ["sensitivity"]
 

@@ -13,9 +13,10 @@ from rprs.rank.identity import identity
 from rprs.studies.plan import PlannedSystem
 from rprs.studies.runs import write_facts, write_rankings
 from rprs.studies.systems import Study
-from rprs.tuning import Tuned, tune
+from rprs.tuning.choose import Tuned
 from rprs.tuning.grids import describe_point, integers
-from rprs.tuning.tune import check_grid
+from rprs.tuning.tasks import check_grid
+from rprs.tuning.tune import tune
 
 __all__ = ["settled", "tuned_facts", "tuned_run"]
 

@@ -9,31 +9,6 @@ smallest); a cut-off the one with the smaller h, then l, then p; another re-rank
 the order of its grid.
 """
 
-from rprs.tuning.choose import Fold, HeldOut, Tuned, deal
-from rprs.tuning.cutoffs import set_measure, tune_cutoff
-from rprs.tuning.first import tune_bm25
-from rprs.tuning.grids import DEPTHS, Axes, Bm25Grid, CutoffGrid, RprsGrid, integers, parse_axis
-from rprs.tuning.pools import pools_at_depths
-from rprs.tuning.rerankers import tune_reranker, tune_rprs
 from rprs.tuning.tune import tune
 
-__all__ = [
-    "DEPTHS",
-    "Axes",
-    "Bm25Grid",
-    "CutoffGrid",
-    "Fold",
-    "HeldOut",
-    "RprsGrid",
-    "Tuned",
-    "deal",
-    "integers",
-    "parse_axis",
-    "pools_at_depths",
-    "set_measure",
-    "tune",
-    "tune_bm25",
-    "tune_cutoff",
-    "tune_reranker",
-    "tune_rprs",
-]
+__all__ = ["tune"]

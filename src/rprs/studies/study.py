@@ -1,0 +1,116 @@
+"""The function behind `rprs study`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rprs import __version__
+from rprs.errors import MissingExtra, UsageError
+
+if TYPE_CHECKING:
+    from rprs.progress import Progress
+    from rprs.studies.plan import Plan
+    from rprs.studies.systems import Study
+
+__all__ = ["data_folder", "parts", "study"]
+
+
+def parts(plan: Plan) -> list[str]:
+    """What a study consists of: the systems table, and its analyses."""
+    return ["systems", *plan.analyses]
+
+
+def data_folder(plan: Plan, data: Path | None = None) -> Path:
+    """Where the folders of collections are: as given, else as RPRS_DATA says, else beside the study."""
+    return data or Path(os.environ.get("RPRS_DATA") or plan.folder)
+
+
+def study(
+    plan: str | Path | Plan,
+    to: str | Path,
+    *,
+    data: str | Path | None = None,
+    cache: str | Path | None = None,
+    only: Sequence[str] = (),
+    progress: Progress | bool | None = None,
+    report: Callable[[str, bool, str], None] = lambda _step, _computed, _about: None,
+) -> Path:
+    """Compute the results of a study, a TOML file or a plan read from one; returns the results folder, `to`/name.
+
+    `only` names parts of it: "systems" and analyses. `report` is called once for every step with its name, whether it
+    had to be computed, and a description. A step that was computed before, by this study or by another with the same
+    `cache`, is not computed again.
+    """
+    from rprs.files.cache import Cache
+    from rprs.progress import as_progress
+    from rprs.studies.experiment import Experiment, found_collection
+    from rprs.studies.plan import Plan, read_plan
+    from rprs.studies.systems import Study
+
+    plan = plan if isinstance(plan, Plan) else read_plan(plan)
+    wanted = _wanted(plan, only)
+    if find_spec("matplotlib") is None:
+        raise MissingExtra("A study", "matplotlib", "study")
+    base = data_folder(plan, None if data is None else Path(data))
+    collection = found_collection(plan.data, base, plan.download)
+    steps = Cache(Path(cache or Path(to) / ".cache"), report)
+    with Experiment(plan.data, collection, steps, as_progress(progress)) as experiment:
+        running = Study(plan, experiment, base)
+        running.check()
+        _write(running, wanted, Path(to) / plan.name)
+    return Path(to) / plan.name
+
+
+def _wanted(plan: Plan, only: Sequence[str]) -> list[str]:
+    there = parts(plan)
+    for name in only:
+        if name not in there:
+            raise UsageError(f"The study {plan.name} has no part {name!r}: it has {', '.join(there)}")
+    return [name for name in there if name in only] if only else there
+
+
+def _write(study: Study, wanted: list[str], folder: Path) -> None:
+    from rprs.results.run import Run
+    from rprs.studies.facts import collection_facts, encoder_facts, shown
+    from rprs.studies.findings import find
+    from rprs.studies.folder import file_name, per_query_csv, per_query_json, write_results
+    from rprs.studies.report import html
+
+    plan = study.plan
+    files: dict[str, str | bytes] = {}
+    evaluations = {}
+    if "systems" in wanted:
+        for system in plan.systems:
+            run = study.rankings(system.name)
+            files[f"runs/{file_name(system.name)}.trec"] = Run(run, file_name(system.name)).text
+            evaluations[system.name] = study.score(run, system.name, plan.target)
+        files["scores.csv"] = per_query_csv(evaluations)
+        files["scores.json"] = per_query_json(evaluations)
+    findings = find(study, wanted, evaluations)
+    for finding in findings.values():
+        for name, table in finding.tables.items():
+            files[f"tables/{name}.md"] = table.markdown()
+            files[f"tables/{name}.tex"] = table.latex()
+            files[f"tables/{name}.csv"] = table.csv()
+        for picture in finding.pictures:
+            files[f"figures/{picture.name}.svg"] = picture.svg
+            files[f"figures/{picture.name}.png"] = picture.png
+    facts, encoders = collection_facts(study), encoder_facts(study)
+    sections = [finding.section for finding in findings.values()]
+    files["report.html"] = html(plan.title, sections, shown(study, facts, encoders))
+    numbers = {
+        "study": plan.name,
+        "title": plan.title,
+        "data": plan.data,
+        "version": __version__,
+        "measures": list(map(str, plan.measures)),
+        "target": str(plan.target),
+        "collection": facts,
+        "encoders": encoders,
+        "parts": {name: dict(finding.data) for name, finding in findings.items()},
+    }
+    write_results(folder, files, numbers)
