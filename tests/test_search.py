@@ -8,20 +8,21 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pytest
-from rprs.rank.rerank_fuse import First
 
-from rprs import wire
 from rprs.cli import show
-from rprs.document import Candidates, Document, Ranking, Sentences, together
+from rprs.document import Candidates, Document, Ranking, Sentences, combine, query_documents
 from rprs.errors import EmptyQuery, UsageError
 from rprs.index import Index
 from rprs.rank import BM25, RPRS
 from rprs.rank.birch import Birch
-from rprs.rank.stages import ranked
+from rprs.rank.fuse import First
+from rprs.rank.stages import order_candidates
+from rprs.results import serialize
 from rprs.results.hits import Hit, Pair
 from rprs.scoring.vectors import to_grid
 from rprs.search import Searcher
@@ -94,7 +95,7 @@ class TestSeveralDocuments:
     def test_are_the_one_that_they_make_together(self, index: Index) -> None:
         """Their sentences are those of each, one document after the other, and nothing across the border."""
         seeds = [TALES[4], QUERY, TALES[9]]
-        joined = together(seeds)
+        joined = combine(seeds)
         assert joined.text == "\n\n".join(seed.text for seed in seeds)
         sentences = [text for seed in seeds for text in index.splitter.split(seed.text).texts(seed.text)]
         assert index.splitter.split(joined.text).texts(joined.text) == sentences
@@ -110,7 +111,7 @@ class TestSeveralDocuments:
         assert set(Searcher(index, depth=30).rank(seeds, keep_self=True).ids) == {*found, "t04", "t09"}
 
     def test_one_is_itself(self, index: Index) -> None:
-        assert together([QUERY]) is together(QUERY) is QUERY
+        assert combine([QUERY]) is combine(query_documents(QUERY)) is QUERY
         assert Searcher(index).search([QUERY])[0] == Searcher(index).search(QUERY)[0]
 
     def test_none_is_no_query(self, index: Index) -> None:
@@ -285,10 +286,10 @@ class Shortest(Component):
     """A re-ranker that looks at no sentence: the shorter the better."""
 
     name: ClassVar[str] = "shortest"
-    kind: ClassVar[Kind] = "reranker"
+    kinds: ClassVar[tuple[Kind, ...]] = ("reranker",)
 
     def rerank(self, query: Sentences, candidates: Candidates, advance: object = None) -> Ranking:
-        return ranked(candidates, -np.array([len(each) for each in candidates.sentences], dtype=np.float64))
+        return order_candidates(candidates, -np.array([len(each) for each in candidates.sentences], dtype=np.float64))
 
 
 class TestEvidenceOfAnyReranker:
@@ -321,8 +322,8 @@ class TestEvidenceOfAnyReranker:
             searcher = Searcher(index, rerank=reranker, depth=5)
             results = searcher.search(QUERY)
             outside = searcher.explain(QUERY, Searcher(index, rerank=None).rank(QUERY).ids[-1])
-            show.print_json(wire.hit_object(results[0], "query"))
-            show.print_json(wire.explanation_object(outside, 3))
+            show.print_json(serialize.hit_object(results[0], "query"))
+            show.print_json(serialize.explanation_object(outside, 3))
             hit, explained = map(json.loads, capsys.readouterr().out.splitlines())
             assert (hit["qp"], hit["dp"], explained["first_score"]) == (None, None, None)
             assert len(hit["pairs"]) == 3
@@ -487,3 +488,103 @@ def test_worked_by_hand() -> None:
     }
     assert isinstance(best.pairs[0], Pair)
     assert other.pairs == ()
+
+
+# ---------------------------------------------------------------------------- strings, runs, exclusions
+
+
+class TestText:
+    def test_a_string_is_a_query(self, index: Index) -> None:
+        results = Searcher(index).search(QUERY.text, k=5)
+        assert [(hit.id, hit.score, hit.pairs) for hit in results] == [
+            (hit.id, hit.score, hit.pairs) for hit in Searcher(index).search(QUERY, k=5)
+        ]
+
+    def test_a_string_that_is_a_document_of_the_index_is_left_out(self, index: Index) -> None:
+        assert "t03" not in Searcher(index).rank(TALES[3].text).ids
+
+    def test_an_index_by_its_path(self, index: Index) -> None:
+        assert Searcher(index.path).rank(QUERY).ids == Searcher(str(index.path)).rank(QUERY).ids
+
+    @pytest.mark.parametrize("query", [5, None, b"bytes", [1, 2], {"a": "text"}, [TALES[0], None]])
+    def test_a_wrong_query_is_one_line(self, index: Index, query: Any) -> None:
+        with pytest.raises(UsageError, match="A query is a text, a Document or a list of them"):
+            Searcher(index).search(query)
+
+    @pytest.mark.parametrize("k", [-1, 2.5, "3", None, True])
+    def test_a_wrong_k_is_one_line(self, index: Index, k: Any) -> None:
+        with pytest.raises(UsageError, match="k must be an integer in"):
+            Searcher(index).search(QUERY, k)
+
+    def test_a_wrong_system_is_one_line(self, index: Index) -> None:
+        with pytest.raises(UsageError, match=r"The system must be a rprs\.System"):
+            Searcher(index, "bm25")  # type: ignore[arg-type]
+
+
+class TestRun:
+    QUERIES: ClassVar = [QUERY, TALES[3], Document("empty", " ")]
+
+    def test_a_run_has_the_ranking_of_every_query(self, index: Index) -> None:
+        searcher = Searcher(index, depth=8, cutoff="ratio(p=0.5,l=1,h=5)")
+        run = searcher.run(self.QUERIES)
+        assert list(run) == [QUERY.id, "t03"]
+        assert run.failures == {"empty": "The query 'empty' has no sentences: there is nothing to compare"}
+        for query in self.QUERIES[:2]:
+            expected = searcher.rank(query)
+            assert run[query.id].ids == expected.ids
+            assert run[query.id].scores.tobytes() == expected.scores.tobytes()
+        assert (run.tag, searcher.run([QUERY], tag="mine").tag) == ("rprs", "mine")
+        assert [len(ranking) for ranking in searcher.run(self.QUERIES, k=1).values()] == [1, 1]
+        with pytest.raises(EmptyQuery):
+            searcher.run(self.QUERIES, strict=True)
+        with pytest.raises(UsageError, match="None of the 1 queries could be answered: The query 'empty'"):
+            searcher.run(self.QUERIES[2:])
+
+    def test_texts_by_id_and_files(self, index: Index, tmp_path: Path) -> None:
+        expected = Searcher(index).rank(QUERY).ids
+        assert Searcher(index).run({"q": QUERY.text})["q"].ids == expected
+        (tmp_path / "queries.jsonl").write_text(json.dumps({"id": "q", "text": QUERY.text}) + "\n")
+        assert Searcher(index).run(tmp_path / "queries.jsonl")["q"].ids == expected
+
+    def test_what_a_collection_forbids_is_not_ranked(self, index: Index, tmp_path: Path) -> None:
+        searcher = Searcher(index, depth=30)
+        best, second = searcher.rank(QUERY).ids[:2]
+        assert best not in searcher.search(QUERY, k=30, exclude=[best])
+        assert best not in searcher.rank(QUERY, exclude=[best, "unknown"]).ids
+        assert not {best, second} & set(searcher.run([QUERY], exclude={QUERY.id: [best, second]})[QUERY.id].ids)
+        (tmp_path / "corpus.jsonl").write_text("")
+        (tmp_path / "queries.jsonl").write_text(json.dumps({"_id": QUERY.id, "text": QUERY.text}) + "\n")
+        (tmp_path / "exclude.tsv").write_text(f"query-id\tcorpus-id\n{QUERY.id}\t{best}\n")
+        for queries in (tmp_path, tmp_path / "queries.jsonl"):
+            assert best not in searcher.run(queries)[QUERY.id].ids
+        assert searcher.run(tmp_path, exclude={})[QUERY.id].ids[0] == best
+
+    def test_an_interrupted_run_resumes(self, index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        searcher, queries = Searcher(index, depth=9), [QUERY, *TALES[:4]]
+        expected = searcher.run(queries)
+        rerank, ranked = RPRS.rerank, []
+
+        def stop_after_two(self: RPRS, query: Sentences, candidates: Candidates, advance: Any = None) -> Ranking:
+            if len(ranked) == 2:
+                raise KeyboardInterrupt
+            ranked.append(candidates.ranking.ids)
+            return rerank(self, query, candidates, advance)
+
+        monkeypatch.setattr(RPRS, "rerank", stop_after_two)
+        with pytest.raises(KeyboardInterrupt):
+            searcher.run(queries, cache=tmp_path)
+        monkeypatch.undo()
+        calls = []
+        monkeypatch.setattr(RPRS, "rerank", lambda *arguments: calls.append(1) or rerank(*arguments))
+        resumed = searcher.run(queries, cache=tmp_path)
+        assert len(calls) == 3
+        assert {query: ranking.ids for query, ranking in resumed.items()} == {
+            query: ranking.ids for query, ranking in expected.items()
+        }
+        assert resumed.text == expected.text
+        Searcher(index, depth=8).run(queries, cache=tmp_path)  # another system shares nothing
+        assert len(calls) == 3 + 5
+
+    def test_a_wrong_filter_is_one_error(self, index: Index) -> None:
+        with pytest.raises(UsageError, match="filter"):
+            Searcher(index).run(self.QUERIES, where="year <")

@@ -24,7 +24,7 @@ from rprs.spec import Component, Kind, find, names, parse, require, text
 @dataclass(frozen=True)
 class Teacher(Component):
     name: ClassVar[str] = "teacher"
-    kind: ClassVar[Kind] = "encoder"
+    kinds: ClassVar[tuple[Kind, ...]] = ("encoder",)
     model: str = "all-MiniLM-L6-v2"
     int8: bool = False
 
@@ -32,7 +32,7 @@ class Teacher(Component):
 @dataclass(frozen=True)
 class Table(Component):
     name: ClassVar[str] = "table"
-    kind: ClassVar[Kind] = "encoder"
+    kinds: ClassVar[tuple[Kind, ...]] = ("encoder",)
     teacher: Teacher = Teacher()
     sample: int = 10_000
     ridge: float | None = None
@@ -42,7 +42,7 @@ class Table(Component):
 @dataclass(frozen=True)
 class Order(Component):
     name: ClassVar[str] = "order"
-    kind: ClassVar[Kind] = "reranker"
+    kinds: ClassVar[tuple[Kind, ...]] = ("reranker",)
     n: int = 4
     k1: float = 2.8
     b: float = 1.0
@@ -56,7 +56,7 @@ class Order(Component):
 @dataclass(frozen=True)
 class Run(Component):
     name: ClassVar[str] = "run"
-    kind: ClassVar[Kind] = "ranker"
+    kinds: ClassVar[tuple[Kind, ...]] = ("ranker",)
     path: str
     weight: float | int | str | None = None
 
@@ -100,7 +100,7 @@ def components() -> Iterator[None]:
     ],
 )
 def test_parse(source: str, meaning: Order) -> None:
-    parsed = parse("reranker", source)
+    parsed: Any = parse("reranker", source)
     assert parsed == meaning
     assert type(parsed.k1) is float
     assert type(parsed.n) is int
@@ -124,24 +124,28 @@ def test_parse(source: str, meaning: Order) -> None:
     ],
 )
 def test_a_text_is_kept_to_the_letter(source: str, path: str) -> None:
-    assert parse("ranker", source).path == path
+    component: Any = parse("ranker", source)
+    assert component.path == path
 
 
 def test_of_several_types_the_one_that_a_bare_word_looks_like_wins() -> None:
-    weights = [parse("ranker", f"run(x, {word})").weight for word in ("0.5", "none", '"none"', '"7"', "half")]
-    assert weights == [0.5, None, "none", "7", "half"]
+    words = ("0.5", "none", '"none"', '"7"', "half")
+    components: list[Any] = [parse("ranker", f"run(x, {word})") for word in words]
+    assert [component.weight for component in components] == [0.5, None, "none", "7", "half"]
 
 
 @pytest.mark.parametrize(
     "source", ["table(teacher=teacher(int8=true))", "table(teacher(all-MiniLM-L6-v2, TRUE), ridge=none)"]
 )
 def test_nested_components(source: str) -> None:
-    assert parse("encoder", source) == Table(Teacher(int8=True))
+    component: Any = parse("encoder", source)
+    assert component == Table(Teacher(int8=True))
 
 
 @pytest.mark.parametrize("source", ["table(teacher)", "table(teacher=teacher())", 'table(teacher="teacher")'])
 def test_a_bare_word_names_a_nested_component(source: str) -> None:
-    assert parse("encoder", source) == Table()
+    component: Any = parse("encoder", source)
+    assert component == Table()
 
 
 # ---------------------------------------------------------------------------- component → text
@@ -190,7 +194,7 @@ COMPONENTS = st.one_of(
 
 @given(COMPONENTS, st.booleans())
 def test_a_text_parses_back_to_an_equal_component(component: Any, full: bool) -> None:
-    assert parse(component.kind, text(component, full=full)) == component
+    assert parse(component.kinds[0], text(component, full=full)) == component
 
 
 VALUES: dict[Any, st.SearchStrategy[Any]] = {
@@ -214,7 +218,7 @@ def test_components_of_any_shape_parse_back(data: st.DataObject) -> None:
         "Shape",
         [(f"p{i}", hint) for i, hint in enumerate(hints)],
         bases=(Component,),
-        namespace={"name": "generated", "kind": "reranker"},
+        namespace={"name": "generated", "kinds": ("reranker",)},
         frozen=True,
     )
     with pytest.MonkeyPatch.context() as patch:
@@ -307,7 +311,7 @@ from rprs.spec import Component, Kind
 @dataclass(frozen=True)
 class Lines(Component):
     name: ClassVar[str] = "lines"
-    kind: ClassVar[Kind] = "splitter"
+    kinds: ClassVar[tuple[Kind, ...]] = ("splitter",)
     width: int = 80
 """
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -56,16 +56,18 @@ SEPARATOR = "\n\n"  # between combined documents: the end of a paragraph
 
 def query_documents(query: Query) -> list[Document]:
     """The documents of a query; a string is the text of one."""
-    given = [query] if isinstance(query, Document | str) else query
-    try:
-        documents = [text_document(each) if isinstance(each, str) else each for each in given]
-    except TypeError:
-        documents = []
-    if not documents or not all(isinstance(document, Document) for document in documents):
+    if isinstance(query, Document | str):
+        return [text_document(query) if isinstance(query, str) else query]
+    documents = [text_document(each) if isinstance(each, str) else each for each in query] if _is_list(query) else []
+    if not _is_list(query) or not all(isinstance(document, Document) for document in documents):
         raise UsageError(
             f"A query is a text, a Document or a list of them; read a file with rprs.read_one(path). Got {query!r:.80}"
         )
     return documents
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, bytes | Mapping)
 
 
 def text_document(text: str) -> Document:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rprs.document import Candidates, Document, Ranking, Sentences, Truncation
 from rprs.encode.pairs import load_pairs
 from rprs.errors import EmptyQuery, UsageError
-from rprs.rank import Staged, load_candidates
+from rprs.rank import TwoStepReranker, load_candidates
 from rprs.rank import birch as birch_module
 from rprs.rank.birch import Birch
 from rprs.scoring.vectors import to_grid
@@ -152,12 +152,12 @@ def test_looks_once_for_all_weights() -> None:
     """Weighing what was seen is re-ranking, to the last bit."""
     for seed in range(5):
         query, pool = make_candidates(seed)
-        seen = Birch().look(query, pool)
+        seen = Birch().prepare(query, pool)
         for birch in (Birch(), Birch(0.1, 0.9, 0.3), Birch(0.9, 0, 0)):
-            weighed, ranking = birch.weigh(seen, pool), birch.rerank(query, pool)
+            weighed, ranking = birch.score(seen, pool), birch.rerank(query, pool)
             assert weighed.ids == ranking.ids
             assert weighed.scores.tobytes() == ranking.scores.tobytes()
-    assert isinstance(Birch(), Staged)
+    assert isinstance(Birch(), TwoStepReranker)
     assert {name: len(values) for name, values in Birch.grid.items()} == {"a": 10, "w2": 10, "w3": 10}
     assert Birch.grid["a"] == tuple(round(0.1 * tenth, 1) for tenth in range(10))
 

@@ -25,6 +25,7 @@ from rprs.encode.pairs import PairScorer, load_pairs, longest_first
 from rprs.errors import MissingExtra, ModelError, UsageError
 from rprs.rank.cross import Cross
 from rprs.spec import parse, text
+from rprs.studies.study import study
 from rprs.testing.rankers import check_reranker
 from tests.support.cli import QUERY, done, made_index, queries, refused
 from tests.support.study_sample import made_collection
@@ -371,7 +372,7 @@ def test_a_study_keeps_the_count_beside_the_run(folder: Path, tmp_path: Path) ->
     )
     steps: list[tuple[str, bool]] = []
     for _ in range(2):
-        make(place / "study.toml", place / "results", told=lambda name, new, _about: steps.append((name, new)))
+        study(place / "study.toml", place / "results", report=lambda name, new, _about: steps.append((name, new)))
     assert [new for name, new in steps if name == "ranking"] == [True, False]
     (facts,) = place.glob("**/ranking/*/facts.json")
     found = json.loads(facts.read_text())
@@ -381,7 +382,7 @@ def test_a_study_keeps_the_count_beside_the_run(folder: Path, tmp_path: Path) ->
     save_file(
         {name: -array for name, array in load_file(model / "model.safetensors").items()}, model / "model.safetensors"
     )
-    make(place / "study.toml", place / "results", told=lambda name, new, _about: steps.append((name, new)))
+    study(place / "study.toml", place / "results", report=lambda name, new, _about: steps.append((name, new)))
     assert [new for name, new in steps if name == "ranking"] == [True, False, True]
 
 

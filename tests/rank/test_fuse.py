@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from rprs.rank.rerank_fuse import First, Fuse
 
 from rprs.document import Candidates, Document, Ranking
 from rprs.errors import EmptyQuery, UsageError
 from rprs.index import Index
-from rprs.rank import BM25, RPRS, Mask, Staged
-from rprs.rank import fuse as rank_fuse
+from rprs.rank import BM25, RPRS, Mask, TwoStepReranker
 from rprs.rank.birch import Birch
+from rprs.rank.fuse import First, Fuse, run_files, uses_vectors
+from rprs.rank.sdr import SDR
 from rprs.scoring.fuse import minmax, mix, shares
 from rprs.search import Searcher
 from rprs.spec import Component, Kind, parse, text
@@ -113,7 +113,7 @@ class Given(Component):
 
     listed: Mapping[str, float] = field(hash=False)
     name: ClassVar[str] = "given"
-    kind: ClassVar[Kind] = "ranker"
+    kinds: ClassVar[tuple[Kind, ...]] = ("ranker",)
 
     def rank(self, query: Document, index: Index, depth: int, allowed: Mask) -> Ranking:
         ids = tuple(self.listed)[:depth]
@@ -128,7 +128,7 @@ def test_a_first_stage_is_what_the_formula_says(
 ) -> None:
     ordered = [dict(sorted(one.items(), key=lambda pair: (-pair[1], pair[0]))[:depth]) for one in (a, b)]
     expected = literal(ordered, method, tenth / 10, k)
-    fused = rank_fuse.Fuse(Given(ordered[0]), Given(ordered[1]), method, tenth / 10, k)
+    fused = Fuse(Given(ordered[0]), Given(ordered[1]), method, tenth / 10, k)
     found = fused.rank(Document("q", ""), NO_INDEX, depth, np.ones(8, dtype=bool))
     order = sorted(expected, key=lambda id: (-round(expected[id], 12), id))[:depth]
     assert [round(score, 12) for score in found.scores] == [round(expected[id], 12) for id in order]
@@ -268,11 +268,11 @@ def test_what_is_wrong(kind: Kind, said: str, line: str) -> None:
 def test_looks_once_for_all_weights() -> None:
     query, pool = make_candidates(4)
     fused = Fuse(First(), RPRS())
-    seen = fused.look(query, pool)
+    seen = fused.prepare(query, pool)
     for weight in Fuse.grid["weight"]:
         one = Fuse(First(), RPRS(), weight=weight)
-        assert one.weigh(seen, pool).scores.tobytes() == one.rerank(query, pool).scores.tobytes()
-    assert isinstance(fused, Staged)
+        assert one.score(seen, pool).scores.tobytes() == one.rerank(query, pool).scores.tobytes()
+    assert isinstance(fused, TwoStepReranker)
     assert Fuse.grid["weight"] == tuple(round(tenth * 0.1, 1) for tenth in range(11))
 
 
@@ -301,10 +301,34 @@ def test_a_ranker_of_bm25_alone_is_bm25() -> None:
         mask = np.ones(len(index), dtype=bool)
         for query in SAMPLE:
             alone = BM25().rank(query, index, 5, mask)
-            assert rank_fuse.Fuse(BM25(), BM25()).rank(query, index, 5, mask).ids == alone.ids
+            assert Fuse(BM25(), BM25()).rank(query, index, 5, mask).ids == alone.ids
 
 
 def test_run_files_are_found_wherever_they_are() -> None:
-    assert rank_fuse.run_files(parse("ranker", "bm25")) == []
+    assert run_files(parse("ranker", "bm25")) == []
     fused = parse("ranker", "fuse(bm25, fuse(runfile(one), runfile(two)))")
-    assert [file.path for file in rank_fuse.run_files(fused)] == ["one", "two"]
+    assert [file.path for file in run_files(fused)] == ["one", "two"]
+
+
+def test_one_class_is_a_first_stage_and_a_reranker() -> None:
+    """The text of its parts is read as what the whole is used as."""
+    assert parse("ranker", "fuse(bm25, sdr)") == Fuse(BM25(), SDR())
+    assert parse("reranker", "fuse(first, sdr)") == Fuse(First(), SDR())
+    with pytest.raises(UsageError, match="There is no reranker named 'bm25'"):
+        parse("reranker", "fuse(first, bm25)")
+    with pytest.raises(UsageError, match="There is no ranker named 'rprs'"):
+        parse("ranker", "fuse(bm25, rprs)")
+
+
+def test_parts_that_do_not_fit_are_one_line() -> None:
+    query, pool = make_candidates(1)
+    with pytest.raises(UsageError, match="needs two re-rankers as its parts"):
+        Fuse(BM25(), RPRS()).rerank(query, pool)
+    with built(SAMPLE) as index, pytest.raises(UsageError, match="needs two first stages as its parts"):
+        Fuse(BM25(), RPRS()).rank(SAMPLE[0], index, 5, np.ones(len(index), dtype=bool))
+
+
+def test_which_first_stages_depend_on_vectors() -> None:
+    assert not uses_vectors(parse("ranker", "fuse(bm25, runfile(one))"))
+    assert uses_vectors(parse("ranker", "fuse(bm25, maxsim)"))
+    assert uses_vectors(object())

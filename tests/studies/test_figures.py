@@ -95,7 +95,10 @@ def digests() -> dict[str, str]:
 
 def test_another_process_with_other_settings_of_matplotlib_draws_the_same_bytes(tmp_path: Path) -> None:
     (tmp_path / "matplotlibrc").write_text("font.size: 30\nlines.linewidth: 9\nsvg.fonttype: path\n", encoding="utf-8")
-    code = "import json, sys; from tests.studies import test_figures as t; print(json.dumps([t.digests(), 'matplotlib.pyplot' in sys.modules]))"
+    code = (
+        "import json, sys; from tests.studies import test_figures as t; "
+        "print(json.dumps([t.digests(), 'matplotlib.pyplot' in sys.modules]))"
+    )
     environment = {**os.environ, "MATPLOTLIBRC": str(tmp_path), "PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo"}
     made = subprocess.run(
         [sys.executable, "-c", code],

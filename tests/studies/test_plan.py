@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from rprs.errors import ReadError, RprsError, UsageError
+from rprs.rank import System
 from rprs.studies.options import ANALYSES
 from rprs.studies.plan import Plan, read_plan
 from rprs.studies.study import parts
-from rprs.tuning.settings import Settings, write_settings
+from rprs.tuning.settings import write_settings
 from tests.support.study_sample import EVERYTHING, SMALL
 
 
@@ -51,7 +52,7 @@ def test_a_system_of_the_name_of_a_ranker_is_not_its_own_first_stage(tmp_path: P
 
 
 def test_tuned_settings_are_taken_from_a_file(tmp_path: Path) -> None:
-    write_settings(tmp_path / "tuned.toml", Settings("bm25(k1=9.0)", "rprs(n=2)", 7), {})
+    write_settings(tmp_path / "tuned.toml", System("bm25(k1=9.0)", "rprs(n=2)", 7), {})
     said = 'tuned = { settings = "tuned.toml" }\nshallow = { settings = "tuned.toml", depth = 3, rerank = "none" }\n'
     plan = _plan(tmp_path, SMALL + said)
     tuned, shallow = plan.system("tuned"), plan.system("shallow")

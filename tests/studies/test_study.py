@@ -26,6 +26,7 @@ from rprs.read import read_run
 from rprs.studies.experiment import Experiment
 from rprs.studies.plan import read_plan
 from rprs.studies.runs import notes_of
+from rprs.studies.study import study
 from rprs.studies.systems import Study
 from tests.support.cli import done
 from tests.support.paths import DATA
@@ -54,7 +55,7 @@ class Place:
         path = self.folder / "study.toml"
         path.write_text(text)
         steps = Steps()
-        make(path, self.folder / to, told=steps, **options)
+        study(path, self.folder / to, report=steps, **options)
         return steps
 
     @contextmanager
@@ -433,7 +434,7 @@ def test_what_a_study_no_longer_makes_is_gone_and_other_files_stay(place: Place)
 
 KILLED = """
 import os, signal, sys
-import rprs.index, rprs.studies.folder, rprs.studies.experiment
+import rprs.index, rprs.studies.folder, rprs.tuning.pools
 from rprs.studies.study import study
 
 def die(*_arguments, **_options):
@@ -442,11 +443,11 @@ def die(*_arguments, **_options):
 if sys.argv[3] == "index":
     rprs.index.Writer.finish = die
 elif sys.argv[3] == "pools":
-    rprs.studies.experiment.save_pools = die
+    rprs.tuning.pools.save_pools = die
 else:
     folder, written, write = rprs.studies.folder, [], rprs.studies.folder._write
     folder._write = lambda path, content: die() if len(written) > 2 else written.append(write(path, content))
-make(sys.argv[1], sys.argv[2])
+study(sys.argv[1], sys.argv[2])
 """
 MEDIUM = f"""{SMALL}
 tuned = {{ tune = "rprs", folds = 3, grid = {{ n = [1, 2] }} }}
@@ -532,7 +533,7 @@ def test_without_matplotlib_the_line_that_installs_it(place: Place, monkeypatch:
 def test_a_plan_can_be_made_without_its_file(place: Place) -> None:
     (place.folder / "small.toml").write_text(SMALL)
     plan = read_plan(place.folder / "small.toml")
-    assert make(plan, place.folder / "results") == place.folder / "results" / "small"
+    assert study(plan, place.folder / "results") == place.folder / "results" / "small"
 
 
 def test_rankings_are_condensed_to_what_was_judged(everything: Place) -> None:

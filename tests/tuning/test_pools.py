@@ -1,4 +1,4 @@
-"""Pools: the same rankings as a search gives, at any depth, from one pass; kept in files that do not change."""
+"""Pools: the rankings of a search at any depth, from one pass; stored in files whose bytes depend on content alone."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from rprs.document import Document, Ranking
 from rprs.errors import ReadError, UsageError
 from rprs.index import Index
 from rprs.rank import RPRS
+from rprs.rank.batch import allowed_documents, first_stage
 from rprs.search import Searcher
-from rprs.tuning.pools import Pool, allowed, at_depths, first_stage, load_pools, pools, save_pools
+from rprs.tuning.pools import Pool, at_depths, load_pools, pools_at_depths, save_pools
 from tests.support.indexes import built
 
 WORDS = "reef kelp buoy sail tide mast keel wave gull sand rope foam".split()
@@ -33,8 +34,8 @@ def texts(seed: int, count: int, longest: int = 8) -> list[str]:
 DOCUMENTS = [Document(f"d{number:02d}", text) for number, text in enumerate(texts(1, 30))]
 QUERIES = [
     *(Document(f"q{number}", text) for number, text in enumerate(texts(2, 4))),
-    DOCUMENTS[3],  # known to the index
-    Document("copy", DOCUMENTS[5].text),  # the text of another
+    DOCUMENTS[3],  # in the index
+    Document("copy", DOCUMENTS[5].text),  # the text of another document
 ]
 
 
@@ -56,7 +57,7 @@ def same(left: Pool, right: Pool) -> bool:
 @pytest.mark.parametrize("point", [RPRS(1, 0.0, 0.5), RPRS(4, 2.8, 1.0), RPRS(10, 1.0, 0.3)])
 def test_pools_give_what_a_search_gives(index: Index, point: RPRS) -> None:
     run = first_stage(index, QUERIES, "bm25(k1=2.8,b=1.0)", 12)
-    found = list(pools(index, QUERIES, run, 12))
+    found = list(pools_at_depths(index, QUERIES, run, [12])[12])
     assert [pool.query for pool in found] == [query.id for query in QUERIES]
     for query, pool in zip(QUERIES, found, strict=True):
         expected = Searcher(index, rerank=point, depth=12).rank(query)
@@ -69,12 +70,12 @@ def test_pools_give_what_a_search_gives(index: Index, point: RPRS) -> None:
 def test_neither_the_query_nor_what_is_excluded_is_ranked(index: Index) -> None:
     open_run = first_stage(index, QUERIES, "bm25", 30)
     best = open_run["q0"].ids[0]
-    run = first_stage(index, QUERIES, "bm25", 30, excluded={"q0": frozenset({best, "unknown"})})
+    run = first_stage(index, QUERIES, "bm25", 30, exclude={"q0": frozenset({best, "unknown"})})
     assert run["q0"].ids == open_run["q0"].ids[1:]
     assert run["q1"].ids == open_run["q1"].ids
     assert "d03" not in run["d03"].ids
     assert "d05" not in run["copy"].ids
-    assert np.flatnonzero(~allowed(index, QUERIES[0], frozenset({best}))).tolist() == [index.number(best)]
+    assert np.flatnonzero(~allowed_documents(index, QUERIES[:1], exclude=[best])).tolist() == [index.number(best)]
 
 
 def test_the_deepest_pool_costs_one_pass_and_the_others_are_exact(index: Index) -> None:
@@ -84,14 +85,15 @@ def test_the_deepest_pool_costs_one_pass_and_the_others_are_exact(index: Index) 
         found = at_depths(index, query, run[query.id], depths, n=4)
         assert list(found) == sorted(depths)
         for depth, pool in found.items():
-            (alone,) = pools(index, [query], run, depth, n=4)
+            (alone,) = pools_at_depths(index, [query], run, [depth], n=4)[depth]
             assert same(pool, alone)
             assert len(pool) == min(depth, len(run[query.id]))
 
 
 def test_documents_that_the_index_lacks_are_passed_over(index: Index) -> None:
     ids = ("gone", "d01", "lost", "d02", "d04")
-    (pool,) = pools(index, QUERIES[:1], {"q0": Ranking(ids, np.arange(5, 0, -1.0))}, 2, mean_sentences=9.0)
+    run = {"q0": Ranking(ids, np.arange(5, 0, -1.0))}
+    (pool,) = pools_at_depths(index, QUERIES[:1], run, [2], mean_sentences=9.0)[2]
     assert pool.ids == ("d01", "d02")
     assert pool.first.tolist() == [4, 2]
     assert pool.mean_sentences == 9.0
@@ -99,7 +101,8 @@ def test_documents_that_the_index_lacks_are_passed_over(index: Index) -> None:
 
 def test_what_cannot_be_answered_has_no_candidates(index: Index) -> None:
     run = {"mute": Ranking(("d01",), np.ones(1))}
-    found = list(pools(index, [Document("mute", "  "), Document("unknown", "A reef.")], run, 5))
+    queries = [Document("mute", "  "), Document("unknown", "A reef.")]
+    found = pools_at_depths(index, queries, run, [5])[5]
     assert [(pool.query, pool.ids, len(pool.neighbours.sentence)) for pool in found] == [
         ("mute", (), 0),
         ("unknown", (), 0),
@@ -123,7 +126,7 @@ def test_a_query_that_a_run_file_lacks_is_noted_and_a_file_without_any_is_an_err
 class TestFiles:
     def test_pools_come_back(self, index: Index, tmp_path: Path) -> None:
         run = first_stage(index, QUERIES, "bm25", 9)
-        found = list(pools(index, [*QUERIES, Document("mute", "")], run, 9))
+        found = list(pools_at_depths(index, [*QUERIES, Document("mute", "")], run, [9])[9])
         save_pools(tmp_path / "pools", found)
         back = load_pools(tmp_path / "pools")
         assert len(back) == len(found)
@@ -133,24 +136,24 @@ class TestFiles:
 
     def test_equal_pools_make_equal_bytes(self, index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         run = first_stage(index, QUERIES, "bm25", 9)
-        save_pools(tmp_path / "one", pools(index, QUERIES, run, 9))
+        save_pools(tmp_path / "one", pools_at_depths(index, QUERIES, run, [9])[9])
         later = time.time() + 10**8
         monkeypatch.setattr(time, "time", lambda: later)
-        save_pools(tmp_path / "two", pools(index, QUERIES, run, 9))
+        save_pools(tmp_path / "two", pools_at_depths(index, QUERIES, run, [9])[9])
         assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
     def test_a_file_that_is_not_whole_is_an_error(self, index: Index, tmp_path: Path) -> None:
         path = tmp_path / "pools"
-        save_pools(path, pools(index, QUERIES, first_stage(index, QUERIES, "bm25", 9), 9))
+        save_pools(path, pools_at_depths(index, QUERIES, first_stage(index, QUERIES, "bm25", 9), [9])[9])
         os.truncate(path, path.stat().st_size // 2)
-        with pytest.raises(ReadError, match="not a whole file of pools"):
+        with pytest.raises(ReadError, match="damaged: delete it"):
             load_pools(path)
         with pytest.raises(ReadError, match="no such file of pools"):
             load_pools(tmp_path / "missing")
 
     def test_a_failed_write_leaves_no_file(self, index: Index, tmp_path: Path) -> None:
         run = first_stage(index, QUERIES, "bm25", 9)
-        (pool,) = pools(index, QUERIES[:1], run, 9)
+        (pool,) = pools_at_depths(index, QUERIES[:1], run, [9])[9]
         with pytest.raises(TypeError):
             save_pools(tmp_path / "pools", [replace(pool, ids=(object(),))])  # type: ignore[arg-type]
         assert list(tmp_path.iterdir()) == []

@@ -10,15 +10,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rprs.tuning.work import model_files
 
 from rprs import spec
 from rprs.errors import UsageError
+from rprs.files.cache import Cache
 from rprs.index import Index
 from rprs.progress import Advance
 from rprs.rank import System
+from rprs.rank.batch import first_stage
+from rprs.rank.fuse import Fuse
+from rprs.rank.identity import identity
 from rprs.tuning.choose import Tuned
-from rprs.tuning.pools import first_stage
 from rprs.tuning.rerankers import reranker_axes, tune_reranker
 from tests.support.cli import done
 from tests.support.judged_sample import QRELS, QUERIES, made, written
@@ -62,26 +64,27 @@ def test_none_may_be_a_word_and_a_word_a_reranker(path: Path) -> None:
     assert found.before == found.totals.ravel()[0]
     fused = tuned(path, "fuse(first,rprs)", {"a": ("first", "sdr")})
     assert fused.axes.shape == (1, 11, 2)
-    assert spec.parse("reranker", str(fused.best.rerank)).weight == fused.point["weight"]
+    assert isinstance(fused.best.rerank, Fuse)
+    assert fused.best.rerank.weight == fused.point["weight"]
 
 
 def test_a_model_that_was_trained_anew_is_another(path: Path, tmp_path: Path) -> None:
-    model, work = make_cross(tmp_path / "cross"), Work(tmp_path / "work")
+    model, cache = make_cross(tmp_path / "cross"), Cache(tmp_path / "work")
     asked = f'fuse(first,cross("{model}"),minmax)'
-    old = tuned(path, asked, work=work)
+    old = tuned(path, asked, cache=cache)
     make_cross(tmp_path / "other", layers=1, labels=2)
     shutil.copytree(tmp_path / "other", model, dirs_exist_ok=True)
-    new = tuned(path, asked, work=work)
+    new = tuned(path, asked, cache=cache)
     assert np.array_equal(new.totals, tuned(path, asked).totals)
     assert not np.array_equal(new.totals, old.totals)
 
 
 def test_what_a_model_does_not_see_is_told(path: Path, tmp_path: Path) -> None:
     """Once for the inputs of the deepest candidates, also when what was computed is found again."""
-    model, work = make_cross(tmp_path / "cross"), Work(tmp_path / "work")
+    model, cache = make_cross(tmp_path / "cross"), Cache(tmp_path / "work")
     asked, told = f'cross("{model}")', "30 of 30 inputs truncated to 24 tokens"
     for _ in range(2):
-        assert told in tuned(path, asked, {"depth": (3, 6)}, work=work).notes
+        assert told in tuned(path, asked, {"depth": (3, 6)}, cache=cache).notes
     queries, qrels = written(tmp_path)
     options = ("--qrels", qrels, "-o", tmp_path / "t.toml", "--depth", 6, "--rerank", asked)
     said = done("tune", path, queries, *options, "--what", "cutoff", "-m", "micro_F1")
@@ -103,7 +106,23 @@ def test_models_are_loaded_before_the_queries(path: Path, tmp_path: Path) -> Non
         assert opened == ["preparing cross", "re-ranking"]
 
 
-def test_no_model_is_not_the_folder_one_works_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(make_cross(tmp_path / "cross"))
-    assert model_files(spec.parse("reranker", "birch")) == {}
-    assert len(model_files(spec.parse("reranker", "fuse(first,cross(.))"))["."]) == 5
+def test_weights_are_part_of_the_key_by_folder_and_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No model is not the working directory, and a name is not a folder: the weights behind it count."""
+    cache, model = Cache(tmp_path / "work"), make_cross(tmp_path / "shelf" / "cross")
+    monkeypatch.chdir(model)
+    assert "weights" not in (identity(spec.parse("reranker", "birch"), cache) or {})
+    by_folder = identity(spec.parse("reranker", "fuse(first,cross(.))"), cache)
+    assert by_folder is not None
+    assert len(by_folder["weights"]["."]) == 5
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RPRS_MODELS", str(tmp_path / "shelf"))
+    by_name = identity(spec.parse("reranker", "cross(cross)"), cache)
+    assert by_name is not None
+    assert by_name["weights"]["cross"] == by_folder["weights"]["."]
+    make_cross(tmp_path / "other", layers=1, labels=2)
+    shutil.copytree(tmp_path / "other", model, dirs_exist_ok=True)
+    assert identity(spec.parse("reranker", "cross(cross)"), cache) != by_name
+
+
+def test_a_component_without_a_text_form_has_no_identity(tmp_path: Path) -> None:
+    assert identity(object(), Cache(tmp_path)) is None

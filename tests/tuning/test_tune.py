@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
@@ -12,27 +13,26 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rprs.tuning.work import NOTHING
 
+import rprs
 from rprs import spec
-from rprs.document import Candidates, Document, Ranking, Sentences
-from rprs.errors import UsageError
+from rprs.document import EMPTY_RANKING, Candidates, Document, Ranking, Sentences
+from rprs.errors import ReadError, UsageError
 from rprs.evaluation.evaluate import evaluate
 from rprs.evaluation.measures import parse_measure
+from rprs.files.cache import Cache
 from rprs.index import Index
+from rprs.progress import no_op
 from rprs.rank import BM25, RPRS, System
-from rprs.rank.batch import rerank_run
+from rprs.rank.batch import allowed_documents, first_stage, rerank_run
 from rprs.rank.birch import Birch
-from rprs.rank.stages import nothing
 from rprs.search import Searcher
 from rprs.spec import Component, Kind
 from rprs.tuning.choose import Problem, Tuned, choose, deal
-from rprs.tuning.choose import first as first_module
-from rprs.tuning.choose import rerankers as rerankers_module
 from rprs.tuning.cutoffs import tune_cutoff
 from rprs.tuning.first import rank_grid, tune_bm25
 from rprs.tuning.grids import Axes, Bm25Grid, CutoffGrid, RprsGrid
-from rprs.tuning.pools import allowed, first_stage, pools_at_depths
+from rprs.tuning.pools import pools_at_depths
 from rprs.tuning.rerankers import reranker_axes, tune_reranker, tune_rprs
 from tests.support.indexes import built
 
@@ -81,7 +81,7 @@ def value(run: Mapping[str, Ranking], measure: str, qrels: Mapping[str, Mapping[
 def searched(index: Index, query: Document, component: Any, depth: int, first: str = "bm25") -> Ranking:
     if not query.text.strip():
         return Ranking((), np.empty(0))
-    return Searcher(index, first, component, depth).rank(query)
+    return Searcher(index, first=first, rerank=component, depth=depth).rank(query)
 
 
 def same_totals(tuned: Tuned, expected: Mapping[tuple[Any, ...], float]) -> None:
@@ -168,7 +168,7 @@ class TestRprs:
         assert parts.mean(axis=0)[0, 0] != parts.mean(axis=0)[1, 0]
         axes = Axes({"k1": (0.0, 1.0)}, ("k1",))
         for turned in (parts, parts[:, ::-1]):
-            problem = Problem(axes, parse_measure("AP"), "abc", turned, lambda _: System(), lambda *_: NOTHING)
+            problem = Problem(axes, parse_measure("AP"), "abc", turned, lambda _: System(), lambda *_: EMPTY_RANKING)
             assert choose(problem).point == {"k1": 0.0}
 
     def test_the_mean_length_of_the_candidates(self, index: Index) -> None:
@@ -178,12 +178,12 @@ class TestRprs:
         assert tuned.best.rerank is not None
         run = {query.id: searched(index, query, tuned.best.rerank, 10) for query in JUDGED}
         assert tuned.value == pytest.approx(value(run, "AP"))
-        assert "avgdl=candidates" in tuned.best.rerank
+        assert "avgdl=candidates" in str(tuned.best.rerank)
 
     def test_the_size_of_the_pieces_changes_nothing(self, index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
         pools = pools_at_depths(index, QUERIES, first_stage(index, QUERIES, "bm25", 10), [10])
         whole = tune_rprs(pools, QRELS, "micro_F1@3", SMALL)
-        monkeypatch.setattr(rerankers_module, "CELLS", 50)
+        monkeypatch.setattr("rprs.tuning.rerankers.CELLS", 50)
         assert np.array_equal(tune_rprs(pools, QRELS, "micro_F1@3", SMALL).totals, whole.totals)
 
     def test_sensitivity_and_points(self, index: Index) -> None:
@@ -205,7 +205,7 @@ class TestRprs:
 
     def test_what_is_wrong(self, index: Index) -> None:
         pools = pools_at_depths(index, QUERIES, first_stage(index, QUERIES, "bm25", 10), [10], n=3)
-        with pytest.raises(UsageError, match=r"asks for n up to 4, but the pool of .* has 3 neighbours"):
+        with pytest.raises(UsageError, match=r"needs n up to 4, but the pool of .* has 3 neighbours"):
             tune_rprs(pools, QRELS, "AP", SMALL)
         with pytest.raises(UsageError, match="None of the 13 queries has a relevant document"):
             tune_rprs(pools, {"other": {"d01": 1}}, "AP", RprsGrid(n=(3,)))
@@ -267,25 +267,25 @@ class TestBm25:
     @pytest.mark.parametrize("measure", ["AP@100", "micro_F1@4", "MPR"])
     def test_every_point_is_what_a_run_gets(self, index: Index, measure: str, monkeypatch: pytest.MonkeyPatch) -> None:
         grid = Bm25Grid(k1=(0, 1.2, 8), b=(0.5, 1), kli=(None, 0.1, 0.4))
-        tuned = tune_bm25(index, QUERIES, QRELS, measure, grid, base=System(depth=20), excluded=EXCLUDED, folds=3)
+        tuned = tune_bm25(index, QUERIES, QRELS, measure, grid, base=System(depth=20), exclude=EXCLUDED, folds=3)
         expected = {
-            (kli, k1, b): value(first_stage(index, JUDGED, BM25(k1, b, kli), 20, excluded=EXCLUDED), measure)
+            (kli, k1, b): value(first_stage(index, JUDGED, BM25(k1, b, kli), 20, exclude=EXCLUDED), measure)
             for kli, k1, b in product((None, 0.1, 0.4), (0.0, 1.2, 8.0), (0.5, 1.0))
         }
         same_totals(tuned, expected)
         ranker = BM25(**{name: tuned.point[name] for name in ("k1", "b", "kli")})  # type: ignore[arg-type]
         assert tuned.best == System(str(ranker), "rprs", 20)
-        default = first_stage(index, JUDGED, "bm25(k1=2.8,b=1.0)", 20, excluded=EXCLUDED)
+        default = first_stage(index, JUDGED, "bm25(k1=2.8,b=1.0)", 20, exclude=EXCLUDED)
         assert tuned.before == pytest.approx(value(default, measure))
         assert tuned.held_out is not None
         by_query = {query: fold.best.first for fold in tuned.folds for query in fold.queries}
         expected_run = {
-            query.id: first_stage(index, [query], by_query[query.id], 20, excluded=EXCLUDED)[query.id]
+            query.id: first_stage(index, [query], by_query[query.id], 20, exclude=EXCLUDED)[query.id]
             for query in JUDGED
         }
         same_run(tuned.held_out.run, expected_run)
-        monkeypatch.setattr(first_module, "CELLS", 70)
-        again = tune_bm25(index, QUERIES, QRELS, measure, grid, base=System(depth=20), excluded=EXCLUDED)
+        monkeypatch.setattr("rprs.tuning.first.CELLS", 70)
+        again = tune_bm25(index, QUERIES, QRELS, measure, grid, base=System(depth=20), exclude=EXCLUDED)
         assert np.array_equal(again.totals, tuned.totals)
 
     def test_what_is_wrong(self, index: Index) -> None:
@@ -298,7 +298,7 @@ class TestBm25:
         equal = tune_bm25(index, QUERIES, {"q0": {"elsewhere": 1}}, "AP", Bm25Grid((1,), (1,), (None, 0.2)))
         assert equal.notes == ()
         best = first_stage(index, QUERIES[:1], BM25(9.0, 1.0), 1)["q0"].ids[0]
-        worse = BM25(0.0, 0.0).rank(QUERIES[0], index, 40, allowed(index, QUERIES[0])).ids.index(best)
+        worse = BM25(0.0, 0.0).rank(QUERIES[0], index, 40, allowed_documents(index, QUERIES[:1])).ids.index(best)
         assert worse > 0
         tuned = tune_bm25(index, QUERIES, {"q0": {best: 1}}, "RR", Bm25Grid((0, 9), (1,), (None,)))
         assert tuned.notes[-1:] == ("The best k1 is the last that was tried: try more with --grid",)
@@ -314,7 +314,7 @@ class Mixed(Component):
     a: float = 0.5
     w: int = 1
     name: ClassVar[str] = "mixed"
-    kind: ClassVar[Kind] = "reranker"
+    kinds: ClassVar[tuple[Kind, ...]] = ("reranker",)
 
     def rerank(self, query: Sentences, candidates: Candidates, advance: Any = None) -> Ranking:
         own = np.array([len(one) for one in candidates.sentences]) / len(query)
@@ -375,24 +375,24 @@ class TestAnyReranker:
             tune_reranker(index, QUERIES, run, QRELS, "AP", {"depth": (0,)}, base=base)
 
 
-class TestStaged:
-    """Re-rankers that look once and weigh many times, against ranking anew at every point."""
+class TestTwoSteps:
+    """Re-rankers that prepare once and score many times, against ranking again at every point."""
 
     GRID: ClassVar = {"a": (0, 0.9), "w2": (0.5,), "w3": (0, 1), "top": (1, 3), "depth": (4, 12)}
 
     def test_every_point_of_birch_is_what_a_search_gets(self, index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-        looks: list[tuple[int, int]] = []
-        look = Birch.look
+        preparations: list[tuple[int, int]] = []
+        prepare = Birch.prepare
 
-        def counted(self: Birch, query: Sentences, candidates: Candidates, advance: Any = nothing) -> Any:
-            looks.append((self.top, len(candidates.ranking)))
-            return look(self, query, candidates, advance)
+        def counted(self: Birch, query: Sentences, candidates: Candidates, advance: Any = no_op) -> Any:
+            preparations.append((self.top, len(candidates.ranking)))
+            return prepare(self, query, candidates, advance)
 
-        monkeypatch.setattr(Birch, "look", counted)
+        monkeypatch.setattr(Birch, "prepare", counted)
         run, base = first_stage(index, QUERIES, "bm25", 20), System("bm25", "birch", 12)
         tuned = tune_reranker(index, QUERIES, run, QRELS, "AP", self.GRID, base=base, folds=3)
         answered = sum(1 for query in JUDGED if len(run[query.id]) and query.text.strip())
-        assert len(looks) == 4 * answered  # not for 16 points, nor again for the queries held out
+        assert len(preparations) == 4 * answered  # not for 16 points, nor again for the queries held out
         monkeypatch.undo()
         expected = {
             (depth, a, 0.5, w3, top): value(
@@ -425,7 +425,7 @@ class TestStaged:
     def test_the_weight_of_a_fusion(self, index: Index) -> None:
         run, text = first_stage(index, QUERIES, "bm25", 10), "fuse(first,rprs(n=3,k1=0),method=minmax)"
         tuned = tune_reranker(index, QUERIES, run, QRELS, "AP", base=System("bm25", text, 10))
-        fused = spec.parse("reranker", text)
+        fused: Any = spec.parse("reranker", text)
         expected = {
             (10, tenth / 10): value(
                 {query.id: searched(index, query, replace(fused, weight=tenth / 10), 10) for query in JUDGED}, "AP"
@@ -437,18 +437,18 @@ class TestStaged:
     def test_what_was_computed_is_found_again(
         self, index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        run, base, work = first_stage(index, QUERIES, "bm25", 6), System("bm25", "birch", 6), Work(tmp_path)
+        run, base, cache = first_stage(index, QUERIES, "bm25", 6), System("bm25", "birch", 6), Cache(tmp_path)
         grid = {"w2": (0,), "w3": (0,)}
-        tuned = tune_reranker(index, QUERIES, run, QRELS, "AP", grid, base=base, work=work)
+        tuned = tune_reranker(index, QUERIES, run, QRELS, "AP", grid, base=base, cache=cache)
 
         def fail(*_: object) -> None:
-            raise AssertionError("looked again")
+            raise AssertionError("prepared again")
 
-        monkeypatch.setattr(Birch, "look", fail)
-        again = tune_reranker(index, QUERIES, run, QRELS, "AP", grid, base=base, work=work)
+        monkeypatch.setattr(Birch, "prepare", fail)
+        again = tune_reranker(index, QUERIES, run, QRELS, "AP", grid, base=base, cache=cache)
         assert np.array_equal(again.totals, tuned.totals)
-        with pytest.raises(AssertionError, match="looked again"):  # another mean length may change a ranking
-            tune_reranker(index, QUERIES, run, QRELS, "AP", grid, base=base, work=work, mean_sentences=3.0)
+        with pytest.raises(AssertionError, match="prepared again"):  # another mean length may change a ranking
+            tune_reranker(index, QUERIES, run, QRELS, "AP", grid, base=base, cache=cache, mean_sentences=3.0)
 
     def test_one_without_parameters_has_its_depth(self, index: Index) -> None:
         run, base = first_stage(index, QUERIES, "bm25", 9), System("bm25", "first", 9)
@@ -495,40 +495,118 @@ class TestCutoff:
             tune_cutoff(run, QRELS, "F1", CutoffGrid(p=(2,)))
 
 
-# ---------------------------------------------------------------------------- the work folder
+# ---------------------------------------------------------------------------- the cache
 
 
-class TestWork:
-    def test_what_was_computed_is_found_again(
+class TestCache:
+    def test_finished_work_is_not_computed_again(
         self, index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        work = Work(tmp_path / "work")
-        ranker = Remembered(BM25(), work, index.fingerprint)
-        run = first_stage(index, QUERIES, ranker, 12, excluded=EXCLUDED)
-        same_run(run, first_stage(index, QUERIES, BM25(), 12, excluded=EXCLUDED))
-        stored = pools_at_depths(index, QUERIES, run, [4, 12], work=work)
+        cache = Cache(tmp_path / "work")
+        run = first_stage(index, QUERIES, BM25(), 12, exclude=EXCLUDED, cache=cache)
+        same_run(run, first_stage(index, QUERIES, BM25(), 12, exclude=EXCLUDED))
+        stored = pools_at_depths(index, QUERIES, run, [4, 12], cache=cache)
         grid = Bm25Grid((0, 2), (1,), (None,))
         tuned = tune_rprs(stored, QRELS, "AP", SMALL, folds=3)
-        bm25 = tune_bm25(index, QUERIES, QRELS, "AP", grid, work=work)
+        bm25 = tune_bm25(index, QUERIES, QRELS, "AP", grid, cache=cache)
         monkeypatch.setattr(BM25, "scores", None)  # nothing is computed a second time
-        monkeypatch.setattr("rprs.tuning.work.at_depths", None)
+        monkeypatch.setattr("rprs.tuning.pools.at_depths", None)
         monkeypatch.setattr("rprs.tuning.first.rank_grid", None)
         monkeypatch.setattr(BM25, "rank", None)
-        again = first_stage(index, QUERIES, ranker, 12, excluded=EXCLUDED)
+        again = first_stage(index, QUERIES, BM25(), 12, exclude=EXCLUDED, cache=cache)
         same_run(again, run)
-        found = tune_rprs(pools_at_depths(index, QUERIES, again, [4, 12], work=work), QRELS, "AP", SMALL, folds=3)
-        assert (found.best, found.folds) == (tuned.best, tuned.folds)
-        assert np.array_equal(found.totals, tuned.totals)
+        pools = pools_at_depths(index, QUERIES, again, [4, 12], cache=cache)
+        repeated = tune_rprs(pools, QRELS, "AP", SMALL, folds=3)
+        assert (repeated.best, repeated.folds) == (tuned.best, tuned.folds)
+        assert np.array_equal(repeated.totals, tuned.totals)
         monkeypatch.setattr("rprs.tuning.choose._before", lambda *_: None)
-        assert np.array_equal(tune_bm25(index, QUERIES, QRELS, "AP", grid, work=work).totals, bm25.totals)
+        assert np.array_equal(tune_bm25(index, QUERIES, QRELS, "AP", grid, cache=cache).totals, bm25.totals)
 
-    def test_what_depends_on_something_else_is_not(self, index: Index, tmp_path: Path) -> None:
-        work = Work(tmp_path)
+    def test_what_depends_on_something_else_is_computed(self, index: Index, tmp_path: Path) -> None:
+        cache = Cache(tmp_path)
         count = 0
         for query, depth, ranker in product(QUERIES[:2], (3, 4), (BM25(), BM25(k1=3.0))):
             changed = replace(query, text=query.text + " The reef came.")
-            for one in (query, changed):
-                found = first_stage(index, [one], Remembered(ranker, work, index.fingerprint), depth)
-                same_run(found, first_stage(index, [one], ranker, depth))
+            for each in (query, changed):
+                run = first_stage(index, [each], ranker, depth, cache=cache)
+                same_run(run, first_stage(index, [each], ranker, depth))
                 count += 1
-        assert len(list(tmp_path.iterdir())) == count
+        assert len(list((tmp_path / "first-stage").iterdir())) == count
+
+    def test_a_run_file_that_changed_is_read_again(self, index: Index, tmp_path: Path) -> None:
+        cache, path = Cache(tmp_path / "work"), tmp_path / "some.trec"
+        for id in ("d01", "d02"):
+            path.write_text(f"q0 Q0 {id} 1 2.0 x\n")
+            assert first_stage(index, QUERIES[:1], f"runfile({path})", 5, cache=cache)["q0"].ids == (id,)
+
+    def test_a_damaged_piece_is_one_line(self, index: Index, tmp_path: Path) -> None:
+        cache = Cache(tmp_path)
+        first_stage(index, QUERIES[:1], "bm25", 5, cache=cache)
+        (piece,) = (tmp_path / "first-stage").iterdir()
+        piece.write_bytes(piece.read_bytes()[:50])
+        with pytest.raises(ReadError, match="is damaged: delete it, and it is computed again"):
+            first_stage(index, QUERIES[:1], "bm25", 5, cache=cache)
+
+
+# ---------------------------------------------------------------------------- the function of the package
+
+
+class TestTune:
+    """`rprs.tune` reads queries and judgements from files or values, and gives what the functions above give."""
+
+    RECORDS: ClassVar = [{"id": query.id, "text": query.text} for query in QUERIES]
+
+    def test_values_and_files_are_the_same(self, index: Index, tmp_path: Path) -> None:
+        queries, qrels = tmp_path / "queries.jsonl", tmp_path / "qrels.txt"
+        queries.write_text("".join(json.dumps(record) + "\n" for record in self.RECORDS if record["text"].strip()))
+        lines = [f"{query} 0 {id} {grade}\n" for query, grades in QRELS.items() for id, grade in grades.items()]
+        qrels.write_text("".join(lines))
+        grid = {"n": "1..3/2", "k1": [0, 0.6, 2.8], "b": (0.5,)}
+        from_values = rprs.tune(index, QUERIES, QRELS, grid=grid, depth=10)
+        pools = pools_at_depths(index, QUERIES, first_stage(index, QUERIES, "bm25", 10), [10])
+        expected = tune_rprs(pools, QRELS, "AP@100", RprsGrid((1, 3), (0, 0.6, 2.8), (0.5,)), base=System(depth=10))
+        assert (from_values.best, from_values.value) == (expected.best, expected.value)
+        from_files = rprs.tune(index.path, queries, qrels, grid=["n=1..3/2", "k1=0,0.6,2.8", "b=0.5"], depth=10)
+        assert from_files.best == expected.best
+        assert from_files.about["what"] == "rerank"
+        assert repr(from_values).startswith("<Tuned AP@100 0.")
+
+    def test_every_kind(self, index: Index) -> None:
+        first = rprs.tune(index, QUERIES, QRELS, what="first", grid={"k1": [0, 2], "b": [1], "kli": [None]}, depth=20)
+        expected = tune_bm25(index, QUERIES, QRELS, "AP@100", Bm25Grid((0, 2), (1,), (None,)), base=System(depth=20))
+        assert first.best == expected.best
+        depth = rprs.tune(index, QUERIES, QRELS, what="depth", grid={"depth": [4, 12]}, rerank="birch")
+        assert depth.best.depth in (4, 12)
+        assert depth.axes.values["a"] == (0.5,)
+        cutoff = rprs.tune(index, QUERIES, QRELS, what="cutoff", measure="micro_F1", depth=12, rerank=None)
+        assert cutoff.best.cutoff is not None
+        assert len(Searcher(index, cutoff.best).rank(QUERIES[0])) <= cutoff.best.cutoff.h  # type: ignore[union-attr]
+
+    def test_what_must_not_be_ranked_is_not(self, index: Index) -> None:
+        best = first_stage(index, QUERIES[:1], "bm25", 1)["q0"].ids[0]
+        options: Any = {"what": "first", "grid": {"k1": [2.8], "b": [1], "kli": [None]}, "measure": "RR"}
+        assert rprs.tune(index, QUERIES[:1], {"q0": {best: 1}}, **options).value == 1
+        assert rprs.tune(index, QUERIES[:1], {"q0": {best: 1}}, exclude={"q0": [best]}, **options).value == 0
+
+    @pytest.mark.parametrize(
+        ("options", "line"),
+        [
+            ({"what": "everything"}, "'what' must be one of rerank, first, depth, cutoff. Got 'everything' instead."),
+            ({"rerank": None}, "There is no re-ranker to tune"),
+            ({"what": "first", "first": "sdr"}, "The first stage sdr has no grid: bm25 has"),
+            ({"what": "first", "grid": {"n": [1]}}, "The first stage has no parameter 'n' to tune: it has k1, b, kli"),
+            ({"what": "depth", "grid": {"n": [1]}}, "The depth is tuned without 'n': tune both with what='rerank'"),
+            ({"what": "cutoff", "grid": {"z": [1]}, "measure": "F1"}, "A cut-off has no parameter 'z': it has p, l, h"),
+            ({"grid": {"k1": []}}, "'k1' must have at least one value"),
+            ({"grid": {"k1": [-1]}}, "The 'k1' parameter of rprs must be a number in [0, inf). Got -1 instead."),
+            ({"depth": 0}, "The depth of re-ranking must be an integer in [1, inf). Got 0 instead."),
+            ({"folds": 99}, "The number of folds must be in [2, "),
+        ],
+    )
+    def test_what_is_wrong_is_one_line_before_anything_is_computed(
+        self, index: Index, options: Any, line: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(BM25, "scores", None)
+        with pytest.raises(UsageError) as raised:
+            rprs.tune(index, QUERIES, QRELS, **options)
+        assert str(raised.value).startswith(line)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from rprs import spec
 from rprs.document import EMPTY_RANKING, Document, Ranking, Truncation
 from rprs.encode import Loadable
 from rprs.errors import EmptyQuery, UsageError
@@ -44,7 +45,7 @@ def allowed_documents(
 def first_stage(
     index: Index,
     queries: Sequence[Document],
-    ranker: Ranker,
+    ranker: Ranker | str,
     depth: int,
     *,
     exclude: Exclusions | None = None,
@@ -55,9 +56,10 @@ def first_stage(
 
     A query that the ranker cannot answer, such as one that a run file lacks, has an empty ranking with a note.
     """
+    component = spec.parse("ranker", ranker) if isinstance(ranker, str) else ranker
     rankings: dict[str, Ranking] = {}
     failures: list[UsageError] = []
-    key = identity(ranker, cache) if cache else None
+    key = identity(component, cache) if cache else None
     fingerprint = index.fingerprint if key else ""
     with progress("first stage", len(queries), "queries") as advance:
         for query in queries:
@@ -74,7 +76,7 @@ def first_stage(
                     cache if key else None,
                     "first-stage",
                     inputs,
-                    lambda query=query, mask=mask: ranker.rank(query, index, depth, mask),  # type: ignore[misc]
+                    lambda query=query, mask=mask: component.rank(query, index, depth, mask),  # type: ignore[misc]
                 )
             except UsageError as error:
                 failures.append(error)
@@ -89,7 +91,7 @@ def rerank_run(
     index: Index,
     queries: Sequence[Document],
     run: Mapping[str, Ranking],
-    reranker: Reranker,
+    reranker: Reranker | str,
     *,
     depth: int | None = None,
     mean_sentences: float | None = None,
@@ -99,15 +101,16 @@ def rerank_run(
 
     Where the index holds a part of the collection only, `mean_sentences` is that of the whole collection.
     """
-    if isinstance(reranker, Loadable):
-        reranker.load(progress)
+    component = spec.parse("reranker", reranker) if isinstance(reranker, str) else reranker
+    if isinstance(component, Loadable):
+        component.load(progress)
     rankings: dict[str, Ranking] = {}
     with progress("re-ranking", len(queries), "queries") as advance:
         for query in queries:
             candidates = run.get(query.id, EMPTY_RANKING)
             top = candidates if depth is None else candidates.top(depth)
             try:
-                rankings[query.id] = reranker.rerank(
+                rankings[query.id] = component.rerank(
                     index.query_sentences(query), load_candidates(index, query, top, mean_sentences)
                 )
             except EmptyQuery:

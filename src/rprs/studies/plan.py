@@ -31,11 +31,11 @@ from rprs import spec
 from rprs.encode import Fittable
 from rprs.errors import UsageError
 from rprs.evaluation.measures import Measure, parse_measure, parse_measures
+from rprs.files.toml import fill, read_toml, require_name
 from rprs.rank import BM25, RPRS, System
 from rprs.rank.system import NO_RERANKER
 from rprs.studies.folder import file_name
 from rprs.studies.options import ANALYSES, positive_integers
-from rprs.studies.toml import filled, known, read_toml
 from rprs.tuning.grids import integers, parse_grid
 from rprs.tuning.settings import read_settings
 from rprs.tuning.tasks import check_grid
@@ -160,7 +160,7 @@ class _PlanTable:
 def read_plan(path: str | Path) -> Plan:
     """The study that a TOML file describes."""
     path = Path(path)
-    table = filled(_PlanTable, read_toml(path), str(path))
+    table = fill(_PlanTable, read_toml(path), str(path))
     if not table.measures:
         raise UsageError(f"{path}: 'measures' must name one measure at least")
     if not table.systems:
@@ -171,9 +171,9 @@ def read_plan(path: str | Path) -> Plan:
         systems.append(_system(path, name, said, table, [system.name for system in systems]))
     names = [system.name for system in systems]
     _check_names(path, names)
-    significance = filled(Significance, table.significance, f"{path}, [significance]")
+    significance = fill(Significance, table.significance, f"{path}, [significance]")
     for name in significance.baselines:
-        known(name, names, f"{path}, [significance]", "system")
+        require_name(name, names, f"{path}, [significance]", "system")
     subject, analyses = _analyses(path, table.analyses, systems)
     _check_depths(path, systems, subject, analyses)
     return Plan(
@@ -222,7 +222,7 @@ def _depths(system: PlannedSystem) -> tuple[int, ...]:
 
 def _system(path: Path, name: str, said: Any, defaults: _PlanTable, earlier: list[str]) -> PlannedSystem:
     where = f"{path}, [systems] {name!r}"
-    table = filled(_SystemTable, said, where)
+    table = fill(_SystemTable, said, where)
     if table.settings is not None:
         table = _with_settings(table, path.parent / table.settings)
     given = {f.name: getattr(table, f.name) for f in fields(_SystemTable) if getattr(table, f.name) is not None}
@@ -283,7 +283,7 @@ def _tuned(where: str, table: _SystemTable, rerank: str) -> str | None:
         raise UsageError(f"{where}: a tuned BM25 has no 'rerank': name it as the 'first' of a system after it")
     tune = table.tune if table.tune == "bm25" else _second(where, table.tune, table.rerank or rerank)
     for name in table.grid if tune in _TUNABLE else ():
-        known(name, _TUNABLE[tune], f"{where}: 'grid'", "parameter")
+        require_name(name, _TUNABLE[tune], f"{where}: 'grid'", "parameter")
     try:
         grid = parse_grid(table.grid)
         if tune == "bm25":
@@ -316,7 +316,7 @@ def _elsewhere(where: str, said: Any) -> Elsewhere | None:
     if said is None:
         return None
     where = f"{where}: 'on'"
-    found = filled(Elsewhere, {"data": said} if isinstance(said, str) else said, where)
+    found = fill(Elsewhere, {"data": said} if isinstance(said, str) else said, where)
     if found.measure:
         parse_measure(found.measure)
     if found.depth < 0:
@@ -343,16 +343,16 @@ def _analyses(path: Path, table: dict[str, Any], systems: list[PlannedSystem]) -
     if subject is not None:
         if not isinstance(subject, str):
             raise UsageError(f"{where}: 'system' must be a text. Got {subject!r} instead.")
-        known(subject, names, where, "system")
+        require_name(subject, names, where, "system")
         if subject not in fixed:
             raise UsageError(f"{where}: the system {subject!r} must re-rank with rprs(...) and given parameters")
     found = {}
     for name, said in options.items():
-        known(name, ["system", *ANALYSES], where, "analysis")
+        require_name(name, ["system", *ANALYSES], where, "analysis")
         if said is not False:
-            found[name] = filled(ANALYSES[name], {} if said is True else said, f"{where} {name}")
+            found[name] = fill(ANALYSES[name], {} if said is True else said, f"{where} {name}")
         for system in getattr(found.get(name), "systems", ()):
-            known(system, names, f"{where} {name}", "system")
+            require_name(system, names, f"{where} {name}", "system")
     if "length_bias" in found and "relevant" in names:
         raise UsageError(f"{where} length_bias: a system cannot be called 'relevant' beside what is: rename it")
     needing = {"ablation", "sensitivity", "units", "truncation", "depth"} & set(found)

@@ -156,7 +156,7 @@ def judged_queries(queries: Sequence[str], qrels: Qrels) -> list[str]:
     if not judged:
         example = min(queries, default="none at all")
         raise UsageError(
-            f"None of the {len(set(queries)):,} queries has a relevant document in the judgements: do they belong together? "
+            f"None of the {len(set(queries)):,} queries has a relevant document in these judgements: are they theirs? "
             f"(A query is {example!r}, a judged one {min(qrels, default='none at all')!r})"
         )
     return judged

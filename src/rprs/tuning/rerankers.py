@@ -319,7 +319,7 @@ class _PreparedQuery:
 
 
 def _all_parts(measure: Measure, rankings: Iterable[Ranking], judgements: Mapping[str, int]) -> Floats:
-    """(points, j): the parts of a measure for every ranking of a query; rankings of one length are measured together."""
+    """(points, j): the parts of a measure for every ranking of a query; those of one length are measured together."""
     rows: dict[int, list[int]] = {}
     grades: dict[int, list[list[int]]] = {}
     scores: dict[int, list[Floats]] = {}

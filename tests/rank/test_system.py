@@ -1,0 +1,66 @@
+"""A system is one value: what it accepts, what it refuses, and the cut-off that belongs to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rprs import BM25, RPRS, System
+from rprs.document import Ranking
+from rprs.errors import UsageError
+from rprs.evaluation.cutoff import Ratio, Top
+from rprs.rank.sdr import SDR
+
+RANKING = Ranking(tuple("abcd"), np.array([10.0, 8.0, 5.0, 1.0]), {"qp": np.arange(4.0)}, notes=("a note",))
+
+
+def test_texts_and_components_are_the_same() -> None:
+    assert System("bm25(k1=2)", "rprs(n=4)", 50, "ratio(p=0.8,l=1,h=6)") == System(
+        BM25(k1=2.0), RPRS(n=4), 50, Ratio(0.8, 1, 6)
+    )
+    assert System(rerank="none") == System(rerank=None)
+    assert System(rerank=" None ").rerank is None
+    assert System(cutoff="4").cutoff == Top(4)
+
+
+def test_bm25_without_parameters_is_the_documented_default() -> None:
+    assert System().first == System("bm25").first == BM25() == BM25(k1=2.8, b=1.0)
+
+
+def test_text_and_tag() -> None:
+    assert str(System()) == "bm25 → rprs"
+    assert str(System(rerank=None, cutoff="3")) == "bm25, cut at 3"
+    assert System('runfile("my run")', None).tag == 'runfile(path="my_run")'
+    assert System().changed(rerank=SDR(), depth=7) == System(rerank="sdr", depth=7)
+
+
+def test_the_cut_off_is_applied_to_scores_and_parts() -> None:
+    cut = System(cutoff="ratio(p=0.6,l=1,h=3)").cut(RANKING)
+    assert (cut.ids, cut.scores.tolist(), cut.parts["qp"].tolist()) == (("a", "b"), [10.0, 8.0], [0.0, 1.0])
+    assert cut.notes == RANKING.notes
+    assert System().cut(RANKING) is RANKING
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"depth": 0}, "The depth of re-ranking must be an integer in [1, inf). Got 0 instead."),
+        ({"depth": "50"}, "The depth of re-ranking must be an integer in [1, inf). Got '50' instead."),
+        ({"depth": True}, "The depth of re-ranking must be an integer in [1, inf). Got True instead."),
+        ({"depth": 2.5}, "The depth of re-ranking must be an integer in [1, inf). Got 2.5 instead."),
+        ({"first": RPRS()}, "RPRS(n=5, k1=1.5, b=0.5, avgdl='collection', form='full') is not a first stage"),
+        ({"first": BM25}, "is not a first stage, such as bm25"),
+        ({"first": None}, "None is not a first stage, such as bm25"),
+        ({"rerank": BM25()}, "is not a re-ranker, such as rprs"),
+        ({"rerank": 5}, "5 is not a re-ranker, such as rprs"),
+        ({"cutoff": 4}, "A cut-off is a rule such as '4' or 'ratio(p=0.8,l=1,h=6)'. Got 4 instead."),
+        ({"first": "bm52"}, "There is no ranker named 'bm52': did you mean 'bm25'?"),
+    ],
+)
+def test_a_wrong_value_is_one_line(options: Any, message: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        System(**options)
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
