@@ -139,7 +139,7 @@ _HOME = {
     "rprs.results.hits": ["Explanation", "Hit", "Pair", "Results"],
     "rprs.results.run": ["Run"],
     "rprs.search": ["Searcher"],
-    "rprs.studies": ["study"],
+    "rprs.studies.study": ["study"],
     "rprs.tuning.choose": ["Tuned"],
     "rprs.tuning.tune": ["tune"],
     "rprs.tuning.settings": ["read_settings"],

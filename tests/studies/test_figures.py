@@ -16,8 +16,8 @@ import matplotlib.cbook
 import numpy as np
 import pytest
 
-from rprs import figures
 from rprs.errors import MissingExtra, UsageError
+from rprs.studies import figures
 from rprs.studies.figures import Picture, canvas
 from tests.support.paths import ROOT
 

@@ -463,7 +463,7 @@ def test_a_killed_study_goes_on_where_it_stopped(place: Place) -> None:
         told = [str(place.folder / name) for name in ("study.toml", "results")]
         command = [sys.executable, "-c", KILLED, *told, moment]
         assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
-        assert bool(list((place.folder / "results").rglob(".draft-*"))) == (moment == "pools")
+        assert bool(list((place.folder / "results").rglob("pools/*.whole"))) == (moment == "results")
     steps = place.study(MEDIUM)
     assert steps.made == []
     ours, theirs = (contents(place.folder / name / "study") for name in ("results", "undisturbed"))
@@ -525,7 +525,7 @@ def test_a_part_that_is_not_there(place: Place) -> None:
 
 
 def test_without_matplotlib_the_line_that_installs_it(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rprs.studies.find_spec", lambda _name: None)
+    monkeypatch.setattr("rprs.studies.study.find_spec", lambda _name: None)
     with pytest.raises(MissingExtra, match=r"rprs\[study\]"):
         place.study(SMALL)
 

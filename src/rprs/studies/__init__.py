@@ -6,7 +6,3 @@ A study is a `Plan` (what the file says) applied to an `Experiment` (the collect
 Each analysis is a function of the study and its options and returns a `Finding`. Long computations are steps of a
 `Cache`.
 """
-
-from rprs.studies.study import study
-
-__all__ = ["study"]

@@ -284,17 +284,35 @@ class Experiment:
         self, index: Step, run: Step, depths: tuple[int, ...], n: int, mean_sentences: float
     ) -> dict[int, Sequence[Pool]]:
         """The neighbours of every query's candidates, by depth, at about the cost of the deepest."""
-        return pools_at_depths(
-            self.open(index),
-            self.queries,
-            read_run(run.path / "run.trec"),
-            depths,
-            n=max(n, NEAREST),
-            mean_sentences=mean_sentences,
-            cache=self.cache,
-            index_key=index.key,
-            progress=self.progress,
-        )
+        n = max(n, NEAREST)  # other systems and grids can then use them too
+
+        def pools(progress: Progress = silent) -> dict[int, Sequence[Pool]]:
+            return pools_at_depths(
+                self.open(index),
+                self.queries,
+                read_run(run.path / "run.trec"),
+                depths,
+                n=n,
+                mean_sentences=mean_sentences,
+                cache=self.cache,
+                index_key=index.key,
+                progress=progress,
+            )
+
+        def produce(path: Path) -> None:
+            pools(self.progress)
+            path.mkdir(exist_ok=True)
+
+        inputs = {
+            "index": index.key,
+            "queries": self.query_key,
+            "candidates": run.key,
+            "mean_sentences": mean_sentences,
+            "depths": depths,
+            "n": n,
+        }
+        self.cache.grow("pools", inputs, produce, about=f"{self.data}: depth {', '.join(map(str, depths))}")
+        return pools()
 
     def ranking(self, index: Step, run: Step, depth: int, rerank: str, mean_sentences: float) -> Step:
         """The run of a re-ranker over the candidates of a first stage."""

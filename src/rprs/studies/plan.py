@@ -160,7 +160,7 @@ class _PlanTable:
 def read_plan(path: str | Path) -> Plan:
     """The study that a TOML file describes."""
     path = Path(path)
-    table = fill(_PlanTable, read_toml(path), str(path))
+    table = fill(_PlanTable, read_toml(path, "study"), str(path))
     if not table.measures:
         raise UsageError(f"{path}: 'measures' must name one measure at least")
     if not table.systems:

@@ -79,13 +79,17 @@ def _tuned(study: Study, system: PlannedSystem) -> Step:
         inputs |= {"documents": experiment.documents.digest, "analyzer": system.analyzer, "depth": system.depth}
     else:
         deepest = max(integers("depth", system.grid.get("depth", (system.depth,))))
-        base = System(system.first, system.rerank, deepest)
+        base = (
+            System(rerank=system.rerank, depth=deepest)
+            if system.after
+            else System(system.first, system.rerank, deepest)
+        )
         index, first, mean = study.index(system, deepest), study.first(system, deepest), study.mean_sentences(system)
         axes = check_grid("rerank", base, system.grid)
         inputs |= {"index": index.key, "candidates": first.key, "mean_sentences": mean}
         inputs |= {"rerank": identity(base.rerank, experiment.cache)}
         options = {"candidates": study.read(first), "mean_sentences": mean, "index_key": index.key}
-    inputs |= {"first": str(base.first), "grid": axes.values}
+    inputs |= {"first": system.first, "grid": axes.values}
 
     def produce(path: Path) -> None:
         tuned = tune(
@@ -102,13 +106,16 @@ def _tuned(study: Study, system: PlannedSystem) -> Step:
             progress=experiment.progress,
             **options,
         )
-        _save(path, tuned)
+        _save(path, tuned, system.after)
 
     return experiment.cache.make("tuned", inputs, produce, about=f"{experiment.data}: {system.name}")
 
 
-def _save(path: Path, tuned: Tuned) -> None:
-    """What was found; the best parameters as a text, and the settings to use them."""
+def _save(path: Path, tuned: Tuned, first: str | None) -> None:
+    """What was found; the best parameters as a text, and the settings to use them.
+
+    `first` is the name of the system that is the first stage, if it is one.
+    """
     best = tuned.best
     folds = [
         {"queries": len(fold.queries), "best": describe_point(fold.point), "tuned": fold.tuned, "value": fold.value}
@@ -120,7 +127,7 @@ def _save(path: Path, tuned: Tuned) -> None:
         "queries": len(tuned.queries),
         "best": describe_point(tuned.point),
         "settings": {
-            "first": str(best.first),
+            "first": first or str(best.first),
             "rerank": None if best.rerank is None else str(best.rerank),
             "depth": best.depth,
         },

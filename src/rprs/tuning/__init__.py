@@ -8,7 +8,3 @@ one with the smaller k1, then n, then b, then depth; BM25 the one with the small
 smallest); a cut-off the one with the smaller h, then l, then p; another re-ranker the one with the earlier values in
 the order of its grid.
 """
-
-from rprs.tuning.tune import tune
-
-__all__ = ["tune"]

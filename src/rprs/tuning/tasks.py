@@ -21,7 +21,7 @@ from rprs.tuning.choose import Folds, Tuned, deal, judged_queries
 from rprs.tuning.cutoffs import tune_cutoff
 from rprs.tuning.first import tune_bm25
 from rprs.tuning.grids import DEPTHS, Axes, Bm25Grid, CutoffGrid, RprsGrid, Value, describe_point, integers
-from rprs.tuning.pools import pools_at_depths
+from rprs.tuning.pools import NEAREST, pools_at_depths
 from rprs.tuning.rerankers import reranker_axes, tune_reranker, tune_rprs
 from rprs.tuning.tune import What
 
@@ -105,7 +105,7 @@ def _rerank(task: Task) -> Tuned:
             task.queries,
             candidates,
             depths,
-            n=max(*rprs_grid.n, reranker.n),
+            n=max(*rprs_grid.n, reranker.n, NEAREST),
             mean_sentences=task.mean_sentences,
             cache=task.cache,
             index_key=task.index_key,
