@@ -88,7 +88,7 @@ class Component:
     """Base class of components: a name, parameters as dataclass fields, and a text form."""
 
     name: ClassVar[str]
-    kinds: ClassVar[tuple[Kind, ...]]  # what it can be used as; the first is meant where a parameter does not say
+    kinds: ClassVar[tuple[Kind, ...]]  # what it can be used as; the first is the default
 
     def __str__(self) -> str:
         return text(self)
@@ -114,15 +114,15 @@ def find(kind: Kind, name: str) -> type[Any]:
     target = _targets(kind).get(name)
     if target is None:
         close = get_close_matches(name, names(kind), n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names(kind))}"
+        hint = f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(names(kind))}"
         raise UsageError(f"There is no {kind} named {name!r}: {hint}")
     try:
-        found: type[Any] = target.load()
+        component: type[Any] = target.load()
     except (ImportError, AttributeError) as error:
         raise UsageError(f"The {kind} {name!r} cannot be loaded from {target.value!r}: {error}") from error
-    if not dataclasses.is_dataclass(found):
+    if not dataclasses.is_dataclass(component):
         raise UsageError(f"The {kind} {name!r} must be a dataclass: {target.value!r} is not")
-    return found
+    return component
 
 
 # ---------------------------------------------------------------------------- text → component
@@ -228,10 +228,10 @@ class _Parser(Tokens):
             return self.call()
         return _Bare(token)
 
-    def whole(self) -> _Call:
-        found = self.call()
+    def component(self) -> _Call:
+        call = self.call()
         self.end()
-        return found
+        return call
 
 
 _WORDS: dict[str, bool | None] = {"true": True, "false": False, "none": None}
@@ -264,13 +264,13 @@ def parse(kind: Literal["collection"], source: str) -> Collection: ...
 def parse(kind: Kind, source: str) -> Any: ...
 def parse(kind: Kind, source: str) -> Any:
     """The component that a text describes: `parse("reranker", "rprs(n=4, k1=2.8, b=1)")`."""
-    return _build(kind, _Parser(source).whole())
+    return _build(kind, _Parser(source).component())
 
 
 def _build(kind: Kind, call: _Call) -> Any:
     cls = find(kind, call.name)
     fields = [field.name for field in dataclasses.fields(cls) if field.init]
-    given: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for position, (field, value) in enumerate(call.args):
         if field is None:
             if position >= len(fields):
@@ -278,14 +278,14 @@ def _build(kind: Kind, call: _Call) -> Any:
             field = fields[position]
         if field not in fields:
             raise UsageError(f"{call.name} has no parameter {field!r}: it has {', '.join(fields) or 'none'}")
-        if field in given:
-            raise UsageError(f"{call.name} is given the parameter {field!r} twice")
-        given[field] = value
+        if field in values:
+            raise UsageError(f"{call.name} has the parameter {field!r} twice")
+        values[field] = value
     hints = get_type_hints(cls)
-    missing = [f.name for f in dataclasses.fields(cls) if f.init and f.name not in given and _required(f)]
+    missing = [f.name for f in dataclasses.fields(cls) if f.init and f.name not in values and _required(f)]
     if missing:
         raise UsageError(f"{call.name} needs the parameter {missing[0]!r}: {call.name}({missing[0]}=...)")
-    return cls(**{field: _fit(call.name, field, value, hints[field], kind) for field, value in given.items()})
+    return cls(**{field: _fit(call.name, field, value, hints[field], kind) for field, value in values.items()})
 
 
 @cache
@@ -294,11 +294,11 @@ def _hints(cls: Any) -> dict[str, Any]:
 
 
 def changed(component: Any, values: Mapping[str, Any], kind: Kind | None = None) -> Any:
-    """The component with other values of some parameters, each taken as it would be in a text, and checked."""
+    """The component with other values of some parameters, each read as in a text, and checked."""
     hints = _hints(component.__class__)
-    meant = {name: value if isinstance(value, str) else _Bare(_write(value, False)) for name, value in values.items()}
+    parsed = {name: value if isinstance(value, str) else _Bare(_write(value, False)) for name, value in values.items()}
     used_as = kind or component.kinds[0]
-    fitted = {name: _fit(component.name, name, value, hints[name], used_as) for name, value in meant.items()}
+    fitted = {name: _fit(component.name, name, value, hints[name], used_as) for name, value in parsed.items()}
     return dataclasses.replace(component, **fitted)
 
 
@@ -310,25 +310,25 @@ def _fit(owner: str, field: str, value: Any, hint: Any, kind: Kind) -> Any:
     """Convert a parsed value to the type of its field, or raise the reason why not; `kind` is that of the owner."""
     union = get_origin(hint) in (Union, types.UnionType)
     options: Sequence[Any] = get_args(hint) if union else (hint,)
-    inner: Kind | None = next((found for option in options if (found := _inner_kind(option, kind))), None)
+    inner: Kind | None = next((each for option in options if (each := _inner_kind(option, kind))), None)
     if isinstance(value, _Call):
         if inner:
             return _build(inner, value)
-        shown = f"{value.name}(...)"
+        text_form = f"{value.name}(...)"
     else:
         # A bare word is tried as what it looks like first, then as the text it is: a folder may be called 2024.
-        for meant in (_literal(value.word), value.word) if isinstance(value, _Bare) else (value,):
+        for candidate in (_literal(value.word), value.word) if isinstance(value, _Bare) else (value,):
             for option in options:
-                if _goes(meant, option):
-                    return float(meant) if option is float else meant
+                if _matches(candidate, option):
+                    return float(candidate) if option is float else candidate
         word = value.word if isinstance(value, _Bare) else value
         if inner:
-            return _build(inner, _meant(inner, word, options))
-        shown = repr(_literal(word) if isinstance(value, _Bare) else word)
-    raise UsageError(f"The {field!r} parameter of {owner} must be {_describe(options, kind)}. Got {shown} instead.")
+            return _build(inner, _named(inner, word, options))
+        text_form = repr(_literal(word) if isinstance(value, _Bare) else word)
+    raise UsageError(f"The {field!r} parameter of {owner} must be {_describe(options, kind)}. Got {text_form} instead.")
 
 
-def _meant(kind: Kind, word: str, options: Sequence[Any]) -> _Call:
+def _named(kind: Kind, word: str, options: Sequence[Any]) -> _Call:
     """A component by its name alone; a word that names none is the parameter `bare` of the option that has one."""
     taker = next((option for option in options if getattr(option, "bare", None)), None)
     if taker is None or word in names(kind):
@@ -336,7 +336,7 @@ def _meant(kind: Kind, word: str, options: Sequence[Any]) -> _Call:
     return _Call(taker.name, ((taker.bare, word),))
 
 
-def _goes(value: Any, option: Any) -> bool:
+def _matches(value: Any, option: Any) -> bool:
     if get_origin(option) is Literal:
         return any(value == choice and type(value) is type(choice) for choice in get_args(option))
     return type(value) is option or (option is float and type(value) is int)
@@ -344,13 +344,13 @@ def _goes(value: Any, option: Any) -> bool:
 
 def _describe(options: Sequence[Any], kind: Kind) -> str:
     words = {int: "an integer", float: "a number", str: "a text", bool: "true or false", type(None): "none"}
-    said = [
+    descriptions = [
         " or ".join(repr(choice) for choice in get_args(option))
         if get_origin(option) is Literal
         else words.get(option) or _with_article(_inner_kind(option, kind) or str(option))
         for option in options
     ]
-    return " or ".join(said)
+    return " or ".join(descriptions)
 
 
 def _inner_kind(option: Any, kind: Kind) -> Kind | None:
@@ -370,12 +370,12 @@ def text(component: Any, *, full: bool = False) -> str:
 
     `full` writes them all, for what must keep its meaning if a default ever changes.
     """
-    shown = [
+    arguments = [
         f"{field.name}={_write(getattr(component, field.name), full)}"
         for field in dataclasses.fields(component)
         if field.init and field.repr and (full or getattr(component, field.name) != _default(field))
     ]
-    return f"{component.name}({','.join(shown)})" if shown else str(component.name)
+    return f"{component.name}({','.join(arguments)})" if arguments else str(component.name)
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:
@@ -390,7 +390,7 @@ def _write(value: Any, full: bool) -> str:
         return inner if inner.endswith(")") else inner + "()"
     if value is None or isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, Real):  # NumPy's numbers too, whose own repr says np.float64(...)
+    if isinstance(value, Real):  # NumPy's numbers too, whose own repr is np.float64(...)
         return repr(int(value) if isinstance(value, Integral) else float(value))
     plain = re.fullmatch(r"[^\s(),='\"\\]+", value) and isinstance(_literal(value), str)
     return value if plain else '"' + re.sub(r'(["\\])', r"\\\1", value) + '"'

@@ -463,7 +463,7 @@ def test_a_killed_study_goes_on_where_it_stopped(place: Place) -> None:
         told = [str(place.folder / name) for name in ("study.toml", "results")]
         command = [sys.executable, "-c", KILLED, *told, moment]
         assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
-        assert bool(list((place.folder / "results").rglob("pools/*.whole"))) == (moment == "results")
+        assert bool(list((place.folder / "results").rglob("pools/*.complete"))) == (moment == "results")
     steps = place.study(MEDIUM)
     assert steps.made == []
     ours, theirs = (contents(place.folder / name / "study") for name in ("results", "undisturbed"))

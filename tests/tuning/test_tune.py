@@ -220,7 +220,7 @@ class TestRprs:
         pools = pools_at_depths(index, QUERIES[:2], first_stage(index, QUERIES[:2], "bm25", 10), [10])
         tuned = tune_rprs(pools, QRELS, "AP", SMALL)
         assert tuned.queries == ("q0", "q1")
-        assert f"{len(JUDGED) - 2} of {len(JUDGED)} judged queries are not among those tuned on" in tuned.notes
+        assert f"{len(JUDGED) - 2} of {len(JUDGED)} judged queries are not used for tuning" in tuned.notes
 
 
 def totals_axes(tuned: Tuned) -> list[tuple[Any, ...]]:
@@ -252,7 +252,7 @@ class TestBm25:
         )
         for (row, share), (point, (k1, b)) in product(enumerate(self.SHARES), enumerate(self.PAIRS.tolist())):
             one = replace(ranker, k1=k1, b=b, kli=share).rank(query, index, depth, mask)
-            size = lists.found[row, point]
+            size = lists.sizes[row, point]
             assert tuple(index.ids[number] for number in lists.numbers[row, point, :size]) == one.ids
             assert lists.scores[row, point, :size].tobytes() == one.scores.tobytes()
 
@@ -301,7 +301,7 @@ class TestBm25:
         worse = BM25(0.0, 0.0).rank(QUERIES[0], index, 40, allowed_documents(index, QUERIES[:1])).ids.index(best)
         assert worse > 0
         tuned = tune_bm25(index, QUERIES, {"q0": {best: 1}}, "RR", Bm25Grid((0, 9), (1,), (None,)))
-        assert tuned.notes[-1:] == ("The best k1 is the last that was tried: try more with --grid",)
+        assert tuned.notes[-1:] == ("The best k1 is the last value of the grid: try larger values",)
 
 
 # ---------------------------------------------------------------------------- any re-ranker

@@ -88,7 +88,7 @@ class Cache:
         inputs: Mapping[str, Any],
         produce: Callable[[Path], None],
         *,
-        until: str = "whole",
+        until: str = "complete",
         version: int = 1,
         about: str = "",
     ) -> Step:

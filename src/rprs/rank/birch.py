@@ -31,7 +31,7 @@ TENTHS = tuple(tenth / 10 for tenth in range(10))
 
 @dataclass(frozen=True, slots=True)
 class PreparedBirch:
-    """What is known of k candidates, in first-stage order."""
+    """The scores of k candidates and of their sentences, in first-stage order."""
 
     document: Floats  # (k,): first-stage scores, scaled
     best: Floats  # (k, top): the scores of their best sentences, falling; 0 where a document has fewer
@@ -67,7 +67,7 @@ class Birch(Component):
             raise UsageError("birch needs a model for scorer=cross, and for that alone: birch(scorer=cross,model=NAME)")
 
     def load(self, progress: Progress = silent) -> PairScorer | None:
-        """The cross-encoder, if there is one, got and prepared where that has not happened yet."""
+        """The cross-encoder, if there is one; downloaded and prepared on first use."""
         from rprs.encode.pairs import load_pairs
 
         return load_pairs(self.model, progress=progress) if self.model else None
@@ -77,7 +77,7 @@ class Birch(Component):
         return self.score(self.prepare(query, candidates, advance), candidates)
 
     def prepare(self, query: Sentences, candidates: Candidates, advance: Advance = no_op) -> PreparedBirch:
-        """The scores of the documents and of their best sentences; one that the first stage lacks is the least."""
+        """The scores of the documents and of their best sentences; no first-stage score counts as 0."""
         require_sentences(query)
         document = minmax(candidates.ranking.scores)
         scorer = self.load()
@@ -98,18 +98,18 @@ class Birch(Component):
     ) -> tuple[Floats, Truncation]:
         """Every sentence of the query with every sentence of the candidates: exact, and slow."""
         if candidates.query is None or candidates.read is None:
-            raise UsageError(f"{self} reads the words of the candidates, and these come without: use load_candidates")
-        asked, found = query.texts(candidates.query.text), np.zeros((len(candidates.sentences), self.top))
+            raise UsageError(f"{self} reads the texts of the candidates, which are missing here: use load_candidates")
+        query_texts, best = query.texts(candidates.query.text), np.zeros((len(candidates.sentences), self.top))
         pairs = truncated = 0
-        step = max(1, PAIRS // len(asked))
+        step = max(1, PAIRS // len(query_texts))
         for row, (id, sentences) in enumerate(zip(candidates.ranking.ids, candidates.sentences, strict=True)):
             texts = sentences.texts(candidates.read(id).text) if len(sentences) else []
             scores = np.empty(len(texts))
             for start in range(0, len(texts), step):
                 some = texts[start : start + step]
-                made = scorer.score(asked * len(some), [text for text in some for _ in asked])
-                scores[start : start + step] = made.scores.reshape(len(some), len(asked)).max(axis=1)
-                pairs, truncated = pairs + len(made.scores), truncated + int(made.truncated.sum())
+                scored = scorer.score(query_texts * len(some), [text for text in some for _ in query_texts])
+                scores[start : start + step] = scored.scores.reshape(len(some), len(query_texts)).max(axis=1)
+                pairs, truncated = pairs + len(scored.scores), truncated + int(scored.truncated.sum())
                 advance(len(some))
-            found[row] = birch.best(np.exp(-np.logaddexp(0, -scores)), self.top)
-        return found, Truncation(truncated, pairs, scorer.window)
+            best[row] = birch.best(np.exp(-np.logaddexp(0, -scores)), self.top)
+        return best, Truncation(truncated, pairs, scorer.window)

@@ -1,4 +1,4 @@
-"""BM25 over the counts of an index; with KLI, from the most informative terms of the query alone."""
+"""BM25 over the counts of an index, optionally with only the most informative terms of the query (KLI)."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from rprs.text.analyze import ngrams
 
 __all__ = ["BM25", "QueryTerms"]
 
-Postings = list[tuple[NDArray[np.int64], NDArray[np.int64]]]  # of each segment: where the terms' start and stop
+Postings = list[tuple[NDArray[np.int64], NDArray[np.int64]]]  # per segment: starts and stops of terms
 
 
 @dataclass(frozen=True, slots=True)
 class QueryTerms:
-    """The t distinct terms of a query, in the order of their first occurrence, as an index knows them."""
+    """The t distinct terms of a query, in the order of their first occurrence, with their statistics in an index."""
 
     frequency: NDArray[np.float64]  # (t,): in the query
     df: NDArray[np.int64]  # (t,): live documents that have the term
-    cf: NDArray[np.int64]  # (t,): how often they have it, if that was counted
+    cf: NDArray[np.int64]  # (t,): occurrences in them, if counted
     postings: Postings
     weights: NDArray[np.float64]  # (t,)
     lengths: NDArray[np.int64]  # of all documents, as they enter the scores
@@ -37,18 +37,18 @@ class QueryTerms:
     tokens: int  # the length of the collection
 
     @property
-    def known(self) -> Mask:
-        """(t,): which terms a live document has."""
+    def in_index(self) -> Mask:
+        """(t,): which terms occur in a live document."""
         return np.asarray(self.df > 0)
 
     def informative(self, share: float) -> Mask:
-        """(t,): that share of the terms, those with the highest KLI."""
+        """(t,): the given share of the terms, those with the highest KLI."""
         return bm25.kli(self.frequency, self.cf, int(self.frequency.sum()), self.tokens, share)
 
 
 @dataclass(frozen=True)
 class BM25(Component):
-    """BM25 over the whole query, of any length; k1 and b are free at query time.
+    """BM25 over the whole query, of any length; k1 and b are chosen at query time, by default as the paper optimised them.
 
     `kli` keeps that share of the query's distinct terms, the most informative ones (none: all of them). `lengths` is
     "lucene" to round document lengths as Lucene does. `ngrams` uses word n-grams up to that n, if the index has them.
@@ -78,7 +78,7 @@ class BM25(Component):
     def scores(self, query: Document, index: Index) -> NDArray[np.float64]:
         """The score of every document of the index, by its number."""
         terms = self.terms(query, index)
-        keep = terms.known if self.kli is None else terms.informative(self.kli)
+        keep = terms.in_index if self.kli is None else terms.informative(self.kli)
         weights = terms.weights[keep]
         saturation = bm25.saturation(terms.lengths, terms.mean_length, self.k1, self.b)
         scores = np.zeros(len(index), dtype=np.float64)
@@ -92,7 +92,7 @@ class BM25(Component):
         return scores
 
     def terms(self, query: Document, index: Index, *, counts: bool = False) -> QueryTerms:
-        """What k1, b and the share of terms leave open; `counts` if the share is still to be chosen."""
+        """Everything about the query's terms that does not depend on k1, b and kli; `counts` if kli varies."""
         if self.ngrams > index.analyzer.ngrams:
             raise UsageError(
                 f"{self} needs word n-grams up to {self.ngrams}, but {index.path} was indexed up to "
@@ -125,7 +125,7 @@ class BM25(Component):
     def _frequencies(
         self, index: Index, postings: Postings, size: int, counts: bool
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """df of the query's terms over the live documents; and cf, if it must be counted."""
+        """df of the query's terms over the live documents; cf too, if `counts`."""
         df, cf = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
         for segment, numbers, (starts, stops) in zip(index.segments, index.numbers, postings, strict=True):
             live = numbers >= 0
@@ -136,6 +136,6 @@ class BM25(Component):
         return df, cf
 
     def _lengths(self, index: Index) -> NDArray[np.int64]:
-        """Terms a document: its words, and its n-grams where they are used."""
+        """(documents,): terms per document, its words and, where used, its n-grams."""
         grams = [np.maximum(index.lengths - n + 1, 0) for n in range(1, self.ngrams + 1)]
         return np.asarray(np.sum(grams, axis=0), dtype=np.int64)

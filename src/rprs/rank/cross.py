@@ -1,4 +1,4 @@
-"""A cross-encoder as re-ranker: query and document, read together by one model."""
+"""A cross-encoder as a re-ranker: one model reads query and document together."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ __all__ = ["Cross"]
 class Cross(Component):
     """The score that a sequence-classification model gives to query and document (Nogueira & Cho 2019).
 
-    `model` is a name or a folder. Both texts are cut to `window` tokens together, the longer one first, which is the
-    method's and is told: a ranking says how many of its inputs were truncated.
+    `model` is a name or a folder. Query and document together are truncated to `window` tokens, the longer one first,
+    as the method requires; a ranking reports how many of its inputs were truncated.
     """
 
     model: str
@@ -33,26 +33,26 @@ class Cross(Component):
         require(self, "window", self.window >= 8, "an integer in [8, inf)")
 
     def load(self, progress: Progress = silent) -> PairScorer:
-        """The model, got and prepared where that has not happened yet."""
+        """The model; downloaded and prepared on first use."""
         return load_pairs(self.model, self.window, progress)
 
     def rerank(self, query: Sentences, candidates: Candidates, advance: Advance = no_op) -> Ranking:
-        """The candidates by the model's scores; part `truncated` is 1 where it did not see both texts whole."""
+        """The candidates by the model's scores; the part `truncated` is 1 where a text was truncated."""
         require_sentences(query)
         if candidates.query is None or candidates.read is None:
-            raise UsageError(f"{self} reads the words of the candidates, and these come without: use load_candidates")
+            raise UsageError(f"{self} reads the texts of the candidates, which are missing here: use load_candidates")
         texts = [candidates.read(id).text for id in candidates.ranking.ids]
         scorer = self.load()
-        found = scorer.score(
+        scored = scorer.score(
             [candidates.query.text] * len(texts), texts, _by_sentences(advance, candidates, len(texts))
         )
-        told = Truncation(int(found.truncated.sum()), len(texts), scorer.window)
-        parts = {"truncated": found.truncated.astype("float64")}
-        return order_candidates(candidates, found.scores, parts=parts, truncation=told)
+        truncation = Truncation(int(scored.truncated.sum()), len(texts), scorer.window)
+        parts = {"truncated": scored.truncated.astype("float64")}
+        return order_candidates(candidates, scored.scores, parts=parts, truncation=truncation)
 
 
 def _by_sentences(advance: Advance, candidates: Candidates, pairs: int) -> Advance:
-    """Progress is told in sentences of the candidates: a pair stands for its share of them."""
+    """Progress counts sentences of candidates: a pair of texts stands for its share of them."""
     sentences = sum(map(len, candidates.sentences))
     done = 0
 

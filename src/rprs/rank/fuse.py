@@ -40,9 +40,9 @@ class First(Component):
         """The candidates in first-stage order."""
         require_sentences(query)
         scores = np.asarray(candidates.ranking.scores, dtype=np.float64)
-        found = scores[~np.isnan(scores)]
+        present = scores[~np.isnan(scores)]
         advance(sum(map(len, candidates.sentences)))
-        return order_candidates(candidates, np.where(np.isnan(scores), found.min() if len(found) else 0.0, scores))
+        return order_candidates(candidates, np.where(np.isnan(scores), present.min() if len(present) else 0.0, scores))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""RPRS itself, the proportional relevance score."""
+"""RPRS, the proportional relevance score."""
 
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ class RPRS(Component):
         """The candidates by QP · DP, with both proportions and the neighbours as evidence."""
         require_sentences(query)
         pool = [sentences.vectors for sentences in candidates.sentences]
-        found = neighbours(query.vectors, pool, self.n, advance=advance)
-        return self.from_neighbours(found, candidates.ranking.ids, candidates.mean_sentences)
+        nearest = neighbours(query.vectors, pool, self.n, advance=advance)
+        return self.from_neighbours(nearest, candidates.ranking.ids, candidates.mean_sentences)
 
-    def from_neighbours(self, found: Neighbours, ids: Sequence[str], mean_sentences: float) -> Ranking:
-        """The same from n or more neighbours of every query sentence, found before; `ids` in first-stage order."""
-        lengths = np.diff(found.offsets)
+    def from_neighbours(self, nearest: Neighbours, ids: Sequence[str], mean_sentences: float) -> Ranking:
+        """The same from n or more precomputed neighbours of every query sentence; `ids` in first-stage order."""
+        lengths = np.diff(nearest.offsets)
         local = float(lengths.mean()) if len(lengths) else 0.0
         avgdl = mean_sentences if self.avgdl == "collection" else local
-        scored = rprs.rprs(found, n=self.n, k1=self.k1, b=self.b, avgdl=avgdl, form=self.form)
-        order = rprs.order(scored, found)
+        scored = rprs.rprs(nearest, n=self.n, k1=self.k1, b=self.b, avgdl=avgdl, form=self.form)
+        order = rprs.order(scored, nearest)
         return Ranking(
             ids=tuple(ids[place] for place in order),
             scores=scored.score[order],
             parts={"qp": scored.qp[order], "dp": scored.dp[order]},
-            neighbours=found,
+            neighbours=nearest,
         )

@@ -1,4 +1,4 @@
-"""A first stage that repeats what some other system found."""
+"""A first stage that repeats the run of another system."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["RunFile"]
 
 @dataclass(frozen=True)
 class RunFile(Component):
-    """A ranking that some other system wrote, in TREC format: the query's id says which lines are meant."""
+    """The run of another system, a file in TREC format; rankings are looked up by the query's id."""
 
     path: str
     name: ClassVar[str] = "runfile"

@@ -34,7 +34,7 @@ __all__ = [
     "judged_queries",
     "map_queries",
     "measured",
-    "unasked",
+    "unused_judgements",
 ]
 
 Floats = NDArray[np.float64]
@@ -44,7 +44,7 @@ Folds = int | Mapping[str, int] | None
 
 Result = TypeVar("Result")
 
-_ROUNDING = 1e-12  # totals that are equal on paper may differ by so much
+_ROUNDING = 1e-12  # totals that are equal in exact arithmetic may differ by this much
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Fold:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """What cross-validation says of tuning: every query ranked with parameters that other queries chose."""
+    """The result of cross-validation: every query is ranked with the parameters that other queries chose."""
 
     value: float
     queries: tuple[str, ...]
@@ -118,7 +118,7 @@ class Tuned:
 
     @property
     def validation(self) -> Table:
-        """A row a fold: the point that the other queries chose, what it gave them, and what it gives this fold."""
+        """One row per fold: the point that the other queries chose, its value for them and for this fold."""
         rows: list[tuple[Cell, ...]] = [
             (number, len(fold.queries), *map(_cell, fold.point.values()), Figure(fold.tuned, 4), Figure(fold.value, 4))
             for number, fold in enumerate(self.folds, 1)
@@ -162,11 +162,11 @@ def judged_queries(queries: Sequence[str], qrels: Qrels) -> list[str]:
     return judged
 
 
-def unasked(queries: Iterable[str], qrels: Qrels) -> tuple[str, ...]:
-    """A note if queries with relevant documents are not among those that are tuned on."""
+def unused_judgements(queries: Iterable[str], qrels: Qrels) -> tuple[str, ...]:
+    """A note if queries with relevant documents are not among those used for tuning."""
     relevant = {query for query, grades in qrels.items() if max(grades.values(), default=0) > 0}
     missing = len(relevant - set(queries))
-    return (f"{missing:,} of {len(relevant):,} judged queries are not among those tuned on",) if missing else ()
+    return (f"{missing:,} of {len(relevant):,} judged queries are not used for tuning",) if missing else ()
 
 
 def measured(measure: Measure, grades: Ints, scores: Floats, judgements: Mapping[str, int]) -> Floats:
@@ -180,10 +180,10 @@ def measured(measure: Measure, grades: Ints, scores: Floats, judgements: Mapping
 
 
 def deal(contents: Mapping[str, str], folds: int, seed: int = 0) -> dict[str, int]:
-    """A fold, from 0, for each query: shuffled by a seed and dealt round in turn.
+    """A fold, from 0, for each query: shuffled by a seed, then assigned in turn.
 
-    Queries whose texts have the same hash (the values of `contents`; an empty one is nobody's) go to one fold, since a
-    query that was tuned on is not held out.
+    Queries with the same text (the same hash in `contents`; an empty hash matches nothing) are in the same fold, since
+    a query that was used for tuning is not held out.
     """
     groups: dict[str, list[str]] = {}
     for query in sorted(contents):
@@ -201,7 +201,7 @@ def deal(contents: Mapping[str, str], folds: int, seed: int = 0) -> dict[str, in
 
 @dataclass(frozen=True)
 class Problem:
-    """What is tuned: the parts of a measure for all queries and points, and how to rank at any of them."""
+    """A tuning problem: the parts of a measure for all queries and points, and how to rank at any point."""
 
     axes: Axes
     measure: Measure
@@ -218,8 +218,8 @@ class Problem:
 
     def totals(self, chosen: NDArray[np.bool_] | None = None) -> Floats:
         """(points,): the measure over some of the queries; NaN where there is no point."""
-        found = self.measure.total(self.parts if chosen is None else self.parts[chosen])
-        return found if self.exists is None else np.where(self.exists, found, np.nan)
+        totals = self.measure.total(self.parts if chosen is None else self.parts[chosen])
+        return totals if self.exists is None else np.where(self.exists, totals, np.nan)
 
 
 def choose(problem: Problem, folds: Folds = None) -> Tuned:
@@ -231,7 +231,7 @@ def choose(problem: Problem, folds: Folds = None) -> Tuned:
     best = _best(problem.axes, totals)
     point = problem.axes.point(best)
     shaped = totals.reshape(problem.axes.shape)
-    found, held_out = _validated(problem, folds) if folds is not None else ((), None)
+    validated, held_out = _validated(problem, folds) if folds is not None else ((), None)
     return Tuned(
         best=problem.system(point),
         point=point,
@@ -242,7 +242,7 @@ def choose(problem: Problem, folds: Folds = None) -> Tuned:
         axes=problem.axes,
         totals=shaped,
         sensitivity=_sensitivity(problem.axes, shaped, best, problem.name or str(problem.measure)),
-        folds=found,
+        folds=validated,
         held_out=held_out,
         notes=(*problem.notes, *_edges(problem.axes, best)),
     )
@@ -261,7 +261,7 @@ def _before(problem: Problem, totals: Floats) -> float | None:
 
 def _edges(axes: Axes, best: int) -> tuple[str, ...]:
     names = axes.at_the_end(best)
-    return (f"The best {' and '.join(names)} is the last that was tried: try more with --grid",) if names else ()
+    return (f"The best {' and '.join(names)} is the last value of the grid: try larger values",) if names else ()
 
 
 def _best(axes: Axes, totals: Floats) -> int:
@@ -273,31 +273,31 @@ def _validated(problem: Problem, folds: Folds) -> tuple[tuple[Fold, ...], HeldOu
     dealt = deal(contents, folds) if isinstance(folds, int) else dict(folds or {})
     missing = [query for query in problem.queries if query not in dealt]
     if missing:
-        raise UsageError(f"The query {missing[0]!r} belongs to no fold: every query that is tuned on must")
+        raise UsageError(f"The query {missing[0]!r} belongs to no fold: every query used for tuning must")
     fold_of = np.array([dealt[query] for query in problem.queries])
     chosen = np.zeros(len(problem.queries), dtype=np.int64)
-    found, measure = [], problem.measure
+    results, measure = [], problem.measure
     for fold in np.unique(fold_of):
         inside = fold_of == fold
         if inside.all():
-            raise UsageError("All queries are in one fold: there are none to tune on. Give fewer queries to a fold.")
+            raise UsageError("All queries are in one fold: none are left to tune on. Use more folds.")
         totals = problem.totals(~inside)
         best = _best(problem.axes, totals)
         chosen[inside] = best
         point, value = problem.axes.point(best), float(measure.total(problem.parts[inside, best]))
         queries = tuple(query for query, own in zip(problem.queries, inside, strict=True) if own)
-        found.append(Fold(queries, point, problem.system(point), float(totals[best]), value))
+        results.append(Fold(queries, point, problem.system(point), float(totals[best]), value))
     parts = problem.parts[np.arange(len(chosen)), chosen]
     points = {best: problem.axes.point(best) for best in chosen.tolist()}
     run = {
         query: problem.rank(query, points[best]) for query, best in zip(problem.queries, chosen.tolist(), strict=True)
     }
     total, values = float(measure.total(parts)), measure.values(parts)
-    return tuple(found), HeldOut(total, tuple(problem.queries), values, run)
+    return tuple(results), HeldOut(total, tuple(problem.queries), values, run)
 
 
 def _sensitivity(axes: Axes, totals: Floats, best: int, measure: str) -> Table:
-    """A row a value of a parameter: the measure with the others at the best point, at their best, and on average."""
+    """One row per value: the measure with the other parameters at the best point, at their best, and on average."""
     at = [int(place) for place in np.unravel_index(best, axes.shape)]
     rows: list[tuple[Cell, ...]] = []
     for axis, (name, values) in enumerate(axes.values.items()):
@@ -306,11 +306,13 @@ def _sensitivity(axes: Axes, totals: Floats, best: int, measure: str) -> Table:
         line: list[int | slice] = [slice(None) if other == axis else place for other, place in enumerate(at)]
         here, others = totals[tuple(line)], np.moveaxis(totals, axis, 0).reshape(len(values), -1)
         for place, value in enumerate(values):
-            known = others[place][~np.isnan(others[place])]
-            top, mean = (float(known.max()), float(known.mean())) if len(known) else (np.nan, np.nan)
+            values_there = others[place][~np.isnan(others[place])]
+            top, mean = (
+                (float(values_there.max()), float(values_there.mean())) if len(values_there) else (np.nan, np.nan)
+            )
             figures = Figure(float(here[place]), 4, best=place == at[axis]), Figure(top, 4), Figure(mean, 4)
             rows.append((name, _cell(value), *figures))
-    header = ("parameter", "value", "others as at the best", "best of others", "mean of others")
+    header = ("parameter", "value", "others at the best point", "best over others", "mean over others")
     return Table(f"Sensitivity of {measure} to each parameter", header, tuple(rows))
 
 

@@ -1,4 +1,4 @@
-"""Tuning where an answer ends: the rule that says how many documents of a ranking are returned."""
+"""Tuning the cut-off: the rule for how many documents of a ranking are returned."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rprs.errors import UsageError
 from rprs.evaluation.cutoff import Ratio, cut
 from rprs.evaluation.measures import Measure, Returned, Top, judge
 from rprs.rank import System
-from rprs.tuning.choose import Folds, Problem, Qrels, Tuned, as_measure, choose, judged_queries, unasked
+from rprs.tuning.choose import Folds, Problem, Qrels, Tuned, as_measure, choose, judged_queries, unused_judgements
 from rprs.tuning.grids import CutoffGrid, Value
 
 __all__ = ["set_measure", "tune_cutoff"]
@@ -33,10 +33,10 @@ def tune_cutoff(
 ) -> Tuned:
     """The best rule `ratio(p, l, h)` for a run by a measure of sets: `micro_F1`, `macro_P`, `F1@4` ...
 
-    What the measure says after an @ is what is tuned, and is not looked at. `contents` are hashes of the queries'
-    texts, so that those of one text come into one fold. Where l is above h there is no point.
+    A cut-off after the @ of the measure is ignored: it is what is tuned. `contents` are hashes of the queries' texts,
+    so that queries with the same text are in the same fold. Combinations with l above h are left out.
     """
-    base, wanted, axes = base or System(), set_measure(measure), (grid or CutoffGrid()).axes()
+    base, target, axes = base or System(), set_measure(measure), (grid or CutoffGrid()).axes()
     rules = [_rule(point) for point in axes.points()]
     if not any(rules):
         raise UsageError("The grid has no rule: l must be at most h, and h at least 1")
@@ -45,7 +45,7 @@ def tune_cutoff(
     def parts(query: str) -> Floats:
         sizes = [_size(rule, run[query]) for rule in rules]
         of_size = {
-            size: replace(wanted, rule=Top(max(size, 1))).parts(judge(*_cut(run[query], size), qrels[query]))[0]
+            size: replace(target, rule=Top(max(size, 1))).parts(judge(*_cut(run[query], size), qrels[query]))[0]
             for size in set(sizes)
         }
         return np.stack([of_size[size] for size in sizes])
@@ -58,26 +58,26 @@ def tune_cutoff(
 
     problem = Problem(
         axes=axes,
-        measure=wanted,
+        measure=target,
         queries=queries,
         parts=np.stack([parts(query) for query in queries]),
         system=system,
         rank=rank,
         contents=contents or {},
-        notes=unasked(queries, qrels),
+        notes=unused_judgements(queries, qrels),
         exists=np.array([rule is not None for rule in rules]),
-        name=str(wanted).partition("@")[0],
+        name=str(target).partition("@")[0],
     )
     return choose(problem, folds)
 
 
 def set_measure(measure: Measure | str) -> Returned:
-    """A measure of sets, whatever it says after an @."""
+    """A measure of sets; a cut-off after an @ is ignored."""
     text = str(measure)
-    found = as_measure(text if "@" in text else f"{text}@1")
-    if not isinstance(found, Returned):
+    parsed = as_measure(text if "@" in text else f"{text}@1")
+    if not isinstance(parsed, Returned):
         raise UsageError(f"A cut-off is tuned for F1, macro_ and micro_ P, R and F1. Got {text!r} instead.")
-    return found
+    return parsed
 
 
 def _rule(point: Mapping[str, Value]) -> Ratio | None:

@@ -29,7 +29,7 @@ from rprs.tuning.choose import (
     judged_queries,
     map_queries,
     measured,
-    unasked,
+    unused_judgements,
 )
 from rprs.tuning.grids import Axes, Bm25Grid, Value
 
@@ -63,7 +63,7 @@ def tune_bm25(
     if not isinstance(ranker, BM25):
         raise UsageError(f"The first stage {ranker} has no grid: bm25 has")
     for point in axes.points():
-        _at(ranker, point)  # a wrong value is found before anything is computed
+        _at(ranker, point)  # a wrong value is an error before anything is computed
     documents = {query.id: query for query in queries}
     judged = judged_queries(list(documents), qrels)
     key, fingerprint = spec.text(ranker, full=True), index.fingerprint if cache else ""
@@ -97,16 +97,16 @@ def tune_bm25(
     def system(point: Mapping[str, Value]) -> System:
         return base.changed(first=_at(ranker, point))
 
-    found = np.stack(list(map_queries(parts, judged, progress, "ranking at all points")))
+    values = np.stack(list(map_queries(parts, judged, progress, "ranking at all points")))
     problem = Problem(
         axes=axes,
         measure=measure,
         queries=judged,
-        parts=found,
+        parts=values,
         system=system,
         rank=rank,
         contents={query.id: query.content_hash for query in queries},
-        notes=unasked(judged, qrels),
+        notes=unused_judgements(judged, qrels),
         before={"kli": ranker.kli, "k1": ranker.k1, "b": ranker.b},
         qrels=qrels,
     )
@@ -137,22 +137,22 @@ def _parts(
         if number is not None:
             grades[number] = grade
     chunk = max(1, CELLS // (len(shares) * depth))
-    made = []
+    blocks = []
     for start in range(0, len(pairs[0]), chunk):
         some = slice(start, start + chunk)
         lists = rank_grid(ranker, query, index, depth, allowed, pairs[0][some], pairs[1][some], shares)
-        flat = lists.found.ravel()
+        flat = lists.sizes.ravel()
         parts: dict[int, Floats] = {}
         for size in np.unique(flat).tolist():
             rows = flat == size
-            seen = grades[lists.numbers.reshape(-1, depth)[rows, :size]]
-            parts[size] = measured(measure, seen, lists.scores.reshape(-1, depth)[rows, :size], judgements)
+            listed = grades[lists.numbers.reshape(-1, depth)[rows, :size]]
+            parts[size] = measured(measure, listed, lists.scores.reshape(-1, depth)[rows, :size], judgements)
         joined = np.empty((len(flat), next(iter(parts.values())).shape[1]))
         for size, values in parts.items():
             joined[flat == size] = values
-        made.append(joined.reshape(len(shares), -1, joined.shape[1]))
-    whole = np.concatenate(made, axis=1)
-    return whole.reshape(-1, whole.shape[2])
+        blocks.append(joined.reshape(len(shares), -1, joined.shape[1]))
+    everything = np.concatenate(blocks, axis=1)
+    return everything.reshape(-1, everything.shape[2])
 
 
 # ---------------------------------------------------------------------------- all points of one query
@@ -160,11 +160,11 @@ def _parts(
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """The best documents at s shares of terms × p pairs of k1 and b: `found` of them, best first."""
+    """The best documents at s shares of terms × p pairs of k1 and b: `sizes` of them, best first."""
 
     numbers: Ints  # (s, p, depth)
     scores: Floats  # (s, p, depth)
-    found: Ints  # (s, p)
+    sizes: Ints  # (s, p)
 
 
 def rank_grid(
@@ -177,25 +177,24 @@ def rank_grid(
     b: Floats,
     shares: Sequence[float | None],
 ) -> Lists:
-    """What `BM25.rank` gives at each pair (k1, b) and each share of terms, to the last bit.
+    """The rankings of `BM25.rank` at each pair (k1, b) and each share of terms, to the last bit.
 
-    The terms of a share are among those of a greater one, and no share is all of them, so one pass over the postings
-    scores them all.
+    The terms of a share are among those of any greater share, so one pass over the postings scores all of them.
     """
     terms = ranker.terms(query, index, counts=True)
-    sizes = [2.0 if share is None else share for share in shares]
-    ascending = np.argsort(sizes, kind="stable")
-    since = np.full(len(terms.df), len(sizes), dtype=np.int64)  # the smallest set that a term belongs to
-    for place in reversed(range(len(sizes))):
+    portions = [2.0 if share is None else share for share in shares]
+    ascending = np.argsort(portions, kind="stable")
+    since = np.full(len(terms.df), len(portions), dtype=np.int64)  # the smallest set that a term belongs to
+    for place in reversed(range(len(portions))):
         share = shares[ascending[place]]
-        since[terms.known if share is None else terms.informative(share)] = place
-    keep = since < len(sizes)
-    shape = (len(sizes), len(k1), depth)
+        since[terms.in_index if share is None else terms.informative(share)] = place
+    keep = since < len(portions)
+    shape = (len(portions), len(k1), depth)
     best, where = np.zeros(shape), np.full(shape, len(index), dtype=np.int64)
-    found = np.zeros(shape[:2], dtype=np.int64)
+    sizes = np.zeros(shape[:2], dtype=np.int64)
     relative = terms.lengths / terms.mean_length if terms.mean_length > 0 else np.zeros(len(terms.lengths))
     for segment, numbers, (starts, stops) in zip(index.segments, index.numbers, terms.postings, strict=True):
-        wanted = np.where(numbers >= 0, allowed[numbers], False) if len(allowed) else np.zeros(len(numbers), bool)
+        eligible = np.where(numbers >= 0, allowed[numbers], False) if len(allowed) else np.zeros(len(numbers), bool)
         bm25.accumulate_grid(
             starts[keep],
             stops[keep],
@@ -203,13 +202,13 @@ def rank_grid(
             since[keep],
             segment.posting_documents,
             segment.posting_counts,
-            np.where(wanted, numbers, -1),
+            np.where(eligible, numbers, -1),
             relative[numbers] if len(relative) else np.zeros(len(numbers)),
             k1,
             b,
             best,
             where,
-            found,
+            sizes,
         )
     back = np.argsort(ascending)
-    return Lists(where[back], best[back], found[back])
+    return Lists(where[back], best[back], sizes[back])

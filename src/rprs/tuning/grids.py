@@ -1,7 +1,7 @@
-"""Grids: which values of which parameters are tried. Those of the paper are the defaults.
+"""Grids: the values of each parameter to try. The defaults are the paper's.
 
-A grid is a box: every value of one parameter goes with every value of the others. Its text form, a parameter at a
-time, is `n=1..10`, `k1=0..3/0.2` (a range with its step), `b=0,0.5,1` or `kli=none,0.1..0.5/0.1`.
+A grid is a box: every value of one parameter is combined with every value of the others. The text form of one
+parameter is `n=1..10`, `k1=0..3/0.2` (a range with its step), `b=0,0.5,1` or `kli=none,0.1..0.5/0.1`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 Value = int | float | str | bool | None
-LARGEST = 100_000  # values of one range: more is a slip of the pen
+LARGEST = 100_000  # values of one range: more is a typing error
 
 _TENTHS = tuple(tenth / 10 for tenth in range(11))
 _FIFTHS = tuple(fifth * 2 / 10 for fifth in range(16))
@@ -47,8 +47,8 @@ DEPTHS = tuple(range(15, 101, 5))  # the paper's depths of re-ranking
 class Axes:
     """The parameters of a grid with their values, the one that changes slowest first.
 
-    `preference` says which of two equally good points wins: the one with the earlier value of its first parameter,
-    then of its second, and so on.
+    Of equally good points the one with the earlier value of the first parameter of `preference` wins, then of the
+    second, and so on.
     """
 
     values: Mapping[str, tuple[Value, ...]]
@@ -57,7 +57,7 @@ class Axes:
     def __post_init__(self) -> None:
         for name, values in self.values.items():
             if not values:
-                raise UsageError(f"The grid has no value for {name}: give one at least, as {name}=1")
+                raise UsageError(f"The grid has no value for {name}: give at least one, as {name}=1")
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -80,7 +80,7 @@ class Axes:
         return int(np.ravel_multi_index(places, self.shape))
 
     def at_the_end(self, number: int) -> list[str]:
-        """The parameters that have their last value at a point, though more were possible: shares end at 1."""
+        """The parameters that have their last value at a point although larger ones are possible; shares end at 1."""
         last = [name for name, value in self.point(number).items() if value == self.values[name][-1] and value != 1]
         return [name for name in last if len(self.values[name]) > 1 and isinstance(self.values[name][-1], int | float)]
 
@@ -89,7 +89,7 @@ class Axes:
         return [dict(zip(self.values, values, strict=True)) for values in product(*self.values.values())]
 
     def preferred(self, numbers: Iterable[int]) -> int:
-        """The point of some that wins when they are equally good."""
+        """Of equally good points, the one to choose."""
         names = list(self.values)
 
         def key(number: int) -> tuple[int, ...]:
@@ -120,7 +120,7 @@ class RprsGrid:
             "b": _floats("b", self.b),
         }
         for k1 in self.k1:
-            RPRS(k1=k1)  # it says what is wrong
+            RPRS(k1=k1)  # raises an error for a wrong value
         for b in self.b:
             RPRS(b=b)
         return Axes(values, ("k1", "n", "b", "depth"))
@@ -146,36 +146,36 @@ class CutoffGrid:
     """The rule `ratio(p, l, h)`: what scores at least p times the top score, but at least l and at most h documents."""
 
     p: Sequence[float] = tuple(twentieth * 5 / 100 for twentieth in range(21))
-    l: Sequence[int] = tuple(range(1, 6))  # noqa: E741  # the letter that the rule is known by
+    l: Sequence[int] = tuple(range(1, 6))  # noqa: E741  # the letter used for it in COLIEE
     h: Sequence[int] = tuple(range(1, 11))
 
     def axes(self) -> Axes:
         """As a box, in which l beyond h is no point."""
         values = {"p": _floats("p", self.p), "l": integers("l", self.l), "h": integers("h", self.h)}
         for p in self.p:
-            Ratio(p)  # it says what is wrong
+            Ratio(p)  # raises an error for a wrong value
         return Axes(values, ("h", "l", "p"))
 
 
 def _floats(name: str, values: Iterable[Any]) -> tuple[Value, ...]:
-    found = list(values)
-    for value in found:
+    numbers = list(values)
+    for value in numbers:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise UsageError(f"The grid of {name} must be numbers. Got {value!r} instead.")
-    return ascending(map(float, found))
+    return ascending(map(float, numbers))
 
 
 def integers(name: str, values: Iterable[Any]) -> tuple[int, ...]:
-    """The values of a parameter that must be whole and above 0, from small to large."""
-    found = list(values)
-    for value in found:
+    """The values of a parameter that must be positive integers, ascending."""
+    numbers = list(values)
+    for value in numbers:
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise UsageError(f"The grid of {name} must be integers in [1, inf). Got {value!r} instead.")
-    return tuple(sorted(set(found)))
+    return tuple(sorted(set(numbers)))
 
 
 def ascending(values: Iterable[Any]) -> tuple[Value, ...]:
-    """Each value once; numbers from small to large, and before them what is none, in its order."""
+    """Each value once: first the values that are not numbers, in their order, then the numbers, ascending."""
     distinct = list(dict.fromkeys(values))
     words = [value for value in distinct if value is None or isinstance(value, str | bool)]
     return (*words, *sorted(value for value in distinct if value not in words))
@@ -217,15 +217,15 @@ def parse_axis(text: str) -> tuple[str, tuple[Value, ...]]:
     return name.strip(), parse_values(values, text)
 
 
-def parse_values(text: str, whole: str | None = None) -> tuple[Value, ...]:
+def parse_values(text: str, context: str | None = None) -> tuple[Value, ...]:
     """The values of a list of numbers, ranges `first..last/step`, words, true, false and none."""
     parts = [part.strip() for part in text.split(",")]
     if not all(parts):
-        raise UsageError(f"Cannot read the grid {whole or text!r}: a value is missing")
-    return ascending(value for part in parts for value in _values(part, whole or text))
+        raise UsageError(f"Cannot read the grid {context or text!r}: a value is missing")
+    return ascending(value for part in parts for value in _values(part, context or text))
 
 
-def _values(part: str, whole: str) -> list[Value]:
+def _values(part: str, context: str) -> list[Value]:
     words: dict[str, Value] = {"none": None, "true": True, "false": False}
     if part.lower() in words:
         return [words[part.lower()]]
@@ -240,10 +240,12 @@ def _values(part: str, whole: str) -> list[Value]:
         low, high, by = Decimal(first), Decimal(last), Decimal(step or 1)
         steps = int((high - low) / by)
     except (ArithmeticError, ValueError) as error:
-        raise UsageError(f"Cannot read the range {part!r} of {whole!r}: write first..last/step, as 0..3/0.2") from error
+        raise UsageError(
+            f"Cannot read the range {part!r} of {context!r}: write first..last/step, as 0..3/0.2"
+        ) from error
     if by <= 0 or high < low or steps >= LARGEST:
         raise UsageError(
-            f"The range {part!r} of {whole!r} must rise by a step above 0, in fewer than {LARGEST:,} steps"
+            f"The range {part!r} of {context!r} must rise by a step above 0, in fewer than {LARGEST:,} steps"
         )
     return [_number(low + by * place) for place in range(steps + 1)]
 

@@ -42,7 +42,7 @@ class Pool:
     ids: tuple[str, ...]  # in first-stage order
     first: NDArray[np.float64]  # (k,): their scores there
     neighbours: Neighbours
-    mean_sentences: float  # avgdl: sentences a document of the whole collection
+    mean_sentences: float  # avgdl: mean number of sentences per document of the collection
     content: str = ""  # hash of the query's text: queries of one text belong to one fold
 
     def __len__(self) -> int:
@@ -89,9 +89,9 @@ def pools_at_depths(
                 }
                 path = cache.place("pools", inputs).path
                 if not path.exists():
-                    found = at_depths(index, query, ranking, depths, n=n, mean_sentences=mean_sentences)
+                    computed = at_depths(index, query, ranking, depths, n=n, mean_sentences=mean_sentences)
                     path.parent.mkdir(parents=True, exist_ok=True)
-                    save_pools(path, found.values())
+                    save_pools(path, computed.values())
                 pools.append(path)
             advance(1)
     return {depth: _AtDepth(pools, place) for place, depth in enumerate(depths)}
@@ -148,13 +148,13 @@ def at_depths(
         start, stop = len(so_far.offsets) - 1, min(depth, len(present))
         if stop > start:
             block = [index.sentences(ranking.ids[place]).vectors for place in present[start:stop]]
-            so_far = _joined(so_far, neighbours(sentences.vectors, block, n), n)
+            so_far = _join(so_far, neighbours(sentences.vectors, block, n), n)
         ids = tuple(ranking.ids[place] for place in present[:stop])
         pools[depth] = Pool(query.id, ids, ranking.scores[present[:stop]], so_far, avgdl, query.content_hash)
     return pools
 
 
-def _joined(left: Neighbours, right: Neighbours, n: int) -> Neighbours:
+def _join(left: Neighbours, right: Neighbours, n: int) -> Neighbours:
     """The neighbours over two blocks of candidates, the left ones ranked higher."""
     moved = right.sentence + left.offsets[-1]
     similarity, sentence = merge([left.similarity, right.similarity], [left.sentence, moved], n)
@@ -191,23 +191,23 @@ def load_pools(path: str | Path) -> list[Pool]:
     try:
         with np.load(io.BytesIO(Path(path).read_bytes()), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
-        return list(_unpacked(arrays))
+        return list(_unpack(arrays))
     except FileNotFoundError as error:
         raise ReadError(f"{path}: no such file of pools") from error
     except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise ReadError(f"{path}: damaged: delete it, and it is computed again ({error})") from error
 
 
-def _unpacked(arrays: Mapping[str, NDArray[Any]]) -> Iterator[Pool]:
+def _unpack(arrays: Mapping[str, NDArray[Any]]) -> Iterator[Pool]:
     names = json.loads(arrays["names"].tobytes())
     at_first = at_offset = at_cell = 0
     for name, (m, n), mean in zip(names, arrays["shapes"].tolist(), arrays["mean_sentences"].tolist(), strict=True):
         k, cells = len(name["ids"]), m * n
-        found = Neighbours(
+        nearest = Neighbours(
             arrays["similarity"][at_cell : at_cell + cells].reshape(m, n),
             arrays["sentence"][at_cell : at_cell + cells].reshape(m, n),
             arrays["offsets"][at_offset : at_offset + k + 1],
         )
         first = arrays["first"][at_first : at_first + k]
-        yield Pool(name["query"], tuple(name["ids"]), first, found, mean, name["content"])
+        yield Pool(name["query"], tuple(name["ids"]), first, nearest, mean, name["content"])
         at_first, at_offset, at_cell = at_first + k, at_offset + k + 1, at_cell + cells

@@ -35,7 +35,7 @@ from rprs.tuning.choose import (
     judged_queries,
     map_queries,
     measured,
-    unasked,
+    unused_judgements,
 )
 from rprs.tuning.grids import Axes, RprsGrid, Value, ascending
 from rprs.tuning.pools import Pool
@@ -92,7 +92,7 @@ def tune_rprs(
         system=partial(_system, base, reranker),
         rank=rank,
         contents=contents,
-        notes=unasked(queries, qrels),
+        notes=unused_judgements(queries, qrels),
         before=before if base.depth in pools and reranker.n <= max(grid.n) else None,  # the pools hold no more
         qrels=qrels,
     )
@@ -198,7 +198,7 @@ def tune_reranker(
         system=partial(_system, base, reranker),
         rank=rank,
         contents={query.id: query.content_hash for query in queries},
-        notes=(*unasked(judged, qrels), *_truncation_notes(outcomes)),
+        notes=(*unused_judgements(judged, qrels), *_truncation_notes(outcomes)),
         before=axes.point(same.index(True)) if any(same) else None,
         qrels=qrels,
     )

@@ -74,14 +74,14 @@ class Task:
     exclude: Exclusions
     cache: Cache | None
     progress: Progress
-    given: Mapping[str, Ranking] | None
+    precomputed: Mapping[str, Ranking] | None  # rankings of the first stage
     mean_sentences: float | None
     index_key: str | None
 
     def candidates(self, depth: int) -> Mapping[str, Ranking]:
-        """The candidates of all queries, of the first stage or as given."""
-        if self.given is not None:
-            return self.given
+        """The candidates of all queries: computed by the first stage, unless they were passed in."""
+        if self.precomputed is not None:
+            return self.precomputed
         return first_stage(
             self.index,
             self.queries,

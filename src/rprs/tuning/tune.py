@@ -85,7 +85,7 @@ def tune(
         exclude=read_exclusions(exclude, queries),
         cache=as_cache(cache),
         progress=as_progress(progress),
-        given=candidates,
+        precomputed=candidates,
         mean_sentences=mean_sentences,
         index_key=index_key,
     )
