@@ -241,5 +241,5 @@ def test_what_a_cross_encoder_does_not_see_is_told(model: Path) -> None:
 
 
 def test_a_cross_encoder_reads_words(model: Path) -> None:
-    with pytest.raises(UsageError, match="reads the words of the candidates, and these come without"):
+    with pytest.raises(UsageError, match="reads the texts of the candidates, which are missing"):
         Birch(scorer="cross", model=str(model)).rerank(QUERY, POOL)

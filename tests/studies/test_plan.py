@@ -78,14 +78,14 @@ WRONG = {
     "depth = 'deep'": "study.toml: 'depth' must be an integer. Got 'deep' instead.",
     "depth = 0": "[systems] 'A': 'depth' must be an integer in [1, inf). Got 0 instead.",
     "measures = ['XY@2']": "XY",
-    "measures = []": "'measures' must name one measure at least",
+    "measures = []": "'measures' must name at least one measure",
     "first = 'bm52'": "There is no ranker named 'bm52': did you mean 'bm25'?",
     "systems.A = 3": "[systems] 'A' must be a table. Got 3 instead.",
     "systems.A.rerankk = 'rprs'": "[systems] 'A' has no key 'rerankk': did you mean 'rerank'?",
     "systems.A.rerank = 'rprs(m=1)'": "rprs has no parameter 'm'",
-    "systems.A.folds = 5": "'folds' says how to tune, so it needs 'tune' too",
-    "systems.A.grid = { n = [1] }": "'grid' says how to tune, so it needs 'tune' too",
-    "systems.A.measure = 'AP'": "'measure' says how to tune, so it needs 'tune' too",
+    "systems.A.folds = 5": "'folds' needs 'tune' too",
+    "systems.A.grid = { n = [1] }": "'grid' needs 'tune' too",
+    "systems.A.measure = 'AP'": "'measure' needs 'tune' too",
     "systems.A.pool_only = true": "pool_only needs an encoder that is not fitted to the collection: fitted is",
     "systems.A.tune = 'rprs'": "'tune' needs either 'folds' (cross-validation) or 'on' (another collection)",
     "systems.A = { tune = 'sdr', folds = 2 }": '\'tune\' must be "rprs", "bm25" or "rerank". Got \'sdr\' instead.',
@@ -104,7 +104,7 @@ WRONG = {
     "systems.A = { tune = 'rerank', folds = 2, rerank = 'birch', grid = { w4 = 1 } }": "birch has no parameter 'w4'",
     "systems.A = { tune = 'rerank', folds = 2, rerank = 'birch', grid = { a = 2 } }": "a number in [0, 1]. Got 2.0",
     "systems.A = { tune = 'rerank', folds = 2, rerank = 'birch', grid = { depth = 0 } }": "grid of depth must be",
-    "systems.A = { tune = 'bm25', folds = 2, first = 'runfile(x)' }": "what is tuned must be bm25(...)",
+    "systems.A = { tune = 'bm25', folds = 2, first = 'runfile(x)' }": "only bm25(...) can be tuned as a first stage",
     "systems.A = { tune = 'bm25', on = { dta = 'x' } }": "'on' has no key 'dta': did you mean 'data'?",
     "systems.A = { tune = 'bm25', on = {} }": "'on' needs the key 'data'",
     "systems.a = {}": "'A' and 'a' would have the same run file: rename one",
@@ -128,9 +128,9 @@ WRONG = {
     "analyses.judgements = true": "[analyses] judgements needs the key 'run'",
     "analyses.pearson = { systems = ['B'] }": "[analyses] pearson has no system 'B'",
     "analyses.length_bias = true\nsystems.relevant = {}": "a system cannot be called 'relevant'",
-    "systems.B = { first = 'A', depth = 101 }": "'B': 101 candidates are asked for, but 'A' lists 100: change a depth",
+    "systems.B = { first = 'A', depth = 101 }": "'B': 101 candidates are needed, but 'A' lists 100: change a depth",
     "analyses = { system = 'B', depth = { depths = [20] } }\nsystems.B = { first = 'A', depth = 9 }\ndepth = 9": (
-        "'B': 20 candidates are asked for, but 'A' lists 9"
+        "'B': 20 candidates are needed, but 'A' lists 9"
     ),
     "analyses.system = 5": "[analyses]: 'system' must be a text. Got 5 instead.",
     "analyses.system = 'B'": "[analyses] has no system 'B'",
@@ -154,7 +154,7 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path: Path, line: str) -> None:
 def test_a_study_needs_data_measures_and_systems(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="needs the key 'data'"):
         _plan(tmp_path, "title = 'x'")
-    with pytest.raises(UsageError, match="must name one system at least"):
+    with pytest.raises(UsageError, match="must name at least one system"):
         _plan(tmp_path, "data = 'x'\nmeasures = ['AP']\n[systems]")
 
 

@@ -144,7 +144,7 @@ def test_what_is_missing_is_said(everything: Place) -> None:
     assert results["collection"]["relevant_absent"] == 0
     assert results["parts"]["judgements"]["relevant_absent"] == 1
     page = (everything.folder / "results" / "study" / "report.html").read_text()
-    assert "1 of the 7 documents that the run lists are not in the collection" in page
+    assert "1 of the 7 documents in the run are not in the collection" in page
 
 
 def test_a_first_stage_of_vectors_names_its_encoder_and_its_runs(place: Place) -> None:
@@ -477,13 +477,13 @@ def test_data_that_is_not_there_is_one_line(place: Place) -> None:
     missing = SMALL.replace("beir(sample)", "beir(elsewhere)")
     with pytest.raises(ReadError, match=r"lacks corpus\.jsonl"):
         place.study(missing)
-    with pytest.raises(ReadError, match=r"beir\(elsewhere\) is not at .*: write to the makers"):
+    with pytest.raises(ReadError, match=r"beir\(elsewhere\) was not found in .*: write to the makers"):
         place.study('download = "write to the makers"\n' + missing)
     assert not (place.folder / "results").exists()
 
 
 def test_what_is_missing_is_found_before_the_work(place: Place) -> None:
-    with pytest.raises(ReadError, match="no such run file, which is the first stage of 'other'"):
+    with pytest.raises(ReadError, match="no such run file; it is the first stage of 'other'"):
         place.study(SMALL + 'other = { first = "runfile(none.trec)" }\n')
     with pytest.raises(ReadError, match="no such file, which the analysis judgements needs"):
         place.study(SMALL + '[analyses]\njudgements = { run = "runs/other.trec", qrels = "qrels/none.txt" }\n')
@@ -515,7 +515,7 @@ def test_a_folder_of_something_else_is_left_alone(place: Place) -> None:
     folder = place.folder / "results" / "study"
     folder.mkdir(parents=True)
     (folder / "results.json").write_text('{"files": 3}')
-    with pytest.raises(UsageError, match="is not of a study"):
+    with pytest.raises(UsageError, match="was not written by a study"):
         place.study(SMALL)
 
 

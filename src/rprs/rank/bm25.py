@@ -48,7 +48,7 @@ class QueryTerms:
 
 @dataclass(frozen=True)
 class BM25(Component):
-    """BM25 over the whole query, of any length; k1 and b are chosen at query time, by default as the paper optimised them.
+    """BM25 over the whole query, of any length; k1 and b are chosen at query time (defaults: the paper's optimum).
 
     `kli` keeps that share of the query's distinct terms, the most informative ones (none: all of them). `lengths` is
     "lucene" to round document lengths as Lucene does. `ngrams` uses word n-grams up to that n, if the index has them.

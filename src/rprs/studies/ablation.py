@@ -1,4 +1,4 @@
-"""What each part of RPRS is worth: the paper's ablation (Table 7)."""
+"""The contribution of each part of RPRS: the paper's ablation (Table 7)."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def ablation(study: Study, _options: Ablation) -> Finding:
     component = rprs_of(subject)
     forms = {name: dataclasses.replace(component, form=form) for name, form in FORMS.items()}
     rows = {name: study.score(rank_pools(pools, form), name) for name, form in forms.items()}
-    title = f"{subject.name} without its parts"
+    title = f"{subject.name} with one part left out"
     return Finding(
         title="Ablation",
         text=(
             f"`{subject.rerank}` over {subject.depth} candidates, with one part left out. “No QP” ranks by DP alone, "
-            "“no DP” by QP alone, “no min” counts every occurrence in full. “No b and k1” is as the paper prints it, "
-            "Σx/Σx = 1 for every candidate that anything matched, so that only the lengths remain: 1/(m·|S_d|).",
+            "“no DP” by QP alone, “no min” counts every occurrence in full. “No b and k1” is as printed in the paper: "
+            "Σx/Σx = 1 for every candidate with a match, so that only the lengths remain: 1/(m·|S_d|).",
         ),
         data={name: scores(row) for name, row in rows.items()},
         tables={"ablation": score_table(title, "form", rows)},

@@ -12,7 +12,7 @@ __all__ = ["depth"]
 
 
 def depth(study: Study, options: Depth) -> Finding:
-    """The analysed system over more and more candidates."""
+    """The analysed system with increasing numbers of candidates."""
     subject, measure = study.subject, study.target(options.measure)
     depths = positive_integers("depths", options.depths)
     reranker = rprs_of(subject)
@@ -21,15 +21,15 @@ def depth(study: Study, options: Depth) -> Finding:
     first = study.score(study.read(study.first(subject, max(depths))), "first stage", measure)
     picture = line(
         "depth",
-        f"Candidates that are re-ranked: {subject.name}",
+        f"Number of re-ranked candidates: {subject.name}",
         list(depths),
         {str(measure): [row.total(measure) for row in rows.values()]},
-        "candidates a query",
+        "candidates per query",
         str(measure),
         reference={f"first stage at {max(depths)}": first.total(measure)},
     )
     text = (
-        f"`{subject.rerank}` over the best candidates of `{subject.first}`. What is not a candidate is not ranked at "
-        "all, so that measures of deep ranks grow with the depth by themselves.",
+        f"`{subject.rerank}` over the best candidates of `{subject.first}`. Documents that are not "
+        "candidates are not ranked, so measures of deep ranks grow with the depth.",
     )
     return trend("depth", "Re-ranking depth", text, "candidates", {**rows, "first stage": first}, picture)

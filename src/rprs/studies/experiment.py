@@ -1,4 +1,4 @@
-"""A collection with all that is made of it: indexes, first stages, pools and rankings, each a step of the cache."""
+"""A collection with everything computed from it: indexes, first stages, pools and rankings, each a cached step."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from rprs.read import read_run
 from rprs.studies.runs import rank_pools, write_facts, write_rankings
 from rprs.tuning.pools import NEAREST, Pool, pools_at_depths
 
-__all__ = ["Documents", "Experiment", "Kind", "found_collection"]
+__all__ = ["Documents", "Experiment", "Kind", "find_collection"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Kind:
-    """How an index is made: the texts of its components."""
+    """The settings of an index: the texts of its components."""
 
     splitter: str
     analyzer: str
@@ -45,11 +45,11 @@ class Kind:
 
 @dataclasses.dataclass(frozen=True)
 class Documents:
-    """What is known of a collection's documents without an index."""
+    """Facts about a collection's documents that need no index."""
 
-    digest: str  # of ids and texts: the same documents from other files are the same
+    digest: str  # of ids and texts, whatever files they come from
     ids: tuple[str, ...]
-    words: NDArray[np.int64]  # (documents,): between white space
+    words: NDArray[np.int64]  # (documents,): separated by white space
     skipped: tuple[str, ...]
 
     @cached_property
@@ -58,22 +58,22 @@ class Documents:
         return dict(zip(self.ids, self.words.tolist(), strict=True))
 
 
-def found_collection(data: str, base: Path, download: str) -> Collection:
-    """A collection whose files are there, or the one line that says where to get them."""
+def find_collection(data: str, base: Path, download: str) -> Collection:
+    """A collection whose files exist; otherwise, an error that says where to get them."""
     try:
         collection = open_collection(data, base)
         missing = [path for path in collection.files() if not path.exists()]
     except (ReadError, UsageError, OSError) as error:
         if not download:
             raise
-        raise ReadError(f"{data} is not at {base}: {download}") from error
+        raise ReadError(f"{data} was not found in {base}: {download}") from error
     if missing:
-        raise ReadError(f"{data}: there is no {missing[0]}: {download or 'put it there, or say --data FOLDER'}")
+        raise ReadError(f"{data}: there is no {missing[0]}: {download or 'put it there, or use --data FOLDER'}")
     return collection
 
 
 class Experiment:
-    """The steps over one collection. Close it, or use it in a `with` statement, to let go of its indexes."""
+    """The steps over one collection. Use it in a `with` statement: that closes its indexes."""
 
     def __init__(self, data: str, collection: Collection, cache: Cache, progress: Progress = silent) -> None:
         self.data, self.collection, self.cache, self.progress = data, collection, cache, progress
@@ -91,7 +91,7 @@ class Experiment:
     def other(self, data: str, base: Path, download: str) -> Experiment:
         """The steps over another collection, in the same cache."""
         if data not in self._others:
-            collection = found_collection(data, base, download)
+            collection = find_collection(data, base, download)
             self._others[data] = self._stack.enter_context(Experiment(data, collection, self.cache, self.progress))
         return self._others[data]
 
@@ -99,19 +99,18 @@ class Experiment:
 
     @cached_property
     def documents(self) -> Documents:
-        """The documents, counted and hashed; read in full only when a file changed."""
+        """The documents, counted and hashed; they are read only when a file has changed."""
         files = self.collection.files()
         inputs = {
-            "data": _described(self.collection),
+            "data": _without_location(self.collection),
             "files": self.cache.contents(files),
             "names": [os.path.relpath(path, self.folder) for path in files],  # which may be the ids
         }
-        made = self.cache.write_json("documents", inputs, self._count, about=self.data)
-        found = made.json()
-        if not found["ids"]:
+        facts = self.cache.write_json("documents", inputs, self._count, about=self.data).json()
+        if not facts["ids"]:
             raise UsageError(f"{self.data} has no document that can be read: there is nothing to search")
         return Documents(
-            found["digest"], tuple(found["ids"]), np.array(found["words"], np.int64), tuple(found["skipped"])
+            facts["digest"], tuple(facts["ids"]), np.array(facts["words"], np.int64), tuple(facts["skipped"])
         )
 
     def _count(self) -> dict[str, Any]:
@@ -125,10 +124,10 @@ class Experiment:
                 advance(1)
         ids = sorted(words)
         key = digest([[id, hashes[id]] for id in ids])
-        here = f"{self.folder}/"
+        location = f"{self.folder}/"
         return {
             "digest": key,
-            "skipped": [line.replace(here, "") for line in skipped],
+            "skipped": [line.replace(location, "") for line in skipped],
             "ids": ids,
             "words": [words[id] for id in ids],
         }
@@ -140,23 +139,23 @@ class Experiment:
 
     @cached_property
     def excluded(self) -> Mapping[str, frozenset[str]]:
-        """What is never ranked."""
+        """By query, the documents that must not be ranked."""
         return self.collection.excluded()
 
     @cached_property
     def queries(self) -> list[Document]:
-        """The queries that something is relevant for, by id."""
-        wanted = {query for query, grades in self.qrels.items() if any(grade > 0 for grade in grades.values())}
-        found = {query.id: query for query in self.collection.queries() if query.id in wanted}
-        if not found:
+        """The queries with relevant documents, by id."""
+        judged = {query for query, grades in self.qrels.items() if any(grade > 0 for grade in grades.values())}
+        queries = {query.id: query for query in self.collection.queries() if query.id in judged}
+        if not queries:
             raise UsageError(f"{self.data} has no query with a relevant document: there is nothing to measure")
-        return [found[id] for id in sorted(found)]
+        return [queries[id] for id in sorted(queries)]
 
     @cached_property
     def query_key(self) -> str:
-        """The key of the queries and of what must not be ranked for them."""
-        hidden = [[id, sorted(documents)] for id, documents in sorted(self.excluded.items())]
-        return digest([[[query.id, query.content_hash] for query in self.queries], hidden])
+        """The key of the queries and of the documents excluded for them."""
+        exclusions = [[id, sorted(documents)] for id, documents in sorted(self.excluded.items())]
+        return digest([[[query.id, query.content_hash] for query in self.queries], exclusions])
 
     @cached_property
     def qrels_key(self) -> str:
@@ -166,7 +165,7 @@ class Experiment:
     # ------------------------------------------------------------------------ indexes
 
     def index(self, kind: Kind, shared: Step | None = None) -> Step:
-        """An index of the whole collection; with `shared`, its vectors are by the encoder of that index."""
+        """An index of the whole collection; with `shared`, it uses the encoder of that index."""
         inputs, encoder = self._index_inputs(kind, shared)
 
         def produce(path: Path) -> None:
@@ -176,45 +175,45 @@ class Experiment:
         return self.cache.grow("index", inputs, produce, about=about)
 
     def pool_index(self, kind: Kind, ids: Iterable[str], shared: Step | None = None) -> Step:
-        """An index of some documents alone. It grows as more are asked for: a document's sentences stay the same."""
-        wanted = frozenset(ids)
+        """An index of some documents only, extended when more are needed: a document's sentences stay the same."""
+        needed = frozenset(ids)
         inputs, encoder = self._index_inputs(kind, shared)
 
         def produce(path: Path) -> None:
-            chosen = (document for document in self.collection.documents() if document.id in wanted)
+            chosen = (document for document in self.collection.documents() if document.id in needed)
             self._build(path, dataclasses.replace(kind, encoder=encoder), chosen)
 
         about = f"{self.data}: candidates, {kind.splitter}, {kind.encoder}"
-        return self.cache.grow("candidates", inputs, produce, until=digest(sorted(wanted)), about=about)
+        return self.cache.grow("candidates", inputs, produce, until=digest(sorted(needed)), about=about)
 
     def _index_inputs(self, kind: Kind, shared: Step | None) -> tuple[dict[str, Any], str]:
         """What an index depends on, and the text of its encoder."""
-        written: dict[str, str] = {
+        texts: dict[str, str] = {
             each: spec.text(spec.parse(each, getattr(kind, each)), full=True) for each in _COMPONENTS
         }
         if shared is not None:
-            written["encoder"] = self.open(shared).encoder_text
-        inputs: dict[str, Any] = {"documents": self.documents.digest, **written}
-        weights = (identity(spec.parse("encoder", written["encoder"]), self.cache) or {}).get("weights")
-        return {**inputs, "weights": weights} if weights else inputs, written["encoder"]
+            texts["encoder"] = self.open(shared).encoder_text
+        inputs: dict[str, Any] = {"documents": self.documents.digest, **texts}
+        weights = (identity(spec.parse("encoder", texts["encoder"]), self.cache) or {}).get("weights")
+        return {**inputs, "weights": weights} if weights else inputs, texts["encoder"]
 
     def _build(self, path: Path, kind: Kind, documents: Iterable[Document]) -> None:
-        self._open.pop(path.name, None)  # what is open does not see what is added
+        self._open.pop(path.name, None)  # an open index does not see new documents
         try:
             writer = Writer(path, create=True, **dataclasses.asdict(kind), progress=self.progress)
         except IndexMismatch as error:
-            raise IndexMismatch(f"{error}; or delete {path}, and it is made again") from error
+            raise IndexMismatch(f"{error}; or delete {path}, and it is built again") from error
         with writer:
             writer.add(documents)
 
-    def open(self, made: Step) -> Index:
-        """An index that a step made; it stays open."""
-        if made.key not in self._open:
-            self._open[made.key] = self._stack.enter_context(Index(made.path))
-        return self._open[made.key]
+    def open(self, step: Step) -> Index:
+        """The index of a step; it stays open."""
+        if step.key not in self._open:
+            self._open[step.key] = self._stack.enter_context(Index(step.path))
+        return self._open[step.key]
 
     def mean_units(self, splitter: str) -> float:
-        """avgdl for a splitter without an index of it: units a document, over the whole collection."""
+        """avgdl for a splitter without building an index: mean number of units per document of the collection."""
 
         def count() -> dict[str, int]:
             split = spec.parse("splitter", splitter).split
@@ -227,14 +226,14 @@ class Experiment:
 
         text = spec.text(spec.parse("splitter", splitter), full=True)
         inputs = {"documents": self.documents.digest, "splitter": text}
-        found = self.cache.write_json("units", inputs, count, about=f"{self.data}: {splitter}").json()
-        return float(found["units"] / found["documents"])
+        counts = self.cache.write_json("units", inputs, count, about=f"{self.data}: {splitter}").json()
+        return float(counts["units"] / counts["documents"])
 
     # ------------------------------------------------------------------------ first stages
 
     def ranker(self, text: str) -> Any:
         """A first stage; the paths of run files are relative to the collection's folder."""
-        return _placed(spec.parse("ranker", text), self.folder)
+        return _with_folder(spec.parse("ranker", text), self.folder)
 
     def first(self, text: str, depth: int, index: Step, analyzer: str) -> Step:
         """The run of a first stage: a folder with run.trec and facts.json."""
@@ -269,13 +268,13 @@ class Experiment:
         return self.cache.make("first", inputs, produce, about=f"{self.data}: {text}, depth {depth}")
 
     def _absent(self, run: Mapping[str, Ranking], depth: int) -> dict[str, int]:
-        """How much of a run file the collection does not have."""
-        here = self.documents.words_of
+        """How many documents of a run file are missing from the collection."""
+        present = self.documents.words_of
         listed = [run[query.id].ids for query in self.queries if query.id in run]
         return {
             "listed": sum(map(len, listed)),
-            "listed_absent": sum(id not in here for ids in listed for id in ids),
-            "top_absent": sum(id not in here for ids in listed for id in ids[:depth]),
+            "listed_absent": sum(id not in present for ids in listed for id in ids),
+            "top_absent": sum(id not in present for ids in listed for id in ids[:depth]),
         }
 
     # ------------------------------------------------------------------------ pools and rankings
@@ -349,20 +348,20 @@ class Experiment:
 _COMPONENTS: tuple[spec.Kind, ...] = ("splitter", "analyzer", "encoder")
 
 
-def _described(collection: Any) -> dict[str, Any]:
-    """A collection without where it is."""
+def _without_location(collection: Any) -> dict[str, Any]:
+    """The parameters of a collection without the folders that it is in."""
     paths = getattr(collection, "paths", ("folder",))
     values = {field.name: getattr(collection, field.name) for field in dataclasses.fields(collection)}
-    shown = {name: Path(value).name if name in paths and value else value for name, value in values.items()}
-    return {"name": collection.name, **shown}
+    parameters = {name: Path(value).name if name in paths and value else value for name, value in values.items()}
+    return {"name": collection.name, **parameters}
 
 
-def _placed(ranker: Any, folder: Path) -> Any:
-    """A first stage with its run files, and those of its parts, in a folder."""
+def _with_folder(ranker: Any, folder: Path) -> Any:
+    """A first stage whose run files, and those of its parts, are relative to a folder."""
     if isinstance(ranker, RunFile):
         return dataclasses.replace(ranker, path=str(folder / ranker.path))
     parts = {field.name: getattr(ranker, field.name) for field in dataclasses.fields(ranker)}
-    inner = {name: _placed(part, folder) for name, part in parts.items() if dataclasses.is_dataclass(part)}
+    inner = {name: _with_folder(part, folder) for name, part in parts.items() if dataclasses.is_dataclass(part)}
     return dataclasses.replace(ranker, **inner)
 
 

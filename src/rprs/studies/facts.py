@@ -1,4 +1,4 @@
-"""What the figures of a study are about: the collection, and the encoders as they really were."""
+"""Facts about the data behind a study: the collection, and the encoders that were used."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Any
 from rprs import __version__
 from rprs.studies.systems import Study
 
-__all__ = ["collection_facts", "encoder_facts", "shown"]
+__all__ = ["collection_facts", "encoder_facts", "report_facts"]
 
 
 def collection_facts(study: Study) -> dict[str, Any]:
-    """How large the collection is, and what is missing in it."""
+    """The size of the collection, and what is missing in it."""
     experiment = study.experiment
     documents = experiment.documents
     relevant = study.relevant
-    asked = {query.id for query in experiment.queries}
+    present = {query.id for query in experiment.queries}
     judged = {query for query, grades in experiment.qrels.items() if any(grade > 0 for grade in grades.values())}
     return {
         "documents": len(documents.ids),
         "documents_skipped": list(documents.skipped),
         "queries": len(judged),
-        "queries_absent": sorted(judged - asked),
+        "queries_absent": sorted(judged - present),
         "relevant": len(relevant),
         "relevant_absent": sum(id not in documents.words_of for _, id in relevant),
-        "excluded": sum(len(experiment.excluded.get(query, ())) for query in asked),
+        "excluded": sum(len(experiment.excluded.get(query, ())) for query in present),
         "words_mean": float(documents.words.mean()) if len(documents.words) else 0.0,
         "words_max": int(documents.words.max(initial=0)),
     }
@@ -50,17 +50,17 @@ def encoder_facts(study: Study) -> dict[str, Any]:
     return found
 
 
-def shown(study: Study, facts: dict[str, Any], encoders: dict[str, Any]) -> dict[str, str]:
-    """The head of the report."""
+def report_facts(study: Study, facts: dict[str, Any], encoders: dict[str, Any]) -> dict[str, str]:
+    """The facts at the top of the report."""
     absent = facts["relevant_absent"]
-    said = {
+    lines = {
         "Collection": f"`{study.plan.data}`",
-        "Documents": f"{facts['documents']:,}, of {facts['words_mean']:,.0f} words in the mean",
+        "Documents": f"{facts['documents']:,}, of {facts['words_mean']:,.0f} words on average",
         "Queries": f"{facts['queries']:,}, with {facts['relevant']:,} relevant documents"
         + (f", of which {absent:,} are not in the collection" if absent else ""),
         **{f"Encoder {name}": f"`{encoder['in_force']}`" for name, encoder in encoders.items()},
-        "Made by": f"rprs {__version__}: `rprs study {study.plan.name}.toml`",
+        "Created with": f"rprs {__version__}: `rprs study {study.plan.name}.toml`",
     }
     if facts["queries_absent"]:
-        said["Missing queries"] = f"{len(facts['queries_absent']):,} are judged but not there; they count as 0"
-    return said
+        lines["Missing queries"] = f"{len(facts['queries_absent']):,} have judgements but no text; they count as 0"
+    return lines

@@ -1,4 +1,4 @@
-"""What an analysis gives: a part of the report, and the same numbers for programs."""
+"""The result of an analysis: a section of the report, and the same numbers for programs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rprs.studies.report import Section
 
 __all__ = ["DIGITS", "Finding", "score_table", "scores", "trend"]
 
-DIGITS = 3  # of a measure in tables, as the paper prints most of them
+DIGITS = 3  # decimals of a measure in tables, as in most tables of the paper
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Finding:
 
     @property
     def section(self) -> Section:
-        """Its part of the report."""
+        """The section of the report."""
         return Section(self.title, self.text, tuple(self.tables.values()), self.pictures)
 
 
@@ -42,7 +42,7 @@ def scores(evaluation: Evaluation, measures: Iterable[Measure] | None = None) ->
 def score_table(
     title: str, label: str, rows: Mapping[str, Evaluation], measures: Sequence[Measure] | None = None
 ) -> Table:
-    """Evaluations under each other, the best of a column bold."""
+    """One row per evaluation; the best of each column is bold."""
     named = [replace(evaluation, name=name) for name, evaluation in rows.items()]
     table = totals(named, measures or list(named[0].parts), title, DIGITS)
     return replace(table, header=(label, *table.header[1:]))
@@ -51,7 +51,7 @@ def score_table(
 def trend(
     name: str, title: str, text: tuple[str, ...], label: str, rows: Mapping[str, Evaluation], picture: Picture
 ) -> Finding:
-    """An analysis of one setting: a row for each of its values, and a line over them."""
+    """An analysis of one setting: one row per value, and a line chart."""
     return Finding(
         title=title,
         text=text,

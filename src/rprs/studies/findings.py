@@ -1,4 +1,4 @@
-"""Every part of a study by its name: which function makes it."""
+"""The analyses by name, and the function that computes each."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from rprs.studies.depth import depth
 from rprs.studies.finding import Finding
 from rprs.studies.judgements import judgements
 from rprs.studies.lengths import length_bias, lengths, pearson
-from rprs.studies.overview import compared, overview, significance, tuning
+from rprs.studies.overview import compare_systems, overview, significance, tuning
 from rprs.studies.sensitivity import sensitivity
 from rprs.studies.systems import Study
 from rprs.studies.units import truncation, units
 from rprs.studies.unjudged import unjudged
 
-__all__ = ["find"]
+__all__ = ["compute_findings"]
 
-_MAKERS: dict[str, Callable[[Study, Any], Finding]] = {
+_ANALYSES: dict[str, Callable[[Study, Any], Finding]] = {
     "ablation": ablation,
     "sensitivity": sensitivity,
     "units": units,
@@ -33,15 +33,18 @@ _MAKERS: dict[str, Callable[[Study, Any], Finding]] = {
 }
 
 
-def find(study: Study, wanted: Sequence[str], evaluations: dict[str, Evaluation]) -> dict[str, Finding]:
-    """The findings that are wanted, in this order; the details of the systems come last."""
-    found: dict[str, Finding] = {}
+def compute_findings(study: Study, parts: Sequence[str], evaluations: dict[str, Evaluation]) -> dict[str, Finding]:
+    """The findings of some parts of a study, in this order; the details of the systems come last."""
+    findings: dict[str, Finding] = {}
     details: dict[str, Finding | None] = {}
-    for name in wanted:
+    for name in parts:
         if name == "systems":
-            tested = compared(study, evaluations)
-            found[name] = overview(study, evaluations, tested)
-            details = {"tuning": tuning(study), "significance": significance(study, tested) if tested else None}
+            comparison = compare_systems(study, evaluations)
+            findings[name] = overview(study, evaluations, comparison)
+            details = {
+                "tuning": tuning(study),
+                "significance": significance(study, comparison) if comparison else None,
+            }
         else:
-            found[name] = _MAKERS[name](study, study.plan.analyses[name])
-    return found | {name: detail for name, detail in details.items() if detail}
+            findings[name] = _ANALYSES[name](study, study.plan.analyses[name])
+    return findings | {name: detail for name, detail in details.items() if detail}

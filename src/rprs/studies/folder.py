@@ -1,8 +1,7 @@
 """The results folder of a study: runs, scores, tables, figures, one report, and all numbers as JSON.
 
-It holds exactly what the last study made: files of an earlier one that this does not make are deleted, files that no
-study made are left alone. Nothing in it tells when, where or how fast it was made, so that equal studies give equal
-bytes.
+It holds exactly the files of the last study: files of an earlier one that are no longer produced are deleted, other
+files are left alone. Nothing in it depends on time, place or speed, so equal studies give equal bytes.
 """
 
 from __future__ import annotations
@@ -22,16 +21,16 @@ from rprs.files.atomic import write_atomically
 __all__ = ["file_name", "per_query_csv", "per_query_json", "write_results"]
 
 RESULTS = "results.json"
-LONGEST = 60  # characters of the name of a file: disks take 255 bytes, and a character may have four
+LONGEST = 60  # characters of a file name: file systems allow 255 bytes, and a character may take four
 
 
 def file_name(name: str) -> str:
-    """A name that every disk takes: `RPRS w/freq` is `rprs-w-freq`."""
+    """A name that every file system accepts: `RPRS w/freq` becomes `rprs-w-freq`."""
     return re.sub(r"[^\w.]+", "-", name.lower()).strip("-.")[:LONGEST] or "system"
 
 
 def per_query_csv(evaluations: Mapping[str, Evaluation]) -> str:
-    """A line for each system and query, a column a measure, in full precision."""
+    """One line per system and query, one column per measure, in full precision."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     for place, (name, evaluation) in enumerate(evaluations.items()):
@@ -56,7 +55,7 @@ def per_query_json(evaluations: Mapping[str, Evaluation]) -> str:
 
 
 def write_results(folder: Path, files: Mapping[str, str | bytes], numbers: Mapping[str, Any]) -> None:
-    """Write all files, each whole or not at all, and last results.json, which lists them."""
+    """Write all files, each complete or not at all, and last results.json, which lists them."""
     old = _listed(folder)
     for name, content in files.items():
         _write(folder / name, content)
@@ -66,7 +65,7 @@ def write_results(folder: Path, files: Mapping[str, str | bytes], numbers: Mappi
 
 
 def _listed(folder: Path) -> set[str]:
-    """The files of the study that was here before."""
+    """The files of the previous study in this folder."""
     path = folder / RESULTS
     if not path.exists():
         return set()
@@ -74,7 +73,7 @@ def _listed(folder: Path) -> set[str]:
         names = json.loads(path.read_text(encoding="utf-8"))["files"]
         return {str(name) for name in names if not Path(name).is_absolute() and ".." not in Path(name).parts}
     except (ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{path} is not of a study: choose another folder for the results") from error
+        raise UsageError(f"{path} was not written by a study: choose another folder for the results") from error
 
 
 def _write(path: Path, content: str | bytes) -> None:

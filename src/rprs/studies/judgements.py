@@ -1,4 +1,4 @@
-"""A run that others published, scored with judgements that others published: whether their figures come out."""
+"""A published run scored with published judgements: can the published figures be reproduced?"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["judgements"]
 
 
 def judgements(study: Study, options: Judgements) -> Finding:
-    """The run as it is, with ties in its own order and in that of trec_eval."""
+    """The run as published, with ties in the order of the file and in that of trec_eval."""
     folder = study.experiment.folder
     run, qrels = read_run(folder / options.run), read_qrels(folder / options.qrels)
     measures = parse_measures(options.measures) if options.measures else study.plan.measures
@@ -21,17 +21,17 @@ def judgements(study: Study, options: Judgements) -> Finding:
         "ties in the order of the file": evaluate(run, qrels, measures, options.run),
         "ties by id, as trec_eval": evaluate(run, qrels, measures, options.run, ties="trec_eval"),
     }
-    here = study.experiment.documents.words_of
+    present = study.experiment.documents.words_of
     pairs = [(query, id) for query, grades in qrels.items() for id, grade in grades.items() if grade > 0]
-    absent = sum(id not in here for _, id in pairs)
+    absent = sum(id not in present for _, id in pairs)
     queries = len(next(iter(rows.values())).queries)
     title = f"{options.run} with {options.qrels}"
     return Finding(
         title="Other judgements",
         text=(
-            f"The whole run `{options.run}`, nothing left out, scored with `{options.qrels}`: {len(pairs):,} relevant "
-            f"pairs of {queries:,} queries, of which {absent:,} name a document that is not in the collection. "
-            "trec_eval puts documents of equal scores in the falling order of their ids.",
+            f"The complete run `{options.run}`, scored with `{options.qrels}`: {len(pairs):,} relevant pairs of "
+            f"{queries:,} queries, of which {absent:,} name a document that is not in the collection. "
+            "trec_eval orders documents with equal scores by descending id.",
         ),
         data={
             "run": options.run,

@@ -1,6 +1,6 @@
-"""Lengths of documents: how they are distributed, and whether they decide what is found.
+"""Lengths of documents: their distribution, and whether systems favour long or short ones.
 
-A length is in words, that is, in what stands between white space.
+Length is the number of words, separated by white space.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rprs.studies.systems import Study
 __all__ = ["length_bias", "lengths", "pearson"]
 
 BINS = 10
-FULL = 20  # documents of a bin, where there are so many
+FULL = 20  # documents per bin, if there are enough
 Floats = NDArray[np.float64]
 
 
@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 
 
 def lengths(study: Study, _options: Lengths) -> Finding:
-    """The distribution of lengths: of documents, of queries, and of what is relevant."""
+    """The distribution of lengths: of documents, queries and relevant documents."""
     experiment = study.experiment
     words = experiment.documents.words_of
     samples = {
@@ -45,9 +45,9 @@ def lengths(study: Study, _options: Lengths) -> Finding:
     return Finding(
         title="Lengths",
         text=(
-            "Words, that is, what stands between white space. “Relevant” are the documents of all pairs of a query and "
-            "a document relevant to it. Boxes hold the middle half, whiskers reach 1.5 times as far, outliers are left "
-            "out.",
+            "Words are separated by white space. “Relevant” has one document for each pair of a query and a document "
+            "relevant to it. Boxes hold the middle half, whiskers extend to 1.5 times the interquartile range, "
+            "outliers are left out.",
         ),
         data=facts,
         tables={"lengths": table},
@@ -62,9 +62,9 @@ def _facts(sample: NDArray[np.int64]) -> dict[str, float]:
         "mean": float(sample.mean()),
         "std": float(sample.std()),
         "min": int(sample.min()),
-        "25 %": low,
+        "25%": low,
         "median": middle,
-        "75 %": high,
+        "75%": high,
         "max": int(sample.max()),
     }
 
@@ -77,27 +77,27 @@ def length_bias(study: Study, options: LengthBias) -> Finding:
     words = study.experiment.documents.words
     edges = _edges(words, options.edges)
     pairs = len(study.experiment.queries) * np.histogram(words, edges)[0]
-    asked = {query.id for query in study.experiment.queries}
+    present = {query.id for query in study.experiment.queries}
     relevant = {
-        (query, id) for query, id in study.relevant if query in asked and id in study.experiment.documents.words_of
+        (query, id) for query, id in study.relevant if query in present and id in study.experiment.documents.words_of
     }
     counted = {"relevant": _binned(study, (id for _, id in relevant), edges)}
-    found: dict[str, NDArray[np.int64]] = {}
+    relevant_hits: dict[str, NDArray[np.int64]] = {}
     for name in options.systems or study.compared:
         top = [(query, id) for query, ranking in study.rankings(name).items() for id in ranking.ids[: options.k]]
         counted[name] = _binned(study, (id for _, id in top), edges)
-        found[name] = _binned(study, (id for pair in top if pair in relevant for id in pair[1:]), edges)
+        relevant_hits[name] = _binned(study, (id for pair in top if pair in relevant for id in pair[1:]), edges)
     shares = {name: _share(count, pairs) for name, count in counted.items()}
-    hits = {"relevant": shares["relevant"], **{name: _share(count, pairs) for name, count in found.items()}}
+    hits = {"relevant": shares["relevant"], **{name: _share(count, pairs) for name, count in relevant_hits.items()}}
     title = f"Relevant and retrieved (top {options.k}) by length"
-    found_title = f"Relevant, and retrieved of these (top {options.k}), by length"
+    hits_title = f"Relevant, and retrieved of these (top {options.k}), by length"
     return Finding(
-        title="Bias by length",
+        title="Length bias",
         text=(
-            "Of all pairs of a query and a document of some length, how many are relevant, and how many are among the "
-            f"query’s best {options.k}: P(relevant | length) and P(retrieved | length). A system without bias follows "
-            "the curve of relevance, up to a factor. The second table counts those that are both: the nearer to the "
-            "curve of relevance, the more of the relevant documents of that length were found.",
+            "The share of all pairs of a query and a document of a given length that are relevant, and the share that "
+            f"are among the query’s best {options.k}: P(relevant | length) and P(retrieved | length). A system "
+            "without bias follows the curve of relevance, up to a factor. The second table counts pairs that are both: "
+            "the closer to the curve of relevance, the more relevant documents of that length were retrieved.",
         ),
         data={
             "edges": [_edge(edge) for edge in edges],
@@ -107,19 +107,19 @@ def length_bias(study: Study, options: LengthBias) -> Finding:
         },
         tables={
             "length-bias": _bias_table(title, edges, words, shares),
-            "length-bias-hits": _bias_table(found_title, edges, words, hits),
+            "length-bias-hits": _bias_table(hits_title, edges, words, hits),
         },
         pictures=(
             probability("length-bias", title, edges, shares),
-            probability("length-bias-hits", found_title, edges, hits, what="P(relevant and retrieved | length)"),
+            probability("length-bias-hits", hits_title, edges, hits, what="P(relevant and retrieved | length)"),
         ),
     )
 
 
-def _edges(words: NDArray[np.int64], given: tuple[int, ...]) -> list[float]:
-    """The bounds of the bins: those given, then infinity; or tenths of the documents."""
-    if given:
-        return [*map(float, sorted(set(given))), math.inf]
+def _edges(words: NDArray[np.int64], chosen: tuple[int, ...]) -> list[float]:
+    """The bounds of the bins: the chosen ones and infinity, or tenths of the documents."""
+    if chosen:
+        return [*map(float, sorted(set(chosen))), math.inf]
     bins = min(max(len(words) // FULL, 2), BINS)
     cuts = np.unique(np.percentile(words, np.linspace(0, 100, bins + 1)[1:-1]).round())
     return [0.0, *(float(cut) for cut in cuts if cut > 0), math.inf]
@@ -130,9 +130,9 @@ def _binned(study: Study, ids: Iterable[str], edges: list[float]) -> NDArray[np.
     return np.histogram([words[id] for id in ids], edges)[0]
 
 
-def _share(part: NDArray[np.int64], whole: NDArray[np.int64]) -> Floats:
+def _share(part: NDArray[np.int64], total: NDArray[np.int64]) -> Floats:
     """NaN where there is no document of that length."""
-    return np.asarray(np.divide(part, whole, out=np.full(len(part), math.nan), where=whole > 0))
+    return np.asarray(np.divide(part, total, out=np.full(len(part), math.nan), where=total > 0))
 
 
 def _edge(edge: float) -> float | None:
@@ -144,7 +144,7 @@ def _lists(shares: dict[str, Floats]) -> dict[str, list[float | None]]:
 
 
 def _bias_table(title: str, edges: list[float], words: NDArray[np.int64], shares: dict[str, Floats]) -> Table:
-    """A row a bin."""
+    """One row per bin."""
     documents = np.histogram(words, edges)[0].tolist()
     rows: list[tuple[Cell, ...]] = []
     for place, (low, high) in enumerate(pairwise(edges)):
@@ -173,9 +173,9 @@ def pearson(study: Study, options: Pearson) -> Finding:
     return Finding(
         title="Score and length",
         text=(
-            "Pearson’s r between the score of a candidate and its words: “mean r” is the mean over queries of the r of "
-            "a query’s candidates, which does not depend on how scores compare between queries; “pooled r” is that of "
-            "all pairs of a query and a candidate at once. A query whose candidates all have one score has no r.",
+            "Pearson’s r between the score of a candidate and its number of words. “Mean r” is the mean over queries "
+            "of the r of a query’s candidates, which does not depend on how scores compare between queries; “pooled "
+            "r” is computed over all pairs of a query and a candidate. A query whose candidates have equal scores has no r.",
         ),
         data=facts,
         tables={"pearson": table},

@@ -1,4 +1,4 @@
-"""The options of every analysis, with what holds where nothing is said: the paper's values."""
+"""The options of every analysis; the defaults are the paper's values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Ablation:
-    """RPRS without its parts."""
+    """RPRS with one part left out at a time."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Sensitivity:
 
     def __post_init__(self) -> None:
         rprs_grid(self.n, self.k1, self.b)
-        _known(self.measure)
+        _check_measure(self.measure)
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Units:
 
     def __post_init__(self) -> None:
         positive_integers("lengths", self.lengths)
-        _known(self.measure)
+        _check_measure(self.measure)
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Depth:
 
     def __post_init__(self) -> None:
         positive_integers("depths", self.depths)
-        _known(self.measure)
+        _check_measure(self.measure)
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class LengthBias:
     """P(relevant | length) against P(retrieved | length)."""
 
     k: int = 5
-    edges: tuple[int, ...] = ()  # of the bins, in words; none: ten bins of equally many documents
+    edges: tuple[int, ...] = ()  # of the bins, in words; default: ten bins with equally many documents
     systems: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -116,10 +116,10 @@ class Judgements:
 
 @dataclass(frozen=True)
 class Unjudged:
-    """What systems are worth on judged documents alone."""
+    """Scores of systems on judged documents alone."""
 
     k: int = 5
-    qrels: str = ""  # all that was judged, if the collection's own judgements are not all; a path in its folder
+    qrels: str = ""  # all judgements, if the collection's own are a part of them; a path in its folder
     systems: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -147,8 +147,8 @@ def rprs_grid(n: Any, k1: Any, b: Any) -> RprsGrid:
     return RprsGrid(positive_integers("n", n), **values)  # type: ignore[arg-type]
 
 
-def _known(measure: str) -> None:
-    """Raise the line for a measure that there is not; no measure is the study's."""
+def _check_measure(measure: str) -> None:
+    """Raise an error for an unknown measure; an empty text stands for the measure of the study."""
     if measure:
         parse_measure(measure)
 

@@ -1,4 +1,4 @@
-"""The systems table: all systems of a study side by side, and whether their differences could be luck."""
+"""The systems table: all systems of a study side by side, and the significance of their differences."""
 
 from __future__ import annotations
 
@@ -19,88 +19,92 @@ from rprs.studies.runs import notes_of
 from rprs.studies.systems import Study
 from rprs.studies.tuned import tuned_facts
 
-__all__ = ["compared", "describe", "overview", "significance", "tuning"]
+__all__ = ["compare_systems", "describe", "overview", "significance", "tuning"]
 
 
-def overview(study: Study, evaluations: dict[str, Evaluation], found: Comparison | None) -> Finding:
-    """The systems with their scores and settings; marks tell what is significant."""
+def overview(study: Study, evaluations: dict[str, Evaluation], comparison: Comparison | None) -> Finding:
+    """The systems with their scores and settings; marks show significant improvements."""
     plan = study.plan
     title = f"Systems on {plan.title}"
-    table = found.table(title, DIGITS) if found else score_table(title, "system", evaluations, plan.measures)
-    described = {name: describe(study, plan.system(name)) for name in evaluations}
+    table = comparison.table(title, DIGITS) if comparison else score_table(title, "system", evaluations, plan.measures)
+    descriptions = {name: describe(study, plan.system(name)) for name in evaluations}
     return Finding(
         title="Systems",
         text=tuple(_remarks(study, evaluations)),
         data={
-            name: {**described[name], "scores": scores(row), "notes": list(row.notes)}
+            name: {**descriptions[name], "scores": scores(row), "notes": list(row.notes)}
             for name, row in evaluations.items()
         },
-        tables={"systems": table, "settings": _settings(described)},
+        tables={"systems": table, "settings": _settings(descriptions)},
         pictures=tuple(_pictures(study, table, evaluations)),
     )
 
 
-def compared(study: Study, evaluations: dict[str, Evaluation]) -> Comparison | None:
-    """The systems against the baselines, if the study names some."""
-    asked = study.plan.significance
-    baselines = [name for name in asked.baselines if name in evaluations]
+def compare_systems(study: Study, evaluations: dict[str, Evaluation]) -> Comparison | None:
+    """The systems compared with the baselines, if the study names any."""
+    options = study.plan.significance
+    baselines = [name for name in options.baselines if name in evaluations]
     if not baselines or len(evaluations) < 2:
         return None
     return compare(
         list(evaluations.values()),
         study.plan.measures,
         baselines=baselines,
-        alpha=asked.alpha,
-        correction=cast("Correction", asked.correction),
-        test=cast("Test", asked.test),
+        alpha=options.alpha,
+        correction=cast("Correction", options.correction),
+        test=cast("Test", options.test),
     )
 
 
 def describe(study: Study, system: PlannedSystem) -> dict[str, Any]:
-    """How a system was made, in texts and numbers; with what was tuned, and what of a run file is not there."""
-    said: dict[str, Any] = {"first": system.first, "rerank": system.rerank, "depth": system.depth}
+    """The settings of a system as texts and numbers, with the result of tuning and what a run file lacks."""
+    facts: dict[str, Any] = {"first": system.first, "rerank": system.rerank, "depth": system.depth}
     if study.encodes(system):
-        said |= {"encoder": system.encoder, "splitter": system.splitter, "pool_only": system.pool_only}
+        facts |= {"encoder": system.encoder, "splitter": system.splitter, "pool_only": system.pool_only}
     if system.tune is not None:
-        said |= {"tuned": tuned_facts(study, system)}
-    facts = _candidates(study, system)
-    return {**said, "candidates": facts} if facts else said
+        facts |= {"tuned": tuned_facts(study, system)}
+    candidates = _candidates(study, system)
+    return {**facts, "candidates": candidates} if candidates else facts
 
 
 def _candidates(study: Study, system: PlannedSystem) -> dict[str, Any]:
-    """What is known of the candidates that a system has from a first stage, unless that is another system."""
-    made = study.run(system) if system.rerank is None else study.first(system)
-    facts = made.path / "facts.json"
+    """Facts about the candidates of a system, unless its first stage is another system."""
+    step = study.run(system) if system.rerank is None else study.first(system)
+    facts = step.path / "facts.json"
     return dict(json.loads(facts.read_text(encoding="utf-8"))) if facts.exists() else {}
 
 
-def _settings(described: dict[str, dict[str, Any]]) -> Table:
+def _settings(descriptions: dict[str, dict[str, Any]]) -> Table:
     rows = []
-    for name, said in described.items():
-        tuned = said.get("tuned", {})
-        first, rerank = said["first"], said["rerank"] or "none"
+    for name, facts in descriptions.items():
+        tuned = facts.get("tuned", {})
+        first, rerank = facts["first"], facts["rerank"] or "none"
         if tuned:
             how = f"on {tuned['on']}" if tuned["on"] else f"{len(tuned['folds'])}-fold"
             if tuned["what"] == "bm25":
                 first = f"bm25, tuned {how}"
             else:
                 rerank = f"{'rprs' if tuned['what'] == 'rprs' else _untuned(rerank, tuned['grid'])}, tuned {how}"
-        rows.append((name, first, rerank, said["depth"], said.get("encoder", "–")))
-    return Table("How the systems were made", ("system", "first stage", "re-ranker", "depth", "encoder"), tuple(rows))
+        rows.append((name, first, rerank, facts["depth"], facts.get("encoder", "–")))
+    return Table("Settings of the systems", ("system", "first stage", "re-ranker", "depth", "encoder"), tuple(rows))
 
 
 def _untuned(rerank: str, grid: Mapping[str, Any]) -> str:
-    """A re-ranker without the parameters that are tuned."""
+    """A re-ranker without its tuned parameters."""
     component: Any = spec.parse("reranker", rerank)
-    given = {each.name: each.default for each in fields(component) if each.name in grid and each.default is not MISSING}
-    return str(replace(component, **given))
+    defaults = {
+        each.name: each.default for each in fields(component) if each.name in grid and each.default is not MISSING
+    }
+    return str(replace(component, **defaults))
 
 
 def tuning(study: Study) -> Finding | None:
-    """What was tuned: the parameters that the other folds chose for each, and those that all queries choose."""
+    """The tuned parameters: those that the other folds chose for each fold, and those for all queries."""
     rows: list[tuple[Cell, ...]] = []
-    found = {system.name: tuned_facts(study, system) for system in study.plan.systems if system.tune is not None}
-    for name, tuned in found.items():
+    tuned_systems = {
+        system.name: tuned_facts(study, system) for system in study.plan.systems if system.tune is not None
+    }
+    for name, tuned in tuned_systems.items():
         for number, fold in enumerate(tuned["folds"], 1):
             scores = Figure(fold["tuned"], DIGITS), Figure(fold["value"], DIGITS)
             rows.append((name, f"fold {number}", fold["queries"], fold["best"], tuned["measure"], *scores))
@@ -108,70 +112,69 @@ def tuning(study: Study) -> Finding | None:
         where = tuned["on"] or "all"
         value = Figure(tuned["value"], DIGITS)
         rows.append((name, where, tuned["queries"], tuned["best"], tuned["measure"], value, held_out))
-    header = ("system", "tuned for", "queries", "best parameters", "measure", "where tuned", "held out")
+    header = ("system", "tuned for", "queries", "best parameters", "measure", "value when tuned", "held out")
     if not rows:
         return None
     return Finding(
         title="Tuning",
         text=(
-            "In cross-validation the queries of each fold are ranked with the parameters that are best for the queries "
-            "of all other folds (“where tuned”), which these have not seen (“held out”). The row “all” has the best "
-            "parameters for all queries: what to use on new ones.",
+            "In cross-validation, the queries of each fold are ranked (“held out”) with the parameters that are best "
+            "for the queries of all other folds (“value when tuned”). The row “all” has the best parameters for all "
+            "queries: use these for new queries.",
         ),
-        data=found,
-        tables={"tuning": Table("What was tuned", header, tuple(rows))},
+        data=tuned_systems,
+        tables={"tuning": Table("Tuned parameters", header, tuple(rows))},
     )
 
 
 def _remarks(study: Study, evaluations: dict[str, Evaluation]) -> list[str]:
-    """What a reader must know of the figures."""
+    """Notes on the figures."""
     remarks = [
-        "A query itself, by its id or its text, and the pairs that the collection excludes are never ranked. Where a "
-        "system re-ranks, what its first stage did not find is not ranked at all.",
+        "The query itself (the same id or text) and the pairs that the collection excludes are never ranked. A system "
+        "that re-ranks does not rank documents that its first stage did not find.",
         *study.plan.notes,
     ]
     named: dict[str, list[str]] = {}
     for name, row in evaluations.items():
-        for said in (*row.notes, *_absences(study, study.plan.system(name))):
-            named.setdefault(said, []).append(name)
-    remarks += [f"{', '.join(names)}: {said}." for said, names in named.items()]
+        for note in (*row.notes, *_absences(study, study.plan.system(name))):
+            named.setdefault(note, []).append(name)
+    remarks += [f"{', '.join(names)}: {note}." for note, names in named.items()]
     return remarks
 
 
 def _absences(study: Study, system: PlannedSystem) -> list[str]:
-    """What of a system's first stage is not there, and what of its inputs a model did not see."""
+    """Notes on documents that the first stage lacks and on inputs that a model truncated."""
     facts = _candidates(study, system)
-    said = []
+    notes = []
     if facts.get("listed_absent"):
-        said.append(
-            f"{facts['listed_absent']:,} of the {facts['listed']:,} documents that the run lists are not in the "
-            f"collection, {facts['top_absent']:,} of them among a query’s best {system.depth}; the next ones take "
-            "their places"
+        notes.append(
+            f"{facts['listed_absent']:,} of the {facts['listed']:,} documents in the run are not in the collection, "
+            f"{facts['top_absent']:,} of them among a query’s best {system.depth}; the documents after them move up"
         )
     if facts.get("unanswered"):
-        said.append(f"{len(facts['unanswered']):,} queries have no candidates; they count as 0")
-    return [*said, *notes_of(study.run(system))]
+        notes.append(f"{len(facts['unanswered']):,} queries have no candidates; they count as 0")
+    return [*notes, *notes_of(study.run(system))]
 
 
-def significance(study: Study, found: Comparison) -> Finding:
-    """Every difference with both tests: could it be luck?"""
-    rows = [{**asdict(row), "measure": str(row.measure)} for row in found.rows]
+def significance(study: Study, comparison: Comparison) -> Finding:
+    """Every difference, with the p-values of both tests."""
+    rows = [{**asdict(row), "measure": str(row.measure)} for row in comparison.rows]
     return Finding(
         title="Significance",
         text=(
-            "The difference of each system to each baseline, with the p of a paired t-test and of Fisher’s "
-            "randomisation test over the queries, before and after correction, and on how many queries the system is "
-            "better (wins), worse and equal.",
+            "The difference between each system and each baseline, with the p-values of a paired t-test and of "
+            "Fisher’s randomisation test over the queries, before and after correction, and the number of queries on "
+            "which the system is better (wins), worse (losses) or equal (ties).",
         ),
         data={
-            "alpha": found.alpha,
-            "correction": found.correction,
-            "test": found.test,
-            "comparisons": found.family,
-            "baselines": list(found.baselines),
+            "alpha": comparison.alpha,
+            "correction": comparison.correction,
+            "test": comparison.test,
+            "comparisons": comparison.family,
+            "baselines": list(comparison.baselines),
             "rows": [{key: None if _undefined(value) else value for key, value in row.items()} for row in rows],
         },
-        tables={"significance": found.details(f"Differences on {study.plan.title}", DIGITS)},
+        tables={"significance": comparison.details(f"Differences on {study.plan.title}", DIGITS)},
     )
 
 

@@ -1,4 +1,4 @@
-"""What a study is, as its TOML says it: a collection, systems in the order of the table, and analyses.
+"""The plan of a study, read from TOML: a collection, systems in the order of the table, and analyses.
 
     title = "Python enhancement proposals"
     data = "beir(peps)"
@@ -51,19 +51,19 @@ class Elsewhere:
 
     data: str
     first: str = spec.DEFAULT["ranker"]
-    encoder: str = ""  # none: the system's
-    depth: int = 0  # none: the system's
-    measure: str = ""  # none: the system's
+    encoder: str = ""  # empty: the system's
+    depth: int = 0  # 0: the system's
+    measure: str = ""  # empty: the system's
     download: str = ""
 
 
 @dataclass(frozen=True)
 class PlannedSystem:
-    """A row of the table: a first stage and a re-ranker, or how their parameters are tuned."""
+    """A row of the systems table: a first stage and a re-ranker, or how their parameters are tuned."""
 
     name: str
     first: str  # a ranker
-    after: str | None  # or a system before this one, whose ranking is the first stage
+    after: str | None  # or an earlier system, whose ranking is the first stage
     rerank: str | None
     depth: int
     splitter: str
@@ -72,7 +72,7 @@ class PlannedSystem:
     pool_only: bool = False  # encode the candidates alone, not the whole collection
     tune: str | None = None  # rprs, bm25, or rerank: any other re-ranker
     folds: int | None = None
-    measure: str = ""  # what is tuned for
+    measure: str = ""  # the measure to tune for
     grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict, hash=False)
     on: Elsewhere | None = None
 
@@ -111,12 +111,12 @@ class Significance:
                 raise UsageError(f"{name!r} must be {' or '.join(allowed)}. Got {getattr(self, name)!r} instead.")
 
 
-# ---------------------------------------------------------------------------- the whole
+# ---------------------------------------------------------------------------- the plan
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A study: everything that its TOML says, checked."""
+    """A study as its TOML describes it, checked."""
 
     name: str
     folder: Path  # of the TOML
@@ -125,15 +125,15 @@ class Plan:
     download: str
     notes: tuple[str, ...]
     measures: tuple[Measure, ...]
-    target: Measure  # what is tuned for and analysed, if nothing else is said
-    encoder: str  # of the index that first stages use where a system encodes its candidates alone
+    target: Measure  # the measure to tune for and analysed, if nothing else is said
+    encoder: str  # of the index for first stages, where a system encodes its candidates only
     systems: tuple[PlannedSystem, ...]
     significance: Significance
     subject: str | None  # the system that is analysed
     analyses: Mapping[str, Any]
 
     def system(self, name: str) -> PlannedSystem:
-        """The system of a name."""
+        """The system with this name."""
         return next(system for system in self.systems if system.name == name)
 
 
@@ -145,7 +145,7 @@ class _PlanTable:
     title: str = ""
     download: str = ""
     notes: tuple[str, ...] = ()
-    paper: str = ""  # the table of the paper that it stands beside, for who compares; nothing depends on it
+    paper: str = ""  # the corresponding table of the paper; nothing depends on it
     target: str = ""
     first: str = spec.DEFAULT["ranker"]
     rerank: str = spec.DEFAULT["reranker"]
@@ -162,13 +162,13 @@ def read_plan(path: str | Path) -> Plan:
     path = Path(path)
     table = fill(_PlanTable, read_toml(path, "study"), str(path))
     if not table.measures:
-        raise UsageError(f"{path}: 'measures' must name one measure at least")
+        raise UsageError(f"{path}: 'measures' must name at least one measure")
     if not table.systems:
-        raise UsageError(f"{path}: [systems] must name one system at least")
+        raise UsageError(f"{path}: [systems] must name at least one system")
     measures = parse_measures(table.measures)
     systems: list[PlannedSystem] = []
-    for name, said in table.systems.items():
-        systems.append(_system(path, name, said, table, [system.name for system in systems]))
+    for name, options in table.systems.items():
+        systems.append(_system(path, name, options, table, [system.name for system in systems]))
     names = [system.name for system in systems]
     _check_names(path, names)
     significance = fill(Significance, table.significance, f"{path}, [significance]")
@@ -194,24 +194,24 @@ def read_plan(path: str | Path) -> Plan:
 
 
 def _check_names(path: Path, names: list[str]) -> None:
-    """Every system has a run file of its own."""
-    seen: dict[str, str] = {}
+    """Check that every system has its own run file."""
+    names_by_file: dict[str, str] = {}
     for name in names:
-        other = seen.setdefault(file_name(name), name)
+        other = names_by_file.setdefault(file_name(name), name)
         if other != name:
             raise UsageError(f"{path}, [systems]: {other!r} and {name!r} would have the same run file: rename one")
 
 
 def _check_depths(path: Path, systems: list[PlannedSystem], subject: str | None, analyses: Mapping[str, Any]) -> None:
-    """A system after another has no more candidates than that one lists."""
+    """Check that a system needs no more candidates than the system before it lists."""
     listed = {system.name: _depths(system)[-1] for system in systems}
     for system in systems:
-        asked = list(_depths(system))
+        needed = list(_depths(system))
         if system.name == subject and "depth" in analyses:
-            asked += positive_integers("depths", analyses["depth"].depths)
-        if system.after is not None and max(asked) > listed[system.after]:
+            needed += positive_integers("depths", analyses["depth"].depths)
+        if system.after is not None and max(needed) > listed[system.after]:
             raise UsageError(
-                f"{path}, [systems] {system.name!r}: {max(asked)} candidates are asked for, but {system.after!r} lists "
+                f"{path}, [systems] {system.name!r}: {max(needed)} candidates are needed, but {system.after!r} lists "
                 f"{listed[system.after]}: change a depth"
             )
 
@@ -220,43 +220,43 @@ def _depths(system: PlannedSystem) -> tuple[int, ...]:
     return integers("depth", system.grid.get("depth", (system.depth,)))
 
 
-def _system(path: Path, name: str, said: Any, defaults: _PlanTable, earlier: list[str]) -> PlannedSystem:
+def _system(path: Path, name: str, options: Any, defaults: _PlanTable, earlier: list[str]) -> PlannedSystem:
     where = f"{path}, [systems] {name!r}"
-    table = fill(_SystemTable, said, where)
+    table = fill(_SystemTable, options, where)
     if table.settings is not None:
         table = _with_settings(table, path.parent / table.settings)
-    given = {f.name: getattr(table, f.name) for f in fields(_SystemTable) if getattr(table, f.name) is not None}
+    own = {f.name: getattr(table, f.name) for f in fields(_SystemTable) if getattr(table, f.name) is not None}
     tune = _tuned(where, table, defaults.rerank)
-    rerank = "none" if tune == "bm25" else given.get("rerank", defaults.rerank)
-    first = given.get("first", defaults.first if tune != "bm25" else spec.DEFAULT["ranker"])
-    depth = given.get("depth", defaults.depth)
+    rerank = "none" if tune == "bm25" else own.get("rerank", defaults.rerank)
+    first = own.get("first", defaults.first if tune != "bm25" else spec.DEFAULT["ranker"])
+    depth = own.get("depth", defaults.depth)
     if depth < 1:
         raise UsageError(f"{where}: 'depth' must be an integer in [1, inf). Got {depth} instead.")
-    encoder = _text(where, "encoder", given.get("encoder", defaults.encoder))
+    encoder = _text(where, "encoder", own.get("encoder", defaults.encoder))
     if table.pool_only and isinstance(spec.parse("encoder", encoder), Fittable):
         raise UsageError(f"{where}: pool_only needs an encoder that is not fitted to the collection: {encoder} is")
     if tune == "bm25" and (first in earlier or spec.find("ranker", first.partition("(")[0].strip()) is not BM25):
-        raise UsageError(f"{where}: what is tuned must be bm25(...). Got {first!r} instead.")
+        raise UsageError(f"{where}: only bm25(...) can be tuned as a first stage. Got {first!r} instead.")
     return PlannedSystem(
         name=name,
         first=first if first in earlier else _text(where, "ranker", first),
         after=first if first in earlier else None,
         rerank=None if rerank.strip().lower() == "none" else _text(where, "reranker", rerank),
         depth=depth,
-        splitter=_text(where, "splitter", given.get("splitter", defaults.splitter)),
-        analyzer=_text(where, "analyzer", given.get("analyzer", defaults.analyzer)),
+        splitter=_text(where, "splitter", own.get("splitter", defaults.splitter)),
+        analyzer=_text(where, "analyzer", own.get("analyzer", defaults.analyzer)),
         encoder=encoder,
         pool_only=table.pool_only,
         tune=tune,
         folds=table.folds,
-        measure=str(parse_measure(given.get("measure") or defaults.target or defaults.measures[0])),
+        measure=str(parse_measure(own.get("measure") or defaults.target or defaults.measures[0])),
         grid=parse_grid(table.grid),
         on=_elsewhere(where, table.on),
     )
 
 
 def _with_settings(table: _SystemTable, path: Path) -> _SystemTable:
-    """A system as a file of tuned settings has it; what the study says itself wins."""
+    """A system from a settings file; the values in the study take precedence."""
     system = read_settings(path)
     return replace(
         table,
@@ -267,11 +267,11 @@ def _with_settings(table: _SystemTable, path: Path) -> _SystemTable:
 
 
 def _tuned(where: str, table: _SystemTable, rerank: str) -> str | None:
-    """What is tuned, checked; `rerank` is the re-ranker where the system names none."""
+    """The kind of tuning, checked; `rerank` is the re-ranker of a system that names none."""
     if table.tune is None:
         for key in ("folds", "on", "grid", "measure"):
             if getattr(table, key) not in (None, {}):
-                raise UsageError(f"{where}: {key!r} says how to tune, so it needs 'tune' too: {_TUNED}")
+                raise UsageError(f"{where}: {key!r} needs 'tune' too: {_TUNED}")
         return None
     if table.tune not in ("rprs", "bm25", "rerank"):
         raise UsageError(f"{where}: 'tune' must be {_TUNED}. Got {table.tune!r} instead.")
@@ -281,7 +281,7 @@ def _tuned(where: str, table: _SystemTable, rerank: str) -> str | None:
         raise UsageError(f"{where}: 'folds' must be an integer in [2, inf). Got {table.folds} instead.")
     if table.tune == "bm25" and table.rerank not in (None, "none"):
         raise UsageError(f"{where}: a tuned BM25 has no 'rerank': name it as the 'first' of a system after it")
-    tune = table.tune if table.tune == "bm25" else _second(where, table.tune, table.rerank or rerank)
+    tune = table.tune if table.tune == "bm25" else _reranker_tuning(where, table.tune, table.rerank or rerank)
     for name in table.grid if tune in _TUNABLE else ():
         require_name(name, _TUNABLE[tune], f"{where}: 'grid'", "parameter")
     try:
@@ -299,8 +299,8 @@ _TUNED = '"rprs", "bm25" or "rerank"'
 _TUNABLE = {"rprs": ["n", "k1", "b", "depth"], "bm25": ["k1", "b", "kli"]}
 
 
-def _second(where: str, tune: str, rerank: str) -> str:
-    """How a re-ranker is tuned: RPRS from neighbours found once, whatever it was called; any other by itself."""
+def _reranker_tuning(where: str, tune: str, rerank: str) -> str:
+    """How a re-ranker is tuned: RPRS from neighbours computed once, any other by ranking at every point."""
     if rerank.strip().lower() == "none":
         if tune == "rprs":
             return tune
@@ -312,29 +312,29 @@ def _second(where: str, tune: str, rerank: str) -> str:
     return "rprs" if from_neighbours else "rerank"
 
 
-def _elsewhere(where: str, said: Any) -> Elsewhere | None:
-    if said is None:
+def _elsewhere(where: str, options: Any) -> Elsewhere | None:
+    if options is None:
         return None
     where = f"{where}: 'on'"
-    found = fill(Elsewhere, {"data": said} if isinstance(said, str) else said, where)
-    if found.measure:
-        parse_measure(found.measure)
-    if found.depth < 0:
-        raise UsageError(f"{where}: 'depth' must be an integer in [1, inf). Got {found.depth} instead.")
-    encoder = _text(where, "encoder", found.encoder) if found.encoder else ""
-    return replace(found, first=_text(where, "ranker", found.first), encoder=encoder)
+    other = fill(Elsewhere, {"data": options} if isinstance(options, str) else options, where)
+    if other.measure:
+        parse_measure(other.measure)
+    if other.depth < 0:
+        raise UsageError(f"{where}: 'depth' must be an integer in [1, inf). Got {other.depth} instead.")
+    encoder = _text(where, "encoder", other.encoder) if other.encoder else ""
+    return replace(other, first=_text(where, "ranker", other.first), encoder=encoder)
 
 
-def _text(where: str, kind: spec.Kind, said: str) -> str:
-    """A component as it is written canonically, so that white space and defaults make no difference."""
+def _text(where: str, kind: spec.Kind, source: str) -> str:
+    """The canonical text of a component, independent of white space and defaults."""
     try:
-        return spec.text(spec.parse(kind, said))
+        return spec.text(spec.parse(kind, source))
     except UsageError as error:
         raise UsageError(f"{where}: {error}") from error
 
 
 def _analyses(path: Path, table: dict[str, Any], systems: list[PlannedSystem]) -> tuple[str | None, dict[str, Any]]:
-    """The system that is analysed, and the analyses with their options."""
+    """The analysed system, and the analyses with their options."""
     where = f"{path}, [analyses]"
     options = dict(table)
     names = [system.name for system in systems]
@@ -346,16 +346,16 @@ def _analyses(path: Path, table: dict[str, Any], systems: list[PlannedSystem]) -
         require_name(subject, names, where, "system")
         if subject not in fixed:
             raise UsageError(f"{where}: the system {subject!r} must re-rank with rprs(...) and given parameters")
-    found = {}
-    for name, said in options.items():
+    analyses = {}
+    for name, values in options.items():
         require_name(name, ["system", *ANALYSES], where, "analysis")
-        if said is not False:
-            found[name] = fill(ANALYSES[name], {} if said is True else said, f"{where} {name}")
-        for system in getattr(found.get(name), "systems", ()):
+        if values is not False:
+            analyses[name] = fill(ANALYSES[name], {} if values is True else values, f"{where} {name}")
+        for system in getattr(analyses.get(name), "systems", ()):
             require_name(system, names, f"{where} {name}", "system")
-    if "length_bias" in found and "relevant" in names:
-        raise UsageError(f"{where} length_bias: a system cannot be called 'relevant' beside what is: rename it")
-    needing = {"ablation", "sensitivity", "units", "truncation", "depth"} & set(found)
+    if "length_bias" in analyses and "relevant" in names:
+        raise UsageError(f"{where} length_bias: a system cannot be called 'relevant', which names a curve: rename it")
+    needing = {"ablation", "sensitivity", "units", "truncation", "depth"} & set(analyses)
     if needing and subject is None:
         raise UsageError(f"{where}: {sorted(needing)[0]} needs a system that re-ranks with rprs(...)")
-    return subject, found
+    return subject, analyses

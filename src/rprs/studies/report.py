@@ -1,7 +1,7 @@
-"""The report of a study: one HTML file that asks for nothing else, on screen, in the dark and on paper.
+"""The report of a study: one self-contained HTML file for screen (light and dark) and print.
 
-Pictures stand in the page as SVG with their text as text. A script lets readers sort tables; without it, all is there
-to be read. The page's own security policy forbids every request and every other script.
+Pictures are inline SVG with selectable text. A script sorts tables; without it, everything can be read. The security
+policy of the page forbids every request and every other script.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["Section", "html"]
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the report: paragraphs, then tables, then pictures. `Backquotes` in a paragraph mean code."""
+    """A part of the report: paragraphs, then tables, then pictures. `Backquotes` in a paragraph mark code."""
 
     title: str
     text: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ class Section:
 
 
 def html(title: str, sections: Sequence[Section], facts: Mapping[str, str]) -> str:
-    """The whole page. `facts` say what was measured: collection, documents, queries, encoder, version, command."""
+    """The complete page. `facts` describe what was measured: collection, queries, encoder, version, command."""
     anchors = list(_anchors(section.title for section in sections))
     contents = "\n".join(
         f'<li><a href="#{anchor}">{_text(section.title)}</a></li>'
@@ -40,14 +40,14 @@ def html(title: str, sections: Sequence[Section], facts: Mapping[str, str]) -> s
     )
     numbers = count(1)
     parts = [_section(anchor, section, numbers) for anchor, section in zip(anchors, sections, strict=True)]
-    said = "\n".join(f"<dt>{_text(name)}</dt><dd>{_prose(value)}</dd>" for name, value in facts.items())
+    entries = "\n".join(f"<dt>{_text(name)}</dt><dd>{_prose(value)}</dd>" for name, value in facts.items())
     return _PAGE.format(
         title=_text(title),
         policy=_POLICY,
         style=_STYLE,
         script=_SCRIPT,
         contents=contents,
-        facts=f'<dl class="facts">\n{said}\n</dl>' if facts else "",
+        facts=f'<dl class="facts">\n{entries}\n</dl>' if facts else "",
         sections="\n".join(parts),
     )
 
@@ -81,12 +81,12 @@ def _prose(text: str) -> str:
 
 
 def _anchors(titles: Iterable[str]) -> Iterator[str]:
-    """A name for each section to link to: its title's letters and digits, numbered where they repeat."""
-    seen: set[str] = set()
+    """An anchor for each section: the letters and digits of its title, numbered where they repeat."""
+    used: set[str] = set()
     for title in titles:
         slug = "section-" + ("-".join(re.findall(r"[a-z0-9]+", title.lower())) or "untitled")
-        anchor = next(name for name in (slug, *(f"{slug}.{n}" for n in range(2, len(seen) + 3))) if name not in seen)
-        seen.add(anchor)
+        anchor = next(name for name in (slug, *(f"{slug}.{n}" for n in range(2, len(used) + 3))) if name not in used)
+        used.add(anchor)
         yield anchor
 
 
@@ -97,7 +97,7 @@ _THEME = {INK: "var(--ink)", PAPER: "var(--paper)", GRID: "var(--rule)"}
 
 
 def _inline(svg: bytes, number: int) -> str:
-    """A picture as an element of the page: names that no other picture has, the page's colours, and a label."""
+    """A picture as an element of the page, with unique ids, the colours of the page, and a label."""
     root = ElementTree.fromstring(svg)
     for parent in list(root.iter()):
         for child in [child for child in parent if child.tag in (f"{_SVG}metadata", f"{_SVG}style")]:
@@ -111,20 +111,20 @@ def _inline(svg: bytes, number: int) -> str:
         {
             "role": "img",
             "aria-labelledby": f"caption-{number}",
-            "style": "stroke-linejoin: round; stroke-linecap: butt",  # what the removed <style> said of everything
+            "style": "stroke-linejoin: round; stroke-linecap: butt",  # as in the removed <style>
         }
     )
     return ElementTree.tostring(root, encoding="unicode").strip()
 
 
 def _own(key: str, value: str, number: int) -> str:
-    """An attribute's value with its names made the picture's own, and its neutral colours the page's."""
+    """The value of an attribute with unique ids, and with neutral colours replaced by those of the page."""
     if key == "id":
         return f"picture-{number}-{value}"
     if key == f"{_XLINK}href":
         return re.sub(r"^#", f"#picture-{number}-", value)
     value = value.replace("url(#", f"url(#picture-{number}-")
-    return re.sub("|".join(_THEME), lambda found: _THEME[found[0]], value)
+    return re.sub("|".join(_THEME), lambda match: _THEME[match[0]], value)
 
 
 # ---------------------------------------------------------------------------- the page
@@ -251,7 +251,7 @@ _PAGE = """<!doctype html>
 <h1>{title}</h1>
 {facts}
 {sections}
-<footer>Made by rprs. This file holds everything it shows.</footer>
+<footer>Created with rprs. This file is self-contained.</footer>
 </main>
 </div>
 <script>{script}</script>

@@ -22,9 +22,9 @@ def sensitivity(study: Study, options: Sensitivity) -> Finding:
     """A measure over k1 and b, for some n, on the candidates of the analysed system."""
     grid = rprs_grid(options.n, options.k1, options.b)
     measure = str(study.target(options.measure))
-    found = _surface(study, grid, measure)
-    n, k1, b = found["n"], found["k1"], found["b"]
-    totals = np.array(found["values"])
+    surface_data = _surface(study, grid, measure)
+    n, k1, b = surface_data["n"], surface_data["k1"], surface_data["b"]
+    totals = np.array(surface_data["values"])
     rows: list[tuple[Cell, ...]] = []
     for size, surface in zip(n, totals, strict=True):
         best = np.unravel_index(int(surface.argmax()), surface.shape)
@@ -36,9 +36,9 @@ def sensitivity(study: Study, options: Sensitivity) -> Finding:
         title="Sensitivity",
         text=(
             f"{measure} at {totals.size:,} points, on all queries and the candidates of {study.subject.name}. The best "
-            "point is the best of these very queries: it is no estimate of what tuning gives.",
+            "point was chosen on these same queries: its value does not estimate the effect of tuning.",
         ),
-        data={"measure": measure, **found},
+        data={"measure": measure, **surface_data},
         tables={"sensitivity": Table(title, header, tuple(rows))},
         pictures=(heatmaps("sensitivity", title, n, k1, b, totals, measure),),
     )

@@ -20,12 +20,12 @@ __all__ = ["data_folder", "parts", "study"]
 
 
 def parts(plan: Plan) -> list[str]:
-    """What a study consists of: the systems table, and its analyses."""
+    """The parts of a study: the systems table and its analyses."""
     return ["systems", *plan.analyses]
 
 
 def data_folder(plan: Plan, data: Path | None = None) -> Path:
-    """Where the folders of collections are: as given, else as RPRS_DATA says, else beside the study."""
+    """The folder that holds the collections: `data`, else RPRS_DATA, else the folder of the study."""
     return data or Path(os.environ.get("RPRS_DATA") or plan.folder)
 
 
@@ -47,50 +47,50 @@ def study(
     """
     from rprs.files.cache import Cache
     from rprs.progress import as_progress
-    from rprs.studies.experiment import Experiment, found_collection
+    from rprs.studies.experiment import Experiment, find_collection
     from rprs.studies.plan import Plan, read_plan
     from rprs.studies.systems import Study
 
     plan = plan if isinstance(plan, Plan) else read_plan(plan)
-    wanted = _wanted(plan, only)
+    chosen = _chosen_parts(plan, only)
     if find_spec("matplotlib") is None:
         raise MissingExtra("A study", "matplotlib", "study")
     base = data_folder(plan, None if data is None else Path(data))
-    collection = found_collection(plan.data, base, plan.download)
+    collection = find_collection(plan.data, base, plan.download)
     steps = Cache(Path(cache or Path(to) / ".cache"), report)
     with Experiment(plan.data, collection, steps, as_progress(progress)) as experiment:
         running = Study(plan, experiment, base)
         running.check()
-        _write(running, wanted, Path(to) / plan.name)
+        _write(running, chosen, Path(to) / plan.name)
     return Path(to) / plan.name
 
 
-def _wanted(plan: Plan, only: Sequence[str]) -> list[str]:
-    there = parts(plan)
+def _chosen_parts(plan: Plan, only: Sequence[str]) -> list[str]:
+    names = parts(plan)
     for name in only:
-        if name not in there:
-            raise UsageError(f"The study {plan.name} has no part {name!r}: it has {', '.join(there)}")
-    return [name for name in there if name in only] if only else there
+        if name not in names:
+            raise UsageError(f"The study {plan.name} has no part {name!r}: it has {', '.join(names)}")
+    return [name for name in names if name in only] if only else names
 
 
-def _write(study: Study, wanted: list[str], folder: Path) -> None:
+def _write(study: Study, chosen: list[str], folder: Path) -> None:
     from rprs.results.run import Run
-    from rprs.studies.facts import collection_facts, encoder_facts, shown
-    from rprs.studies.findings import find
+    from rprs.studies.facts import collection_facts, encoder_facts, report_facts
+    from rprs.studies.findings import compute_findings
     from rprs.studies.folder import file_name, per_query_csv, per_query_json, write_results
     from rprs.studies.report import html
 
     plan = study.plan
     files: dict[str, str | bytes] = {}
     evaluations = {}
-    if "systems" in wanted:
+    if "systems" in chosen:
         for system in plan.systems:
             run = study.rankings(system.name)
             files[f"runs/{file_name(system.name)}.trec"] = Run(run, file_name(system.name)).text
             evaluations[system.name] = study.score(run, system.name, plan.target)
         files["scores.csv"] = per_query_csv(evaluations)
         files["scores.json"] = per_query_json(evaluations)
-    findings = find(study, wanted, evaluations)
+    findings = compute_findings(study, chosen, evaluations)
     for finding in findings.values():
         for name, table in finding.tables.items():
             files[f"tables/{name}.md"] = table.markdown()
@@ -101,7 +101,7 @@ def _write(study: Study, wanted: list[str], folder: Path) -> None:
             files[f"figures/{picture.name}.png"] = picture.png
     facts, encoders = collection_facts(study), encoder_facts(study)
     sections = [finding.section for finding in findings.values()]
-    files["report.html"] = html(plan.title, sections, shown(study, facts, encoders))
+    files["report.html"] = html(plan.title, sections, report_facts(study, facts, encoders))
     numbers = {
         "study": plan.name,
         "title": plan.title,

@@ -33,28 +33,28 @@ def rprs_of(system: PlannedSystem) -> RPRS:
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """A plan at work on its collection. What it gives is made when it is asked for, and kept in the cache."""
+    """A plan applied to its collection. Results are computed when they are needed and kept in the cache."""
 
     plan: Plan
     experiment: Experiment
-    base: Path  # where the folders of collections are
-    used: dict[str, PlannedSystem] = field(default_factory=dict)  # encoders at work, each with a system that has it
+    base: Path  # the folder that holds the collections
+    used: dict[str, PlannedSystem] = field(default_factory=dict)  # encoders in use, each with a system that uses it
 
     def check(self) -> None:
-        """Find out that a file is missing before hours of work, not after."""
+        """Report a missing file before hours of computation, not after."""
         for system in self.plan.systems:
             for file in run_files(self.experiment.ranker(system.first)) if system.after is None else ():
                 if not Path(file.path).is_file():
-                    raise ReadError(f"{file.path}: no such run file, which is the first stage of {system.name!r}")
+                    raise ReadError(f"{file.path}: no such run file; it is the first stage of {system.name!r}")
             if system.on is not None:
                 self.experiment.other(system.on.data, self.base, system.on.download)
-        for analysis, asked in self.plan.analyses.items():
-            names = filter(None, (getattr(asked, "run", ""), getattr(asked, "qrels", "")))
+        for analysis, options in self.plan.analyses.items():
+            names = filter(None, (getattr(options, "run", ""), getattr(options, "qrels", "")))
             for path in (self.experiment.folder / name for name in names):
                 if not path.is_file():
-                    raise ReadError(f"{path}: no such file, which the analysis {analysis} needs")
+                    raise ReadError(f"{path}: no such file; the analysis {analysis} needs it")
 
-    # ------------------------------------------------------------------------ what is analysed
+    # ------------------------------------------------------------------------ the analysed system
 
     @property
     def subject(self) -> PlannedSystem:
@@ -73,25 +73,25 @@ class Study:
 
     @property
     def compared(self) -> tuple[str, ...]:
-        """The systems of an analysis that names none: the baselines and the one that is analysed, or else all."""
+        """The systems of an analysis that names none: the baselines and the analysed system, or else all."""
         names = [*self.plan.significance.baselines, *([self.plan.subject] if self.plan.subject else [])]
         return tuple(dict.fromkeys(names)) or tuple(system.name for system in self.plan.systems)
 
-    # ------------------------------------------------------------------------ what a system is made of
+    # ------------------------------------------------------------------------ indexes, candidates, pools
 
     def main_index(self, system: PlannedSystem) -> Step:
-        """The index of the whole collection that a system's first stage and avgdl come from."""
+        """The index of the whole collection, for the first stage of a system and for avgdl."""
         encoder = self.plan.encoder if system.pool_only else system.encoder
         return self.experiment.index(Kind(system.splitter, system.analyzer, encoder))
 
     def encodes(self, system: PlannedSystem) -> bool:
-        """Whether a system looks at vectors, in either stage."""
+        """Whether a system uses vectors in either stage."""
         if system.rerank is not None or system.tune == "rprs":
             return True
         return system.after is None and uses_vectors(self.experiment.ranker(system.first))
 
     def index(self, system: PlannedSystem, depth: int | None = None) -> Step:
-        """The index that has a system's vectors."""
+        """The index that holds a system's vectors."""
         self.used.setdefault(system.encoder, system)
         if not system.pool_only:
             return self.main_index(system)
@@ -116,12 +116,12 @@ class Study:
         return self.experiment.open(self.main_index(system)).mean_sentences
 
     def pools(self, system: PlannedSystem, depths: tuple[int, ...], n: int = NEAREST) -> dict[int, Sequence[Pool]]:
-        """The neighbours of a system's candidates, by depth; at least as many as its re-ranker looks at."""
+        """The neighbours of a system's candidates, by depth; at least as many as its re-ranker uses."""
         first, mean = self.first(system, max(depths)), self.mean_sentences(system)
         n = max(n, rprs_of(system).n)
         return self.experiment.pools(self.index(system, max(depths)), first, depths, n, mean)
 
-    # ------------------------------------------------------------------------ its ranking
+    # ------------------------------------------------------------------------ rankings
 
     def run(self, system: PlannedSystem) -> Step:
         """A folder with the ranking of a system as run.trec."""
@@ -134,24 +134,24 @@ class Study:
         mean = self.mean_sentences(system)
         return self.experiment.ranking(self.index(system), self.first(system), system.depth, system.rerank, mean)
 
-    def read(self, made: Step) -> Mapping[str, Ranking]:
-        """The rankings of a step that made a run."""
-        return read_run(made.path / "run.trec")
+    def read(self, step: Step) -> Mapping[str, Ranking]:
+        """The rankings of a step that wrote a run."""
+        return read_run(step.path / "run.trec")
 
     def rankings(self, name: str) -> Mapping[str, Ranking]:
-        """The ranking of a system by query, cut to its depth, unless that is what was tuned."""
+        """The ranking of a system by query, cut to its depth unless the depth was tuned."""
         system = self.plan.system(name)
-        found = self.read(self.run(system))
+        rankings = self.read(self.run(system))
         if "depth" in system.grid:
-            return found
-        return {query: ranking.top(system.depth) for query, ranking in found.items()}
+            return rankings
+        return {query: ranking.top(system.depth) for query, ranking in rankings.items()}
 
-    # ------------------------------------------------------------------------ how good it is
+    # ------------------------------------------------------------------------ scores
 
     def evaluation(self, name: str, *more: Measure) -> Evaluation:
-        """What a system scores, by the study's measures and some more."""
+        """The scores of a system by the study's measures and further ones."""
         return self.score(self.rankings(name), name, *more)
 
     def score(self, run: Mapping[str, Ranking], name: str, *more: Measure) -> Evaluation:
-        """What a run scores, by the study's measures and some more."""
+        """The scores of a run by the study's measures and further ones."""
         return evaluate(run, self.experiment.qrels, tuple(dict.fromkeys((*self.plan.measures, *more))), name)

@@ -1,7 +1,7 @@
-"""What is compared: sentences against units of a fixed size, and whole texts against their beginnings.
+"""The unit of comparison: sentences against units of a fixed size, and complete texts against truncated ones.
 
-The candidates stay those of the analysed system, and so do its encoder (a fitted table is not fitted anew) and its
-parameters: only the unit varies.
+Candidates, encoder (a fitted table is not fitted again) and parameters are those of the analysed system: only the unit
+varies.
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ __all__ = ["truncation", "units"]
 
 SAME = (
     "The first stage, the encoder and the parameters are those of the system, `{rerank}`; avgdl is counted in the "
-    "units at hand. Only what is compared varies."
+    "same units. Only the unit of comparison varies."
 )
 
 
 def units(study: Study, options: Units) -> Finding:
-    """Units of a fixed number of tokens in the place of sentences (the paper's RQ2)."""
+    """Units of a fixed number of tokens instead of sentences (the paper's RQ2)."""
     subject, measure = study.subject, study.target(options.measure)
     cuts = {f"{length} tokens": f"tokens(length={length})" for length in options.lengths}
     rows = {name: _scored(study, cut, name, measure, options.pool_only) for name, cut in cuts.items()}
-    whole = study.evaluation(subject.name, measure)
+    sentences = study.evaluation(subject.name, measure)
     picture = line(
         "units",
         f"Units of a fixed size: {subject.name}",
         list(options.lengths),
         {str(measure): [row.total(measure) for row in rows.values()]},
-        "tokens a unit",
+        "tokens per unit",
         str(measure),
         log_x=True,
-        reference={"sentences": whole.total(measure)},
+        reference={"sentences": sentences.total(measure)},
     )
-    said = f"{subject.name} with units of a fixed number of tokens instead of sentences."
-    text = (said, SAME.format(rerank=subject.rerank))
-    return trend("units", "Effect of the unit", text, "unit", {**rows, "sentences": whole}, picture)
+    summary = f"{subject.name} with units of a fixed number of tokens instead of sentences."
+    text = (summary, SAME.format(rerank=subject.rerank))
+    return trend("units", "Effect of the unit", text, "unit", {**rows, "sentences": sentences}, picture)
 
 
 def truncation(study: Study, options: Truncation) -> Finding:
-    """Only the first tokens of queries and documents, in sentences as ever."""
+    """Only the first tokens of queries and documents, split into sentences."""
     subject, measure = study.subject, study.target(options.measure)
     splitter = spec.parse("splitter", subject.splitter)
     if not isinstance(splitter, SentenceSplitter):
@@ -59,14 +59,14 @@ def truncation(study: Study, options: Truncation) -> Finding:
     rows["full"] = study.evaluation(subject.name, measure)
     picture = line(
         "truncation",
-        f"Texts cut to their first tokens: {subject.name}",
+        f"Texts truncated to their first tokens: {subject.name}",
         list(rows),
         {str(measure): [row.total(measure) for row in rows.values()]},
         "first tokens of queries and documents",
         str(measure),
     )
-    said = f"{subject.name} when it sees the first tokens of queries and documents alone, whole tokens counted."
-    text = (said, SAME.format(rerank=subject.rerank))
+    summary = f"{subject.name} with only the first tokens of queries and documents."
+    text = (summary, SAME.format(rerank=subject.rerank))
     return trend("truncation", "Effect of truncation", text, "first tokens", rows, picture)
 
 

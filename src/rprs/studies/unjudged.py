@@ -1,7 +1,7 @@
-"""Documents that nobody judged: how many of them a system shows, and what it is worth without them.
+"""Unjudged documents: how many of them a system returns, and its scores without them.
 
-Where only the best documents of some systems were judged, a system that had no part in that finds others, and each of
-them counts as not relevant. Passing over what was not judged (condensed lists, Sakai 2007) favours neither.
+Where only the best documents of some systems were judged, a system outside that pool returns other documents, each of
+which counts as not relevant. Condensed lists (Sakai 2007) leave unjudged documents out.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rprs.evaluation.measures import parse_measures
 from rprs.read import read_qrels
 from rprs.studies.finding import Finding, score_table, scores
 from rprs.studies.options import Unjudged
-from rprs.studies.overview import compared
+from rprs.studies.overview import compare_systems
 from rprs.studies.systems import Study
 
 __all__ = ["condensed", "unjudged"]
@@ -27,39 +27,41 @@ def unjudged(study: Study, options: Unjudged) -> Finding:
     names = options.systems or tuple(system.name for system in study.plan.systems)
     runs = {name: study.rankings(name) for name in names}
     shares = parse_measures(["Judged@1", f"Judged@{options.k}"])
-    known = {name: evaluate(run, judged, shares, name) for name, run in runs.items()}
-    left: dict[str, Evaluation] = {name: study.score(condensed(run, judged), name) for name, run in runs.items()}
-    tested = compared(study, left)
-    title = "Without documents that nobody judged"
-    table = tested.table(title) if tested else score_table(title, "system", left)
+    judged_shares = {name: evaluate(run, judged, shares, name) for name, run in runs.items()}
+    condensed_scores: dict[str, Evaluation] = {
+        name: study.score(condensed(run, judged), name) for name, run in runs.items()
+    }
+    comparison = compare_systems(study, condensed_scores)
+    title = "Without unjudged documents"
+    table = comparison.table(title) if comparison else score_table(title, "system", condensed_scores)
     count = sum(map(len, judged.values()))
     return Finding(
         title="Unjudged documents",
         text=(
-            f"{count:,} pairs of a query and a document were judged. Judged@k is the share of a system’s best k that "
-            "is among them; in the tables above, the rest counts as not relevant. Below, it is passed over: each "
-            "ranking is condensed to the documents that were judged for its query.",
+            f"{count:,} pairs of a query and a document were judged. Judged@k is the share of a system’s best k "
+            "documents that were judged; in the tables above, the others count as not relevant. Below, they are left "
+            "out: each ranking is condensed to the documents that were judged for its query.",
         ),
         data={
             "judged": count,
-            "shares": {name: scores(row) for name, row in known.items()},
-            "condensed": {name: scores(row) for name, row in left.items()},
+            "shares": {name: scores(row) for name, row in judged_shares.items()},
+            "condensed": {name: scores(row) for name, row in condensed_scores.items()},
             "significant": [
                 {"system": row.system, "baseline": row.baseline, "measure": str(row.measure)}
-                for row in (tested.rows if tested else ())
+                for row in (comparison.rows if comparison else ())
                 if row.significant
             ],
         },
-        tables={"judged": score_table("Who was judged", "system", known), "condensed": table},
+        tables={"judged": score_table("Share of judged documents", "system", judged_shares), "condensed": table},
     )
 
 
 def condensed(run: Mapping[str, Ranking], judged: Mapping[str, Mapping[str, int]]) -> dict[str, Ranking]:
-    """Each ranking without the documents that were not judged for its query."""
-    return {query: _kept(ranking, judged.get(query, {})) for query, ranking in run.items()}
+    """Each ranking reduced to the documents that were judged for its query."""
+    return {query: _judged_only(ranking, judged.get(query, {})) for query, ranking in run.items()}
 
 
-def _kept(ranking: Ranking, judged: Mapping[str, int]) -> Ranking:
+def _judged_only(ranking: Ranking, judged: Mapping[str, int]) -> Ranking:
     places = [place for place, id in enumerate(ranking.ids) if id in judged]
     return replace(
         ranking,

@@ -1,8 +1,8 @@
-"""The figures of a study, by matplotlib: plain values in, a `Picture` out, as SVG and as PNG.
+"""The figures of a study, drawn with matplotlib: plain values in, a `Picture` (SVG and PNG) out.
 
-The same values give the same bytes. Series differ in colour (Okabe and Ito's, which the colour-blind can tell
-apart), in line and in marker, so that a figure survives a black-and-white printer. A missing value is NaN.
-Needs the extra `study`.
+The same values give the same bytes. Series differ in colour (the palette of Okabe and Ito, which colour-blind readers
+can distinguish), line style and marker, so that figures work in black and white. A missing value is NaN. Needs the
+extra `study`.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def systems_bars(
     values: ArrayLike,  # (systems, measures)
     marks: Sequence[Sequence[str]] | None = None,  # the same shape: † where a difference is significant
 ) -> Picture:
-    """A systems table as bars: a panel a measure, a bar a system; the best of a measure stands out."""
+    """A systems table as bars: one panel per measure, one bar per system; the best of each measure stands out."""
     table = numbers(name, values, (len(systems), len(measures)), "systems by measures")
     marks = marks or [[""] * len(measures)] * len(systems)
     if [len(row) for row in marks] != [len(measures)] * len(systems):
@@ -82,7 +82,7 @@ def systems_bars(
         for panel in axes[:, 0]:
             panel.set_yticks(range(len(systems)), [wrapped(system, 30) for system in systems])
             panel.invert_yaxis()
-        return finish(figure, name, f"{title}. One panel a measure, one bar a system; the best is in strong blue.")
+        return finish(figure, name, f"{title}. One panel per measure, one bar per system; the best is dark blue.")
 
 
 def heatmaps(
@@ -94,7 +94,7 @@ def heatmaps(
     values: ArrayLike,  # (n, k1, b)
     measure: str,
 ) -> Picture:
-    """How a measure depends on (n, k1, b): a panel an n, all in the same colours, the best cell of each ringed."""
+    """A measure over (n, k1, b): one panel per n on one colour scale, with the best cell of each panel marked."""
     grid = numbers(name, values, (len(n), len(k1), len(b)), "n by k1 by b")
     low, high = np.nanmin(grid), np.nanmax(grid)
     columns = min(len(n), 4)
@@ -115,7 +115,7 @@ def heatmaps(
         figure.supxlabel("b", fontsize=10)
         figure.supylabel("k1", fontsize=10, rotation=0)
         figure.colorbar(mesh, ax=axes, shrink=0.9, pad=0.02, label=plain(measure))
-        how = f"Heat maps of {measure} over k1 and b, one for each n; ○ the best of an n, ★ the best of all."
+        how = f"Heat maps of {measure} over k1 and b, one for each n; ○ the best for an n, ★ the best overall."
         return finish(figure, name, f"{title}. {how}")
 
 
@@ -130,7 +130,7 @@ def line(
     log_x: bool = False,
     reference: Mapping[str, float] | None = None,
 ) -> Picture:
-    """Values over a setting, a line a series. Where an x is a word, such as "full", all x are evenly spaced.
+    """Values over a setting, one line per series. If an x is a word, such as "full", all x are evenly spaced.
 
     `reference` are values that do not depend on x: level lines.
     """
@@ -146,8 +146,8 @@ def line(
         axes = figure.subplots()
         draw_lines(axes, places, curves)
         for level, (label, value) in enumerate((reference or {}).items()):
-            said = f"{plain(label)}: {short(value)}"
-            axes.axhline(value, color=INK, linewidth=1.3, linestyle=LEVELS[level % len(LEVELS)], label=said)
+            caption = f"{plain(label)}: {short(value)}"
+            axes.axhline(value, color=INK, linewidth=1.3, linestyle=LEVELS[level % len(LEVELS)], label=caption)
         if log_x and places is at:
             axes.set_xscale("log", base=2)
         axes.set_xticks(places, [value if isinstance(value, str) else f"{value:,.10g}" for value in x])
@@ -192,7 +192,7 @@ def probability(
         axes.set_ylim(bottom=0)
         label_axes(axes, x_label, "probability")
         add_legend(figure, axes, columns=1)
-        return finish(figure, name, f"{title}. The nearer a system's curve to that of relevance, the less its bias.")
+        return finish(figure, name, f"{title}. The closer a curve is to that of relevance, the smaller the bias.")
 
 
 def boxes(
@@ -214,7 +214,7 @@ def boxes(
                 for label, values in samples.items()
             ],
         )
-        margin = 0.6 + max(0, 3 - len(samples)) / 2  # or the box of a lone collection would fill the page
+        margin = 0.6 + max(0, 3 - len(samples)) / 2  # otherwise the box of a single collection would fill the figure
         axes.set_xlim(-margin, len(samples) - 1 + margin)
         axes.set_ylim(bottom=0)
         axes.yaxis.set_major_formatter("{x:,.0f}")
@@ -246,15 +246,15 @@ def correlation(
             slope = np.mean((x - x.mean()) * (y - y.mean())) / np.var(x)
             ends = np.array([x.min(), x.max()])
             axes.plot(ends, y.mean() + slope * (ends - x.mean()), color=VERMILION, linestyle="--")
-        said = f"Pearson’s r = {short(r)}, {len(x):,} documents"
-        axes.set_title(said, loc="right")
+        caption = f"Pearson’s r = {short(r)}, {len(x):,} documents"
+        axes.set_title(caption, loc="right")
         axes.xaxis.set_major_formatter("{x:,.0f}")
         label_axes(axes, x_label, y_label)
-        return finish(figure, name, f"{title}. {said}; the dashed line is the least-squares fit.")
+        return finish(figure, name, f"{title}. {caption}; the dashed line is the least-squares fit.")
 
 
 def differences(name: str, title: str, values: ArrayLike, y_label: str) -> Picture:
-    """What each query gains (blue) or loses (vermilion) against a baseline, the largest gain first."""
+    """Gains (blue) and losses (vermilion) of each query against a baseline, the largest gain first."""
     gains = np.sort(sample(name, values, "differences"))[::-1]
     better, worse = int((gains > 0).sum()), int((gains < 0).sum())
     with styled():
@@ -268,36 +268,36 @@ def differences(name: str, title: str, values: ArrayLike, y_label: str) -> Pictu
         axes.axhline(0, color=INK, linewidth=0.8)
         mean = float(gains.mean())
         axes.axhline(mean, color=INK, linewidth=1.2, linestyle="--")
-        said = f"Better on {better}, worse on {worse}, equal on {len(gains) - better - worse}; mean {signed(mean)}"
-        axes.set_title(said, loc="right")
+        caption = f"Better on {better}, worse on {worse}, equal on {len(gains) - better - worse}; mean {signed(mean)}"
+        axes.set_title(caption, loc="right")
         axes.set_xlim(0, len(gains) + 1)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         label_axes(axes, "queries, largest gain first", y_label)
-        return finish(figure, name, f"{title}. {said} (the dashed line); one bar a query.")
+        return finish(figure, name, f"{title}. {caption} (the dashed line); one bar per query.")
 
 
 def losses(
     name: str, title: str, series: Mapping[str, ArrayLike], measure: str = "", values: Mapping[int, float] | None = None
 ) -> Picture:
-    """How losses fell from step to step, as the means of stretches; below, a measure by the steps it was taken at."""
+    """Training losses by step, averaged over intervals; below, a measure at the steps where it was computed."""
     steps = max((np.size(loss) for loss in series.values()), default=0)
-    curves = {label: numbers(name, loss, (steps,), f"{label!r}, a loss a step") for label, loss in series.items()}
+    curves = {label: numbers(name, loss, (steps,), f"{label!r}, one loss per step") for label, loss in series.items()}
     if not curves:
         raise UsageError(f"The figure {name!r} has nothing to show: no losses")
-    stretches = np.array_split(np.arange(steps), min(40, steps))
-    means = {label: np.array([loss[part].mean() for part in stretches]) for label, loss in curves.items()}
+    intervals = np.array_split(np.arange(steps), min(40, steps))
+    means = {label: np.array([loss[part].mean() for part in intervals]) for label, loss in curves.items()}
     with styled():
         figure = blank(title, 5.0 if values else 3.4)
         panels = figure.subplots(2 if values else 1, 1, sharex=True, squeeze=False)[:, 0]
-        draw_lines(panels[0], [part.mean() + 1 for part in stretches], means)
+        draw_lines(panels[0], [part.mean() + 1 for part in intervals], means)
         panels[0].xaxis.set_major_formatter("{x:,.0f}")
         label_axes(panels[0], "" if values else "step", "loss")
         if values:
             panels[1].plot([*values], [*values.values()], color=INK, marker="o")
             label_axes(panels[1], "step", measure)
         add_legend(figure, panels[0])
-        said = ", ".join(f"{label} from {short(mean[0])} to {short(mean[-1])}" for label, mean in means.items())
-        return finish(figure, name, f"{title}. {said} in {steps:,} steps.")
+        caption = ", ".join(f"{label} from {short(mean[0])} to {short(mean[-1])}" for label, mean in means.items())
+        return finish(figure, name, f"{title}. {caption} in {steps:,} steps.")
 
 
 # ---------------------------------------------------------------------------- parts of a figure
@@ -309,10 +309,16 @@ def _bars(axes: Axes, values: NDArray[np.float64], marks: Sequence[str]) -> None
     colours = [BLUE if value == best else SKY for value in values]
     axes.barh(range(len(values)), finite, height=0.72, color=colours)
     for row, (value, mark) in enumerate(zip(values, marks, strict=True)):
-        said = short(value) + mark
+        caption = short(value) + mark
         weight = "bold" if value == best else "normal"
         axes.annotate(
-            said, (max(finite[row], 0), row), (3, 0), textcoords="offset points", va="center", fontsize=8, weight=weight
+            caption,
+            (max(finite[row], 0), row),
+            (3, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=8,
+            weight=weight,
         )
     lowest, highest = min(0.0, finite.min()), max(finite.max(), 1e-9)
     axes.set_xlim(lowest, highest * 1.45)  # room for the numbers
@@ -329,7 +335,7 @@ def _five(values: NDArray[np.float64]) -> tuple[float, ...]:
 
 
 def _boxes(axes: Axes, places: NDArray[np.int64], fives: NDArray[np.float64]) -> None:
-    """Drawn by hand: matplotlib's `boxplot` reads all its settings, and so looks for a screen to draw on."""
+    """Drawn from primitives: matplotlib's `boxplot` reads all settings and therefore looks for a display."""
     low, first, median, third, high = fives.T
     axes.bar(places, third - first, 0.5, first, facecolor=SKY, edgecolor=BLUE)
     for end, edge in ((low, first), (high, third)):
@@ -352,6 +358,6 @@ def _mark_best(
 
 
 def _ticks(values: Sequence[float]) -> tuple[list[float], list[str]]:
-    """Where the middles of the cells are, and what they are called: at most nine of them."""
+    """Positions and labels of cell centres, at most nine of them."""
     every = math.ceil(len(values) / 9)
     return [place + 0.5 for place in range(0, len(values), every)], [f"{value:g}" for value in values[::every]]

@@ -1,4 +1,4 @@
-"""What every figure is drawn on: matplotlib in one style, and the checks of what it is given."""
+"""The common ground of all figures: matplotlib in one style, and checks of the values."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ __all__ = [
     "wrapped",
 ]
 
-INK, PAPER, GRID = "#1c2024", "#fefefe", "#d9dde1"  # used for nothing but text and axes, ground, and grid
+INK, PAPER, GRID = "#1c2024", "#fefefe", "#d9dde1"  # text and axes, background, grid; used for nothing else
 BLUE, VERMILION, SKY, GREY = "#0072b2", "#d55e00", "#a9cfe6", "#7a828a"
 COLOURS = (BLUE, VERMILION, "#009e73", "#cc79a7", "#e69f00", "#56b4e9", GREY)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "*")
@@ -92,7 +92,7 @@ STYLE: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawn figure. `alt` says in words what it shows and how to read it."""
+    """A drawn figure. `alt` describes what it shows and how to read it."""
 
     name: str
     svg: bytes
@@ -105,15 +105,15 @@ class Picture:
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Matplotlib with our style alone, whatever the user's own settings are."""
+    """Matplotlib with this style, whatever the user's own settings are."""
     style = _loaded()
     with style.context(["default", STYLE]), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)  # a browser finds another font
+        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)  # browsers substitute another font
         yield
 
 
 def _loaded() -> Any:
-    """Its module of styles. The first time on a machine it looks for fonts, and would say so in the midst of ours."""
+    """The style module of matplotlib, without the message that it prints when it first searches for fonts."""
     fonts = logging.getLogger("matplotlib.font_manager")
     before = fonts.level
     fonts.setLevel(logging.ERROR)
@@ -127,7 +127,7 @@ def _loaded() -> Any:
 
 
 def blank(title: str, height: float, width: float = WIDTH) -> Figure:
-    """A figure of this size in inches, the title beside, to be filled within `styled`."""
+    """An empty figure of this size in inches, plus the title; draw on it within `styled`."""
     from matplotlib.figure import Figure
 
     lines = wrapped(title, int(width * 11))
@@ -137,7 +137,7 @@ def blank(title: str, height: float, width: float = WIDTH) -> Figure:
 
 
 def finish(figure: Figure, name: str, alt: str) -> Picture:
-    """The figure in both formats, without dates and versions: the same figure has the same bytes."""
+    """The figure in both formats, without dates and versions: equal figures have equal bytes."""
     svg, png = BytesIO(), BytesIO()
     figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
     figure.savefig(png, format="png", metadata={"Software": None})
@@ -148,7 +148,7 @@ def finish(figure: Figure, name: str, alt: str) -> Picture:
 
 
 def draw_lines(axes: Axes, x: ArrayLike, curves: Mapping[str, NDArray[np.float64]]) -> None:
-    """A line a curve, each with its own colour, dashes and marker."""
+    """One line per curve, each with its own colour, dashes and marker."""
     for number, (label, y) in enumerate(curves.items()):
         axes.plot(
             np.asarray(x),
@@ -161,14 +161,14 @@ def draw_lines(axes: Axes, x: ArrayLike, curves: Mapping[str, NDArray[np.float64
 
 
 def label_axes(axes: Axes, x_label: str, y_label: str) -> None:
-    """Say what the axes are, with level lines to read values by."""
+    """Label the axes and add horizontal grid lines."""
     axes.set_xlabel(plain(x_label))
     axes.set_ylabel(plain(y_label))
     axes.grid(axis="y")
 
 
 def add_legend(figure: Figure, axes: Axes, columns: int | None = None) -> None:
-    """Below the axes, where there is more than one thing to tell apart."""
+    """Add a legend below the axes if there is more than one label."""
     labels = axes.get_legend_handles_labels()[1]
     if len(labels) > 1:
         fits = max(1, min(len(labels), 90 // (max(map(len, labels)) + 8)))
@@ -179,7 +179,7 @@ def add_legend(figure: Figure, axes: Axes, columns: int | None = None) -> None:
 
 
 def numbers(name: str, values: ArrayLike, shape: tuple[int, ...], what: str) -> NDArray[np.float64]:
-    """The values as an array of this shape with a number in it, or the reason why they are none."""
+    """The values as an array of this shape with at least one number; otherwise, a `UsageError`."""
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -194,7 +194,7 @@ def numbers(name: str, values: ArrayLike, shape: tuple[int, ...], what: str) -> 
 
 
 def sample(name: str, values: ArrayLike, what: str) -> NDArray[np.float64]:
-    """A row of values that must all be numbers."""
+    """A sequence of values that must all be numbers."""
     array = numbers(name, values, (np.size(values),), what)
     if np.isnan(array).any():
         raise UsageError(f"The figure {name!r} needs numbers ({what}). Got NaN among them instead.")
@@ -205,17 +205,17 @@ _UNFIT = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 def plain(text: str) -> str:
-    """One line without what XML cannot hold."""
+    """The text on one line, without characters that XML does not allow."""
     return " ".join(_UNFIT.sub(" ", text).split())
 
 
 def wrapped(text: str, width: int) -> str:
-    """The same on a few lines of at most this many letters; a text that is longer ends in an ellipsis."""
+    """The text on a few lines of at most this many characters; a longer text ends in an ellipsis."""
     return textwrap.fill(plain(text), max(width, 12), max_lines=LINES, placeholder=" …")
 
 
 def short(value: float) -> str:
-    """As tables print it: .321, -.040, 1.000, and a dash for NaN."""
+    """A number as tables print it: .321, -.040, 1.000, and a dash for NaN."""
     return Printed(float(value)).number
 
 
