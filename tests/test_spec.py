@@ -298,7 +298,7 @@ def test_no_text_gives_anything_but_a_component_or_a_usage_error(source: str) ->
 # ---------------------------------------------------------------------------- names
 
 
-def test_names_are_sorted_and_found() -> None:
+def test_names_are_sorted_and_can_be_looked_up() -> None:
     assert names("encoder") == ["table", "teacher"]
     assert find("encoder", "teacher") is Teacher
 

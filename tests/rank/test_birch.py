@@ -178,7 +178,7 @@ def test_its_text() -> None:
         ("birch(model=x)", "birch needs a model for scorer=cross, and for that alone"),
     ],
 )
-def test_what_is_wrong(text: str, line: str) -> None:
+def test_mistakes(text: str, line: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse("reranker", text)
     assert line in str(caught.value)
@@ -228,7 +228,7 @@ def test_the_sentences_of_a_cross_encoder(model: Path, monkeypatch: pytest.Monke
     assert again.scores == pytest.approx(found.scores, abs=1e-6)
 
 
-def test_what_a_cross_encoder_does_not_see_is_told(model: Path) -> None:
+def test_truncation_by_a_cross_encoder_is_reported(model: Path) -> None:
     birch = parse("reranker", f'birch(scorer=cross,model="{model}")')
     long = Document("l", "The court dismissed " + "the appeal of the tenant and " * 4 + "the dog.")
     with built([Document(id, text) for id, text in TEXTS.items()]) as index:

@@ -259,7 +259,7 @@ def test_its_text_parses_back(kind: Kind, said: str, written: str) -> None:
         ("reranker", "fuse(first, rprs, k=-1)", "The 'k' parameter of fuse must be an integer in [0, inf). Got -1"),
     ],
 )
-def test_what_is_wrong(kind: Kind, said: str, line: str) -> None:
+def test_mistakes(kind: Kind, said: str, line: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse(kind, said)
     assert line in str(caught.value)
@@ -276,7 +276,7 @@ def test_looks_once_for_all_weights() -> None:
     assert Fuse.grid["weight"] == tuple(round(tenth * 0.1, 1) for tenth in range(11))
 
 
-def test_both_passes_together_are_the_whole_work() -> None:
+def test_both_passes_together_count_every_sentence() -> None:
     query, pool = make_candidates(4)
     told: list[int] = []
     Fuse(RPRS(), Fuse(First(), Birch())).rerank(query, pool, told.append)

@@ -60,7 +60,7 @@ class TestRunFile:
         (tmp_path / "run").write_text("q Q0 a 1 1.0 x\n")
         assert ranked(RunFile(str(tmp_path / "run"))).notes == ()
 
-    def test_depth_counts_what_is_left(self, run: RunFile) -> None:
+    def test_depth_counts_allowed_documents(self, run: RunFile) -> None:
         assert ranked(run, depth=2, without="d").ids == ("b", "a")
         assert ranked(run, depth=3).ids == ("d", "b", "a")
         assert ranked(run, without="abcd").ids == ()
@@ -77,7 +77,7 @@ class TestRunFile:
         with pytest.raises(ReadError, match="no such run file"):
             ranked(RunFile(str(tmp_path / "missing.trec")))
 
-    def test_a_file_written_anew_is_read_anew(self, run: RunFile) -> None:
+    def test_a_changed_file_is_read_again(self, run: RunFile) -> None:
         before = Path(run.path).stat()
         assert ranked(run).ids[0] == "d"
         Path(run.path).write_text("q Q0 c 1 1.0 x\n")
@@ -153,7 +153,7 @@ def turned(ranking: Ranking) -> Ranking:
         (lambda r, _, a: (np.logical_not(a, out=a), r)[1], "filter was changed"),
     ],
 )
-def test_a_faulty_ranker_is_found_out(fault: Callable[..., Ranking], message: str) -> None:
+def test_the_contract_detects_a_faulty_ranker(fault: Callable[..., Ranking], message: str) -> None:
     ranker: Ranker = Spoilt(fault)
     with pytest.raises(AssertionError, match=message):
         check_ranker(ranker)
@@ -206,7 +206,7 @@ class SpoiltReranker:
         (lambda r, c: (np.negative(c.sentences[1].vectors, out=c.sentences[1].vectors), r)[1], "changed|differ"),
     ],
 )
-def test_a_faulty_reranker_is_found_out(fault: Callable[..., Ranking], message: str) -> None:
+def test_the_contract_detects_a_faulty_reranker(fault: Callable[..., Ranking], message: str) -> None:
     reranker: Reranker = SpoiltReranker(fault)
     with pytest.raises(AssertionError, match=message):
         check_reranker(reranker)

@@ -74,7 +74,7 @@ def count(picture: Picture, style: str) -> int:
 
 
 @pytest.mark.parametrize("name", DRAW)
-def test_a_picture_has_its_name_both_formats_its_title_as_text_and_words_for_who_cannot_see_it(name: str) -> None:
+def test_a_picture_has_a_name_both_formats_a_text_title_and_an_alternative_text(name: str) -> None:
     picture = drawn(name)
     assert picture.name == name
     assert picture.png.startswith(b"\x89PNG\r\n")

@@ -34,7 +34,7 @@ def test_a_study_says_everything(tmp_path: Path) -> None:
     assert plan.analyses["truncation"].pool_only
 
 
-def test_what_is_not_said_has_defaults(tmp_path: Path) -> None:
+def test_omitted_settings_have_defaults(tmp_path: Path) -> None:
     plan = _plan(tmp_path, SMALL)
     assert (plan.title, str(plan.target), plan.subject) == ("study", "P@1", "RPRS")
     assert plan.system("RPRS").first == "bm25"
@@ -140,7 +140,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("line", WRONG)
-def test_what_is_wrong_is_said_in_one_line(tmp_path: Path, line: str) -> None:
+def test_a_mistake_is_one_line(tmp_path: Path, line: str) -> None:
     key = line.partition("=")[0].strip()
     given = {"data": "'beir(x)'", "measures": "['AP']", "systems.A": "{}"}
     kept = [f"{name} = {value}" for name, value in given.items() if not key.startswith(name)]

@@ -95,7 +95,7 @@ def place(tmp_path: Path) -> Place:
 # ---------------------------------------------------------------------------- what is there
 
 
-def test_the_folder_has_all_that_was_promised(everything: Place) -> None:
+def test_the_folder_holds_every_documented_file(everything: Place) -> None:
     files = contents(everything.folder / "results" / "study")
     tables = {"systems", "settings", "tuning", "significance", "ablation", "sensitivity", "units", "truncation"}
     tables |= {"depth", "length-bias", "length-bias-hits", "pearson", "lengths", "judgements", "judged", "condensed"}
@@ -119,7 +119,7 @@ def test_the_report_has_every_part(everything: Place) -> None:
     assert "rprs study study.toml" in page
 
 
-def test_nothing_tells_where_it_was_made(everything: Place) -> None:
+def test_results_do_not_contain_paths_or_times(everything: Place) -> None:
     for name, content in contents(everything.folder / "results" / "study").items():
         assert str(everything.folder).encode() not in content, name
 
@@ -137,7 +137,7 @@ def test_scores_of_queries_average_to_the_table(everything: Place) -> None:
             assert {row["query"]: float(row[measure]) for row in mine} == listed[name][measure]
 
 
-def test_what_is_missing_is_said(everything: Place) -> None:
+def test_missing_documents_and_queries_are_reported(everything: Place) -> None:
     results = everything.results()
     absent = results["parts"]["systems"]["a run"]["candidates"]
     assert absent == {"candidates": 6, "unanswered": [], "listed": 7, "listed_absent": 1, "top_absent": 1}
@@ -198,7 +198,7 @@ def test_every_analysis_meets_the_system_itself(everything: Place) -> None:
     assert all(len(set(row[0])) == 1 for row in surface["values"])  # where k1 is 0, b changes nothing
 
 
-def test_texts_that_are_not_cut_are_the_whole_texts(place: Place) -> None:
+def test_texts_below_the_limit_are_complete(place: Place) -> None:
     cut = "truncation = { lengths = [100000] }\n"
     place.study(f"{SMALL}[analyses]\n{cut}")
     whole = place.results()["parts"]["truncation"]
@@ -216,7 +216,7 @@ def test_encoding_candidates_alone_changes_nothing(place: Place) -> None:
     assert (runs / "again.trec").read_text().replace(" again\n", " rprs\n") == (runs / "rprs.trec").read_text()
 
 
-def test_tuning_keeps_what_is_held_out_apart(everything: Place) -> None:
+def test_tuning_never_sees_held_out_queries(everything: Place) -> None:
     systems = everything.results()["parts"]["systems"]
     tuned = systems["RPRS, tuned"]["tuned"]
     assert [fold["queries"] for fold in tuned["folds"]] == [1, 1, 1]
@@ -228,7 +228,7 @@ def test_tuning_keeps_what_is_held_out_apart(everything: Place) -> None:
     assert (elsewhere["depth"], elsewhere["tuned"]["settings"]["depth"]) == (8, 5)
 
 
-def test_what_was_tuned_is_what_is_measured_also_at_a_tuned_depth(place: Place) -> None:
+def test_the_tuned_run_is_evaluated_also_at_a_tuned_depth(place: Place) -> None:
     said = "tuned = { tune = 'rprs', folds = 3, measure = 'AP', grid = { n = [4], k1 = [0], b = [0], depth = [12] } }\n"
     place.study(SMALL.replace("depth = 8", "depth = 2") + said)
     tuned = place.results()["parts"]["systems"]["tuned"]
@@ -286,7 +286,7 @@ def test_candidates_that_alone_are_encoded_are_tuned_on_alike(place: Place) -> N
     assert len(runs) == 2
 
 
-def test_what_a_tuned_model_does_not_see_is_told(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_truncation_by_a_tuned_model_is_reported(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RPRS_CACHE", str(place.folder / "models"))
     model = make_cross(place.folder / "cross")
     said = SMALL + f"tuned = {{ rerank = 'fuse(first,cross(\"{model}\"))', tune = 'rerank', folds = 3 }}\n"
@@ -354,14 +354,14 @@ def test_ties_are_broken_in_both_ways(everything: Place) -> None:
 # ---------------------------------------------------------------------------- what is made again
 
 
-def test_a_second_time_nothing_is_made(everything: Place) -> None:
+def test_a_second_run_computes_nothing(everything: Place) -> None:
     before = contents(everything.folder / "results")
     steps = everything.study(EVERYTHING)
     assert steps.made == []
     assert contents(everything.folder / "results") == before
 
 
-def test_a_changed_setting_makes_only_what_depends_on_it(place: Place) -> None:
+def test_a_changed_setting_recomputes_only_what_depends_on_it(place: Place) -> None:
     first = place.study(SMALL)
     assert [step.split()[0] for step in first.made] == ["documents", "index", "first", "pools", "ranking"]
     parameters = place.study(SMALL.replace("rprs(n=4)", "rprs(n=3,b=1)"))
@@ -456,7 +456,7 @@ truncation = {{ lengths = [64] }}
 """
 
 
-def test_a_killed_study_goes_on_where_it_stopped(place: Place) -> None:
+def test_a_killed_study_resumes(place: Place) -> None:
     """Killed while documents are indexed, while neighbours are written, and while the results are."""
     place.study(MEDIUM, "undisturbed")
     for moment in ("index", "pools", "results"):
@@ -473,7 +473,7 @@ def test_a_killed_study_goes_on_where_it_stopped(place: Place) -> None:
 # ---------------------------------------------------------------------------- errors
 
 
-def test_data_that_is_not_there_is_one_line(place: Place) -> None:
+def test_missing_data_is_one_line(place: Place) -> None:
     missing = SMALL.replace("beir(sample)", "beir(elsewhere)")
     with pytest.raises(ReadError, match=r"lacks corpus\.jsonl"):
         place.study(missing)
@@ -482,7 +482,7 @@ def test_data_that_is_not_there_is_one_line(place: Place) -> None:
     assert not (place.folder / "results").exists()
 
 
-def test_what_is_missing_is_found_before_the_work(place: Place) -> None:
+def test_missing_files_are_reported_before_anything_is_computed(place: Place) -> None:
     with pytest.raises(ReadError, match="no such run file; it is the first stage of 'other'"):
         place.study(SMALL + 'other = { first = "runfile(none.trec)" }\n')
     with pytest.raises(ReadError, match="no such file, which the analysis judgements needs"):
@@ -497,7 +497,7 @@ def test_candidates_alone_need_an_encoder_of_their_own(place: Place) -> None:
         place.study(SMALL + 'other = { encoder = "fitted", pool_only = true }\n')
 
 
-def test_a_collection_without_documents_is_said(place: Place) -> None:
+def test_a_collection_without_documents_is_an_error(place: Place) -> None:
     (place.folder / "sample" / "corpus.jsonl").write_text("")
     with pytest.raises(UsageError, match=r"beir\(sample\) has no document that can be read"):
         place.study(SMALL)
@@ -530,7 +530,7 @@ def test_without_matplotlib_the_line_that_installs_it(place: Place, monkeypatch:
         place.study(SMALL)
 
 
-def test_a_plan_can_be_made_without_its_file(place: Place) -> None:
+def test_a_plan_can_be_used_without_its_file(place: Place) -> None:
     (place.folder / "small.toml").write_text(SMALL)
     plan = read_plan(place.folder / "small.toml")
     assert study(plan, place.folder / "results") == place.folder / "results" / "small"

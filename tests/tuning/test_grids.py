@@ -35,7 +35,7 @@ class TestTexts:
         assert [repr(value) for value in parse_axis("b=0..1/0.1")[1][1:10]] == [f"0.{digit}" for digit in range(1, 10)]
         assert all(len(repr(value)) <= 4 for value in (*RprsGrid().k1, *RprsGrid().b, *CutoffGrid().p))
 
-    def test_whole_numbers_stay_whole(self) -> None:
+    def test_integers_stay_integers(self) -> None:
         assert [type(value) for value in parse_axis("n=1..2,3,4.0")[1]] == [int, int, int, float]
 
     @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ class TestTexts:
             ("n=0..1/1e-9", "fewer than 100,000 steps"),
         ],
     )
-    def test_what_is_wrong(self, text: str, said: str) -> None:
+    def test_mistakes(self, text: str, said: str) -> None:
         with pytest.raises(UsageError) as caught:
             parse_axis(text)
         assert said in str(caught.value)

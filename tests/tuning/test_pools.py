@@ -67,7 +67,7 @@ def test_pools_give_what_a_search_gives(index: Index, point: RPRS) -> None:
         assert pool.first.tolist() == run[query.id].scores.tolist()
 
 
-def test_neither_the_query_nor_what_is_excluded_is_ranked(index: Index) -> None:
+def test_neither_the_query_nor_excluded_documents_are_ranked(index: Index) -> None:
     open_run = first_stage(index, QUERIES, "bm25", 30)
     best = open_run["q0"].ids[0]
     run = first_stage(index, QUERIES, "bm25", 30, exclude={"q0": frozenset({best, "unknown"})})
@@ -142,7 +142,7 @@ class TestFiles:
         save_pools(tmp_path / "two", pools_at_depths(index, QUERIES, run, [9])[9])
         assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
-    def test_a_file_that_is_not_whole_is_an_error(self, index: Index, tmp_path: Path) -> None:
+    def test_an_incomplete_file_is_an_error(self, index: Index, tmp_path: Path) -> None:
         path = tmp_path / "pools"
         save_pools(path, pools_at_depths(index, QUERIES, first_stage(index, QUERIES, "bm25", 9), [9])[9])
         os.truncate(path, path.stat().st_size // 2)

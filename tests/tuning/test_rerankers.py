@@ -68,7 +68,7 @@ def test_none_may_be_a_word_and_a_word_a_reranker(path: Path) -> None:
     assert fused.best.rerank.weight == fused.point["weight"]
 
 
-def test_a_model_that_was_trained_anew_is_another(path: Path, tmp_path: Path) -> None:
+def test_retrained_weights_are_a_different_model(path: Path, tmp_path: Path) -> None:
     model, cache = make_cross(tmp_path / "cross"), Cache(tmp_path / "work")
     asked = f'fuse(first,cross("{model}"),minmax)'
     old = tuned(path, asked, cache=cache)
@@ -79,7 +79,7 @@ def test_a_model_that_was_trained_anew_is_another(path: Path, tmp_path: Path) ->
     assert not np.array_equal(new.totals, old.totals)
 
 
-def test_what_a_model_does_not_see_is_told(path: Path, tmp_path: Path) -> None:
+def test_truncation_is_reported(path: Path, tmp_path: Path) -> None:
     """Once for the inputs of the deepest candidates, also when what was computed is found again."""
     model, cache = make_cross(tmp_path / "cross"), Cache(tmp_path / "work")
     asked, told = f'cross("{model}")', "30 of 30 inputs truncated to 24 tokens"

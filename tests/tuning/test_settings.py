@@ -19,7 +19,7 @@ TUNED = System("bm25(k1=2.8,b=1.0,kli=0.1)", "rprs(n=4,k1=2.8,b=1.0)", 50, "rati
 
 
 @pytest.mark.parametrize("settings", [TUNED, System(), System(rerank=None), System('runfile("my run.trec")')])
-def test_what_is_written_is_read_back(settings: System, tmp_path: Path) -> None:
+def test_a_written_file_is_read_back(settings: System, tmp_path: Path) -> None:
     write_settings(tmp_path / "tuned.toml", settings, {"measure": "AP@100"})
     assert read_settings(tmp_path / "tuned.toml") == settings
 

@@ -162,7 +162,7 @@ class TestRprs:
         assert tuned.point == {"depth": 5, "n": 1, "k1": 0.0, "b": 0.0}
         assert tuned.value == 0
 
-    def test_what_is_equal_on_paper_is_equal(self) -> None:
+    def test_totals_that_are_equal_in_exact_arithmetic_are_equal(self) -> None:
         """Three queries change their values: added up in another order, the sum differs in its last bit."""
         parts = np.array([[[0.1], [0.3]], [[0.2], [0.2]], [[0.3], [0.1]]])
         assert parts.mean(axis=0)[0, 0] != parts.mean(axis=0)[1, 0]
@@ -203,7 +203,7 @@ class TestRprs:
         assert len(tuned.points.rows) == 36
         assert max(row[-1].value for row in tuned.points.rows) == tuned.value  # type: ignore[union-attr]
 
-    def test_what_is_wrong(self, index: Index) -> None:
+    def test_mistakes(self, index: Index) -> None:
         pools = pools_at_depths(index, QUERIES, first_stage(index, QUERIES, "bm25", 10), [10], n=3)
         with pytest.raises(UsageError, match=r"needs n up to 4, but the pool of .* has 3 neighbours"):
             tune_rprs(pools, QRELS, "AP", SMALL)
@@ -288,7 +288,7 @@ class TestBm25:
         again = tune_bm25(index, QUERIES, QRELS, measure, grid, base=System(depth=20), exclude=EXCLUDED)
         assert np.array_equal(again.totals, tuned.totals)
 
-    def test_what_is_wrong(self, index: Index) -> None:
+    def test_mistakes(self, index: Index) -> None:
         with pytest.raises(UsageError, match=r"The first stage runfile\(path=x\) has no grid"):
             tune_bm25(index, QUERIES, QRELS, "AP", base=System("runfile(x)"))
         with pytest.raises(UsageError, match="The 'b' parameter of bm25 must be a number in"):
@@ -364,7 +364,7 @@ class TestAnyReranker:
         forms = tune_reranker(index, QUERIES, run, QRELS, "AP", {"form": ("full", "no_qp", "no_dp")})
         assert forms.axes.values["form"] == ("full", "no_qp", "no_dp")
 
-    def test_what_is_wrong(self, index: Index) -> None:
+    def test_mistakes(self, index: Index) -> None:
         run = first_stage(index, QUERIES, "bm25", 12)
         base = System("bm25", "mixed", 12)
         with pytest.raises(UsageError, match="mixed has no parameter 'z' to tune: it has a, w and depth"):
@@ -434,7 +434,7 @@ class TestTwoSteps:
         }
         same_totals(tuned, expected)
 
-    def test_what_was_computed_is_found_again(
+    def test_finished_work_is_not_computed_again(
         self, index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         run, base, cache = first_stage(index, QUERIES, "bm25", 6), System("bm25", "birch", 6), Cache(tmp_path)
@@ -485,7 +485,7 @@ class TestCutoff:
         assert tuned.held_out is not None
         assert all(len(ranking) <= 4 for ranking in tuned.held_out.run.values())
 
-    def test_what_is_wrong(self, index: Index) -> None:
+    def test_mistakes(self, index: Index) -> None:
         run = first_stage(index, JUDGED, "bm25", 12)
         with pytest.raises(UsageError, match=r"A cut-off is tuned for F1, macro_ and micro_ P, R and F1. Got 'AP@5'"):
             tune_cutoff(run, QRELS, "AP@5")
@@ -603,7 +603,7 @@ class TestTune:
             ({"folds": 99}, "The number of folds must be in [2, "),
         ],
     )
-    def test_what_is_wrong_is_one_line_before_anything_is_computed(
+    def test_a_mistake_is_one_line_before_anything_is_computed(
         self, index: Index, options: Any, line: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(BM25, "scores", None)
