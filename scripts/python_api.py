@@ -158,7 +158,7 @@ def _parameters(parameters: Iterable[inspect.Parameter]) -> Iterator[str]:
 
 
 def _parameter(parameter: inspect.Parameter) -> str:
-    stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+    stars = "*" if parameter.kind is parameter.VAR_POSITIONAL else "**" * (parameter.kind is parameter.VAR_KEYWORD)
     kind = "" if parameter.annotation is parameter.empty else f": {_annotation(parameter.annotation)}"
     if parameter.default is parameter.empty:
         return f"{stars}{parameter.name}{kind}"

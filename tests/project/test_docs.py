@@ -21,7 +21,8 @@ from rprs import errors
 from rprs.cli import app
 from rprs.cli.reference import verbs as all_verbs
 from rprs.spec import Kind
-from tests.support.docs import DOCS, PAGES, ROOT, Block, Reader, alike, blocks, missing
+from tests.support.docs import DOCS, PAGES, Block, Reader, alike, blocks, missing
+from tests.support.paths import ROOT
 
 COMMANDS, PYTHON = DOCS / "cli.md", DOCS / "python-api.md"
 GENERATED = (COMMANDS, PYTHON)
