@@ -103,7 +103,7 @@ def test_lines_are_compared_apart_from_times_and_last_digits() -> None:
 
 # ---------------------------------------------------------------------------- names of the package
 
-_NAME = re.compile(r"(?<![\w./-])rprs((?:\.[A-Za-z_]\w*)+)")
+_NAME = re.compile(r"(?<![\w./'\"-])rprs((?:\.[A-Za-z_]\w*)+)")  # "rprs.trec" in quotes is a file
 _CODE = re.compile(r"`([^`\n]+)`")
 _ENTRY_POINTS = {f"rprs.{kind}" for kind in (*get_args(Kind), "reader")}
 
@@ -146,7 +146,9 @@ def test_every_name_of_the_package_on_a_page_exists(page: Path) -> None:
 
 
 def test_names_are_recognised_and_checked() -> None:
-    page = "`rprs.Index`, `rprs.Serch(...)`, `x.rprs.gz`\n\n```python\nrprs.tune.best\n```\n```sh\nrprs.trec\n```\n"
+    page = (
+        "`rprs.Index`, `rprs.Serch(...)`, `x.rprs.gz`\n\n```python\nrprs.tune.best('rprs.x')\n```\n```sh\nrprs.y\n```\n"
+    )
     assert sorted(_python_names(page)) == ["rprs.Index", "rprs.Serch", "rprs.tune.best"]
     present = ["rprs.Index", "rprs.Searcher.search", "rprs.Hit.score", "rprs.Tuned.best", "rprs.testing.encoders"]
     absent = ["rprs.Serch", "rprs.Searcher.serch", "rprs.tune.best", "rprs.testing.nothing", "rprs.sys"]
