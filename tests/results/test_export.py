@@ -526,6 +526,6 @@ def test_the_report_has_the_tints_of_the_page() -> None:
         return re.findall(r"--(?:match|mark)-\d: #\w+", style.read_text(encoding="utf-8"))
 
     package = Path(rprs.__file__).parent
-    found = tints(package / "export/report.css")
+    found = tints(package / "results/report.css")
     assert found == tints(package / "serve/web/aligned.css")
     assert len(found) == 2 * 2 * 8  # behind ink and as ink, in light and in dark

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from rprs import __version__, wire
+from rprs import __version__
 from rprs.document import Document
 from rprs.index import Index
+from rprs.results import serialize
 from rprs.search import Searcher
 from tests.support.indexes import built
 
@@ -44,21 +45,21 @@ def sent(value: dict[str, Any]) -> Any:
 def test_results_come_back_as_they_were(index: Index, rerank: str | None) -> None:
     results = Searcher(index, rerank=rerank).search(QUERY, where="year < 2003")
     assert len(results) == 3
-    assert wire.results_from(sent(wire.results_object(results, QUERY.id))) == results
+    assert serialize.results_from(sent(serialize.results_object(results, QUERY.id))) == results
 
 
 def test_an_explanation_comes_back_as_it_was(index: Index) -> None:
     found = Searcher(index).explain(QUERY, "d1")
-    back = wire.explanation_from(sent(wire.explanation_object(found, 3)), QUERY, index.document("d1"))
+    back = serialize.explanation_from(sent(serialize.explanation_object(found, 3)), QUERY, index.document("d1"))
     assert back == found
     assert len(found.hit.pairs) > 1
 
 
 def test_what_is_not_a_number_is_null_and_comes_back(index: Index) -> None:
     outside = Searcher(index, depth=1).explain(QUERY, "d2")
-    told = sent(wire.explanation_object(outside, 3))
+    told = sent(serialize.explanation_object(outside, 3))
     assert told["first_score"] is None
-    back = wire.explanation_from(told, QUERY, index.document("d2"))
+    back = serialize.explanation_from(told, QUERY, index.document("d2"))
     assert back.hit.first_score != back.hit.first_score
     assert replace(back, hit=replace(back.hit, first_score=0.0)) == replace(
         outside, hit=replace(outside.hit, first_score=0.0)
@@ -71,4 +72,4 @@ def test_what_a_search_depends_on(index: Index) -> None:
     assert (about.version, about.index, about.documents) == (__version__, "made.rprs", 4)
     assert (about.first, about.rerank, about.depth, about.k) == ("bm25(k1=2.8,b=1.0)", "rprs(n=3)", 7, 5)
     assert (about.fingerprint, about.query_hash) == (index.fingerprint, QUERY.content_hash)
-    assert wire.about_from(sent(about.object())) == about
+    assert serialize.about_from(sent(about.object())) == about
