@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from rprs.errors import UsageError
-from rprs.evaluation.compare import Comparison, Difference, compare, totals
-from rprs.evaluation.evaluate import Evaluation
+from rprs.evaluation.compare import Comparison, Difference, compare
+from rprs.evaluation.evaluate import Evaluation, totals
 from rprs.evaluation.measures import parse_measure, parse_measures
 from rprs.evaluation.table import Figure
 
@@ -36,7 +36,7 @@ def row(found: Comparison, name: str, baseline: str, measure: str = "AP") -> Dif
 def test_a_difference_by_hand() -> None:
     a = Evaluation("a", ("1", "2", "3"), {AP: np.array([[0.1], [0.2], [0.3]])})
     b = Evaluation("b", ("1", "2", "3"), {AP: np.array([[0.2], [0.2], [0.2]])})
-    (found,) = compare([a, b], [AP]).rows
+    (found,) = compare([a, b], measures=[AP]).rows
     assert (found.system, found.baseline) == ("b", "a")
     assert found.difference == pytest.approx(0)
     assert (found.wins, found.losses, found.ties) == (1, 1, 1)
@@ -46,7 +46,7 @@ def test_a_difference_by_hand() -> None:
 
 
 def test_p_values_are_those_of_scipy() -> None:
-    found = row(compare(SYSTEMS, [AP], baselines=["bm25"]), "K", "bm25")
+    found = row(compare(SYSTEMS, measures=[AP], baselines=["bm25"]), "K", "bm25")
     by_scipy = stats.ttest_rel(SYSTEMS[1].values(AP), SYSTEMS[0].values(AP))
     assert found.p_t == pytest.approx(float(by_scipy.pvalue), rel=1e-9)
     assert found.corrected_t == pytest.approx(3 * found.p_t)
@@ -55,12 +55,15 @@ def test_p_values_are_those_of_scipy() -> None:
 
 
 def test_the_first_system_is_the_baseline_unless_one_is_named() -> None:
-    assert {row.baseline for row in compare(SYSTEMS, [AP]).rows} == {"bm25"}
-    assert {row.baseline for row in compare(SYSTEMS, [AP], baselines=["K", "noise", "K"]).rows} == {"K", "noise"}
+    assert {row.baseline for row in compare(SYSTEMS, measures=[AP]).rows} == {"bm25"}
+    assert {row.baseline for row in compare(SYSTEMS, measures=[AP], baselines=["K", "noise", "K"]).rows} == {
+        "K",
+        "noise",
+    }
 
 
 def test_two_baselines_are_compared_once_and_told_both_ways() -> None:
-    found = compare(SYSTEMS, [AP], baselines=["bm25", "K"], correction="bonferroni")
+    found = compare(SYSTEMS, measures=[AP], baselines=["bm25", "K"], correction="bonferroni")
     assert found.family == 5  # six rows, of which two are the same test
     assert len(found.rows) == 6
     up, down = row(found, "K", "bm25"), row(found, "bm25", "K")
@@ -70,35 +73,35 @@ def test_two_baselines_are_compared_once_and_told_both_ways() -> None:
 
 
 def test_a_measure_is_a_family_of_its_own() -> None:
-    alone, together = compare(SYSTEMS, [AP]), compare(SYSTEMS, [AP, RR, MICRO])
+    alone, together = compare(SYSTEMS, measures=[AP]), compare(SYSTEMS, measures=[AP, RR, MICRO])
     assert row(alone, "K", "bm25") == row(together, "K", "bm25")
 
 
 @pytest.mark.parametrize(("correction", "times"), [("none", 1), ("bonferroni", 3)])
 def test_corrections(correction: str, times: int) -> None:
-    found = compare(SYSTEMS, [RR], correction=correction)  # type: ignore[arg-type]
+    found = compare(SYSTEMS, measures=[RR], correction=correction)  # type: ignore[arg-type]
     for each in found.rows:
         assert each.corrected_t == pytest.approx(min(1, times * each.p_t))
         assert each.corrected_fisher == pytest.approx(min(1, times * each.p_fisher))
 
 
 def test_holm_is_no_stricter_than_bonferroni() -> None:
-    stepped, strict = compare(SYSTEMS, [AP], correction="holm"), compare(SYSTEMS, [AP])
+    stepped, strict = compare(SYSTEMS, measures=[AP], correction="holm"), compare(SYSTEMS, measures=[AP])
     pairs = list(zip(stepped.rows, strict.rows, strict=True))
     assert all(one.corrected_t <= other.corrected_t for one, other in pairs)
     assert any(one.corrected_t < other.corrected_t for one, other in pairs)
 
 
 def test_the_chosen_test_decides() -> None:
-    by_t = compare(SYSTEMS, [AP], alpha=1e-5)
-    by_fisher = compare(SYSTEMS, [AP], alpha=1e-5, test="fisher", permutations=10_000)
+    by_t = compare(SYSTEMS, measures=[AP], alpha=1e-5)
+    by_fisher = compare(SYSTEMS, measures=[AP], alpha=1e-5, test="fisher", permutations=10_000)
     assert row(by_t, "rprs", "bm25").significant
     assert row(by_fisher, "rprs", "bm25").p_fisher == pytest.approx(1 / 10_001)
     assert not row(by_fisher, "rprs", "bm25").significant  # ten thousand draws cannot prove so much
 
 
 def test_a_worse_system_is_significant_without_a_mark() -> None:
-    found = compare(SYSTEMS, [AP], baselines=["K"])
+    found = compare(SYSTEMS, measures=[AP], baselines=["K"])
     assert row(found, "noise", "K").significant
     assert row(found, "noise", "K").difference < 0
     cells = {cells[0]: cells[1] for cells in found.table().rows}
@@ -116,7 +119,7 @@ def test_a_worse_system_is_significant_without_a_mark() -> None:
 
 
 def test_the_table_is_the_papers() -> None:
-    found = compare(SYSTEMS, [AP, RR], baselines=["bm25", "K"], alpha=0.01)
+    found = compare(SYSTEMS, measures=[AP, RR], baselines=["bm25", "K"], alpha=0.01)
     table = found.table("Systems", digits=3)
     assert table.header == ("system", "AP", "RR")
     assert str(table.rows[2][1]) == f"{SYSTEMS[2].total(AP):.3f}".lstrip("0") + "†*"
@@ -128,27 +131,29 @@ def test_the_table_is_the_papers() -> None:
 
 
 def test_no_improvement_is_said() -> None:
-    found = compare(SYSTEMS[:2], [RR], correction="none", test="fisher")
+    found = compare(SYSTEMS[:2], measures=[RR], correction="none", test="fisher")
     assert found.table().notes == (
         "No significant improvement over bm25 (Fisher's randomisation test, p < 0.05, uncorrected).",
     )
     assert "corrected p (t)" not in found.details().header
-    one = compare(SYSTEMS[:2], [RR]).table().notes[0]
+    one = compare(SYSTEMS[:2], measures=[RR]).table().notes[0]
     assert "Bonferroni over 1 comparison of each measure" in one
 
 
 def test_a_pooled_measure_has_fishers_test_of_its_total_and_a_note() -> None:
-    found = compare(SYSTEMS, [AP, MICRO])
-    assert found.details().notes[1] == ("The t-test of micro_F1@4 is of the queries' own values, whose mean it is not.")
+    found = compare(SYSTEMS, measures=[AP, MICRO])
+    assert found.details().notes[1] == (
+        "For micro_F1@4, the t-test compares the queries' values, although the total is not their mean."
+    )
     assert row(found, "rprs", "bm25", "micro_F1@4").difference == pytest.approx(
         SYSTEMS[2].total(MICRO) - SYSTEMS[0].total(MICRO)
     )
-    assert len(compare(SYSTEMS, [AP]).details().notes) == 1
+    assert len(compare(SYSTEMS, measures=[AP]).details().notes) == 1
 
 
 def test_equal_systems_differ_in_nothing() -> None:
     twin = Evaluation("twin", QUERIES, SYSTEMS[0].parts)
-    (found, _) = compare([SYSTEMS[0], twin], [AP, MICRO]).rows
+    (found, _) = compare([SYSTEMS[0], twin], measures=[AP, MICRO]).rows
     assert (found.p_t, found.p_fisher, found.wins, found.losses, found.ties) == (1, 1, 0, 0, 40)
 
 
@@ -173,10 +178,10 @@ def test_wrong_settings_are_one_line() -> None:
     ]
     for complaint, systems, settings in cases:
         with pytest.raises(UsageError) as error:
-            compare(systems, [AP], **settings)  # type: ignore[arg-type]
+            compare(systems, measures=[AP], **settings)  # type: ignore[arg-type]
         assert complaint in str(error.value)
 
 
 def test_what_was_not_measured_cannot_be_compared() -> None:
     with pytest.raises(UsageError, match="P@1 was not measured for K: only AP RR micro_F1@4"):
-        compare(SYSTEMS, [parse_measure("P@1")])
+        compare(SYSTEMS, measures=[parse_measure("P@1")])

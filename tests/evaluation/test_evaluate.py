@@ -64,7 +64,7 @@ def test_a_query_that_the_run_lacks_counts_as_nothing_and_is_told() -> None:
     qrels = {"a": {"x": 1}, "b": {"x": 1}, "c": {"x": 0, "y": -1}, "d": {}}
     run = {"a": ranking("x"), "c": ranking("x"), "e": ranking("x")}
     measures = parse_measures(["P@1", "micro_P@1", "MPR"])
-    found = evaluate(run, qrels, measures, "mine")
+    found = evaluate(run, qrels, measures, name="mine")
     assert (found.name, found.queries) == ("mine", ("a", "b"))
     assert [found.values(measure).tolist() for measure in measures] == [[1, 0]] * 3
     assert [found.total(measure) for measure in measures] == [0.5, 1, 1]
@@ -115,7 +115,7 @@ def test_trec_eval_knows_single_precision_only() -> None:
 
 def test_a_run_for_other_queries_is_an_error() -> None:
     with pytest.raises(UsageError, match="The run 'mine' has none of the 1 judged queries: are these the judgements"):
-        evaluate({"z": ranking("x")}, {"a": {"x": 1}}, STANDARD, "mine")
+        evaluate({"z": ranking("x")}, {"a": {"x": 1}}, STANDARD, name="mine")
     with pytest.raises(UsageError, match="none at all"):
         evaluate({}, {"a": {"x": 1}}, STANDARD)
 
@@ -126,7 +126,7 @@ def test_judgements_without_a_relevant_document_are_an_error() -> None:
 
 
 def test_what_was_not_measured_is_said() -> None:
-    found = evaluate({"a": ranking("x")}, {"a": {"x": 1}}, [parse_measure("AP")], "mine")
+    found = evaluate({"a": ranking("x")}, {"a": {"x": 1}}, [parse_measure("AP")], name="mine")
     with pytest.raises(UsageError, match="RR was not measured for mine: only AP"):
         found.total(parse_measure("RR"))
 
