@@ -335,3 +335,47 @@ def test_a_wrong_text_is_one_line_that_helps(text: str, complaint: str) -> None:
         parse_measure(text)
     assert complaint in str(error.value)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("P_10", "P@10"),
+        ("P.10", "P@10"),
+        ("map", "AP"),
+        ("map_cut_100", "AP@100"),
+        ("ndcg", "nDCG"),
+        ("ndcg_cut_10", "nDCG@10"),
+        ("recip_rank", "RR"),
+        ("recall_100", "R@100"),
+        ("Rprec", "Rprec"),
+        ("bpref", "Bpref"),
+        ("infAP", "infAP"),
+        ("success_5", "Success@5"),
+        ("success", "Success@1 Success@5 Success@10"),
+        ("set_P", "SetP"),
+        ("set_recall", "SetR"),
+        ("set_map", "SetAP"),
+        ("set_F", "SetF"),
+        ("set_F_0.5", "SetF(beta=0.5)"),
+        ("iprec_at_recall_0.10", "IPrec@0.1"),
+        ("num_ret", "NumRet"),
+        ("num_rel_ret", "NumRet(rel=1)"),
+        ("P", "P@5 P@10 P@15 P@20 P@30 P@100 P@200 P@500 P@1000"),
+        ("ndcg_cut", " ".join(f"nDCG@{k}" for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000))),
+    ],
+)
+def test_names_of_trec_eval_are_measures_and_print_as_ours(name: str, expected: str) -> None:
+    measures = parse_measures(name)
+    assert " ".join(map(str, measures)) == expected
+    assert measures == parse_measures(map(str, ir_measures.parse_trec_measure(name)))
+    if len(measures) == 1:
+        assert parse_measure(name) == measures[0]
+
+
+def test_names_of_trec_eval_mix_with_others_and_wrong_ones_are_errors() -> None:
+    assert list(map(str, parse_measures("map AP P_5,P@5 micro_F1@4"))) == ["AP", "P@5", "micro_F1@4"]
+    with pytest.raises(UsageError, match="The 'cutoff' parameter of P cannot be 0"):
+        parse_measures("P_0")
+    with pytest.raises(UsageError, match="There is no measure named 'gm_map'"):
+        parse_measures("gm_map")

@@ -147,7 +147,7 @@ def test_pairs_together_have_the_p_of_each_alone() -> None:
 def test_more_swaps_than_fit_at_once_are_drawn_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     a, b = systems(10, gain=0.05)
     whole = fisher_of(a, b)
-    monkeypatch.setattr("rprs.evaluation.significance._AT_ONCE", 50)
+    monkeypatch.setattr("rprs.evaluation.significance._BATCH", 50)
     assert fisher_of(a, b) == whole
     assert fisher_of(a, b, permutations=101) == pytest.approx(whole, abs=0.15)
 

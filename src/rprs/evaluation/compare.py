@@ -38,12 +38,12 @@ _TIE = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A system against a baseline by one measure."""
+    """The difference between a system and a baseline by one measure."""
 
     system: str
     baseline: str
     measure: Measure
-    difference: float  # of the totals; above 0 where the system is better
+    difference: float  # of the totals; above 0 if the system is better
     p_t: float
     p_fisher: float
     corrected_t: float
@@ -65,7 +65,7 @@ class Comparison:
     alpha: float
     correction: Correction
     test: Test
-    family: int  # comparisons of one measure that the correction is over
+    family: int  # the number of comparisons by one measure, for the correction
 
     def table(self, title: str = "", digits: int = 4) -> Table:
         """One row per system, one column per measure; significant improvements are marked, the best is bold."""

@@ -76,7 +76,7 @@ def _ranking(query: object, ranking: object) -> Ranking:
 
 
 def _add(scores: dict[str, float], query: object, document: object, score: object) -> None:
-    if not isinstance(score, Real) or isinstance(score, bool) or math.isnan(score):
+    if isinstance(score, bool) or not isinstance(score, Real) or math.isnan(score):
         raise UsageError(
             f"The score of {document!r} for the query {query!r} must be a number. Got {score!r:.80} instead."
         )

@@ -290,8 +290,7 @@ def parse_measures(measures: MeasureInput) -> tuple[Measure, ...]:
     Blanks or commas separate the measures in a text. Names of trec_eval are accepted: `ndcg_cut_10` is nDCG@10, and `P`
     without a cut-off is P@5, P@10 and so on to P@1000.
     """
-    single = isinstance(measures, str | Measure) or not isinstance(measures, Iterable)
-    items: Iterable[Any] = [measures] if single else measures
+    items = list(measures) if isinstance(measures, Iterable) and not isinstance(measures, str) else [measures]
     return tuple(dict.fromkeys(measure for item in items for measure in _parse_item(item)))
 
 
