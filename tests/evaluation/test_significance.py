@@ -1,4 +1,4 @@
-"""Tests of significance: by hand, against SciPy, and where they must say nothing."""
+"""Tests of significance: by hand, against SciPy, and where nothing can be significant."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_the_t_test_is_that_of_scipy(queries: int) -> None:
     assert t_test(a, b) == t_test(b, a)
 
 
-def test_a_t_test_of_nothing_proves_nothing() -> None:
+def test_a_t_test_without_a_difference_gives_1() -> None:
     a, _ = systems(20)
     assert t_test(a, a) == 1
     assert t_test(a, a + 1e-16) == 1
