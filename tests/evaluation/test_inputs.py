@@ -204,6 +204,7 @@ def test_runs_are_compared_by_their_names(tmp_path: Path) -> None:
 def test_evaluations_need_no_judgements_and_bring_their_measures() -> None:
     one, two = (rprs.evaluate(SCORES, QRELS, "RR", name=name) for name in ("one", "two"))
     assert list(map(str, rprs.compare([one, two]).measures)) == ["RR"]
+    assert len(rprs.compare([one, two], measures=(text for text in ["RR"])).rows) == 1
     mixed = rprs.compare({"renamed": one, "three": SCORES}, QRELS)
     assert [evaluation.name for evaluation in mixed.evaluations] == ["renamed", "three"]
     assert list(map(str, mixed.measures)) == ["RR"]
@@ -234,6 +235,12 @@ def test_frames_of_a_comparison() -> None:
         ([], {}, "at least two systems"),
         ({"a": SCORES, "b": SCORES}, {"qrels": None}, "The run 'a' can only be compared with qrels"),
         ({"a": SCORES, "b": SCORES}, {"baselines": 3}, "baselines must be names of systems. Got 3 instead."),
+        (
+            {"a": SCORES, "b": SCORES},
+            {"baselines": [["a"]]},
+            "baselines must be names of systems. Got [['a']] instead.",
+        ),
+        ({"a": SCORES, "b": SCORES}, {"measures": []}, "Name a measure, such as"),
         ({"a": SCORES, "b": SCORES}, {"baselines": "c"}, "There is no system 'c' to be a baseline: there are a, b"),
         ({"a": SCORES, "b": SCORES}, {"alpha": "5%"}, "alpha must be a number in (0, 1). Got '5%' instead."),
         ({"a": SCORES, "b": SCORES}, {"correction": None}, "correction must be 'bonferroni' or 'holm' or 'none'"),

@@ -170,12 +170,13 @@ def compare(
     that are compared by it. Where the total is not the mean over queries (micro_F1), the t-test compares the values of
     the queries, and Fisher's test the totals.
     """
-    evaluations = _evaluate_all(_named(runs), qrels, measures, ties)
-    by = parse_measures(measures) if measures is not None else evaluations[0].measures if evaluations else ()
+    _check_options(alpha, correction, test, permutations, seed)
+    systems = _named(runs)
+    by = parse_measures(_default_measures(systems) if measures is None else measures)
+    evaluations = _evaluate_all(systems, qrels, by, ties)
     named = {evaluation.name: evaluation for evaluation in evaluations}
     against = _baselines(baselines, list(named))
     _check_systems(evaluations, named, against)
-    _check_options(alpha, correction, test, permutations, seed)
     ordered = [(system, baseline) for baseline in against for system in named if system != baseline]
     pairs = list(dict.fromkeys(_pair(*names) for names in ordered))  # two baselines are compared once, not twice
     p = _corrected(_p_values(named, pairs, by, permutations, seed), len(by), correction)
@@ -210,10 +211,17 @@ def _own_name(run: Any) -> str:
     return name
 
 
+def _default_measures(runs: Sequence[tuple[str, Any]]) -> MeasureInput:
+    """The measures of the first evaluation among the runs, if there is one."""
+    return next((run.measures for _, run in runs if isinstance(run, Evaluation)), DEFAULT_MEASURES)
+
+
 def _evaluate_all(
-    runs: Sequence[tuple[str, Any]], qrels: Any, measures: MeasureInput | None, ties: Ties
+    runs: Sequence[tuple[str, Any]], qrels: Any, measures: Sequence[Measure], ties: Ties
 ) -> list[Evaluation]:
     """Evaluations as they are, and runs evaluated by the same measures."""
+    if not measures:
+        raise UsageError(f'Name a measure, such as "{DEFAULT_MEASURES}"')
     missing = [name for name, run in runs if not isinstance(run, Evaluation)]
     if missing and qrels is None:
         raise UsageError(f"The run {missing[0]!r} can only be compared with qrels, the relevance judgements")
@@ -221,21 +229,18 @@ def _evaluate_all(
         from rprs.read.inputs import read_judgements
 
         qrels = read_judgements(qrels)
-    if measures is None:
-        first = next((run for _, run in runs if isinstance(run, Evaluation)), None)
-        measures = first.measures if first else DEFAULT_MEASURES
     return [
         replace(run, name=name) if isinstance(run, Evaluation) else evaluate(run, qrels, measures, name=name, ties=ties)
         for name, run in runs
     ]
 
 
-def _baselines(baselines: str | Iterable[str] | None, names: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(baselines, str):
-        return (baselines,)
-    if baselines is not None and not isinstance(baselines, Iterable):
+def _baselines(baselines: Any, names: Sequence[str]) -> tuple[str, ...]:
+    listed = [baselines] if isinstance(baselines, str) or not isinstance(baselines, Iterable | None) else baselines
+    chosen = list(listed or names[:1])
+    if not all(isinstance(name, str) for name in chosen):
         raise UsageError(f"baselines must be names of systems. Got {baselines!r:.80} instead.")
-    return tuple(dict.fromkeys(baselines or names[:1]))
+    return tuple(dict.fromkeys(chosen))
 
 
 def _check_systems(

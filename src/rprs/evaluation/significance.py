@@ -53,7 +53,7 @@ def fisher(pairs: Sequence[Pair], *, permutations: int = 100_000, seed: int = 0)
 
 @dataclass(frozen=True)
 class Pair:
-    """The parts, (queries, j), of a measure for two systems; `combine` makes a value of their mean: (..., j) → (...)."""
+    """The parts, (queries, j), of a measure for two systems; `combine` turns means into values: (..., j) → (...)."""
 
     a: Floats
     b: Floats
