@@ -42,6 +42,8 @@ if TYPE_CHECKING:
         TooLong,
         UsageError,
     )
+    from rprs.evaluation.compare import Comparison, compare
+    from rprs.evaluation.evaluate import Evaluation, evaluate
     from rprs.evaluation.measures import parse_measures
     from rprs.index import Added, Index, Writer
     from rprs.progress import Progress
@@ -64,9 +66,11 @@ __all__ = [
     "Busy",
     "Cancelled",
     "Client",
+    "Comparison",
     "DiskFull",
     "Document",
     "EmptyQuery",
+    "Evaluation",
     "Explanation",
     "Hit",
     "Index",
@@ -94,6 +98,8 @@ __all__ = [
     "UsageError",
     "Writer",
     "build",
+    "compare",
+    "evaluate",
     "open_collection",
     "parse_measures",
     "read_all",
@@ -135,6 +141,8 @@ _HOME = {
     "rprs.index": ["Added", "Index", "Writer"],
     "rprs.rank": ["BM25", "RPRS", "RunFile", "System"],
     "rprs.read": ["Skipped", "read as read_all", "read_one", "read_qrels", "read_queries", "read_run", "write_run"],
+    "rprs.evaluation.compare": ["Comparison", "compare"],
+    "rprs.evaluation.evaluate": ["Evaluation", "evaluate"],
     "rprs.evaluation.measures": ["parse_measures"],
     "rprs.results.hits": ["Explanation", "Hit", "Pair", "Results"],
     "rprs.results.run": ["Run"],

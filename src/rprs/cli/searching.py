@@ -80,6 +80,8 @@ def search(
     from rprs.document import combine
     from rprs.index import Index
     from rprs.results import FORMATS
+    from rprs.results.hits import ranking_of
+    from rprs.results.run import Run
     from rprs.results.serialize import hit_object
 
     talk: Talk = context.obj
@@ -98,7 +100,7 @@ def search(
         for hit in results:
             print_json(hit_object(hit, asked.id))
     elif format is Format.trec:
-        _print_run(asked, results, searcher.system.tag)
+        Run({asked.id: ranking_of(results)}, searcher.system.tag).write(sys.stdout)
     elif format is Format.table and results:
         print_hits(results)
     _tell_results(talk, searcher, results)
@@ -213,16 +215,6 @@ def _tell_left_out(talk: Talk, index: Index, seeds: Sequence[Document]) -> None:
     """Say so when a document that only shares the query's id is left out: it may be another text of that name."""
     for id in index.namesakes(seeds):
         talk.say(f"{id!r} of the index is left out, having the id of the query: --keep-self keeps it")
-
-
-def _print_run(query: Document, results: Results, tag: str) -> None:
-    import numpy as np
-
-    from rprs.document import Ranking
-    from rprs.read import write_run
-
-    scores = np.array([hit.score for hit in results], dtype=np.float64)
-    write_run(sys.stdout, query.id, Ranking(tuple(hit.id for hit in results), scores), tag)
 
 
 def _print_report(
