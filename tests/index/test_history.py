@@ -332,7 +332,7 @@ def test_a_reader_keeps_its_snapshot_whatever_a_writer_does(folder: Path) -> Non
             made.refit()
             made.add([invented("newer", 0, 2)])
         assert len(list((path / "segments").iterdir())) == 2
-        with patch("crash.Index", lambda _path: _Borrowed(old)):
+        with patch("tests.support.crash.Index", lambda _path: _Borrowed(old)):
             assert rankings(path) == before
         assert [old.document(id) for id in old.ids] == texts
         for id, rows in zip(old.ids, vectors, strict=True):

@@ -92,7 +92,7 @@ class Learned(Component):
     sample: int = 12
     teacher: Hashed = field(default_factory=lambda: Hashed(16))
     name: ClassVar[str] = "learned"
-    kind: ClassVar[Kind] = "encoder"
+    kinds: ClassVar[tuple[Kind, ...]] = ("encoder",)
 
     def fit(self, sentences: Sequence[str], progress: Progress = silent) -> LearnedTable:
         """Count the sentences that have each word."""
@@ -136,7 +136,7 @@ class LearnedTable:
 
 def plug_in() -> None:
     """Make `learned` known, as an entry point would."""
-    spec.BUILT_IN["encoder"]["learned"] = "crash:Learned"
+    spec.BUILT_IN["encoder"]["learned"] = "tests.support.crash:Learned"
     spec._targets.cache_clear()
 
 
