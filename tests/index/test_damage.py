@@ -83,11 +83,11 @@ def test_verify_names_a_file_that_is_cut_short_changed_or_gone(broken: Path, fil
 @pytest.mark.parametrize("file", FILES)
 def test_a_damaged_header_never_opens_as_another_array(whole: Path, broken: Path, file: str) -> None:
     name = Path(file).stem.split(".")[0]
-    expected, refused = getattr(Segment(whole, 2, 1), name), 0
+    expected, refused = getattr(Segment.open(whole, 2, 1), name), 0
     for position in range(HEADER):
         flip(broken / file, position)
         try:
-            found = getattr(Segment(broken, 2, 1), name)
+            found = getattr(Segment.open(broken, 2, 1), name)
         except IndexCorrupt:
             refused += 1
         else:  # NumPy does not mind other white space

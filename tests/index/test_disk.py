@@ -164,7 +164,7 @@ def test_a_limit_on_files_is_one_line_too(size: int, kind: type[Exception]) -> N
             before = rankings(path)
             with (
                 pytest.raises(
-                    kind, match=r"(No space left while writing|Cannot write) to .*what was committed is whole"
+                    kind, match=r"(No space left while writing|Cannot write) to .*what was committed is complete"
                 ),
                 largest_file(size),
             ):

@@ -17,7 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -66,7 +66,7 @@ def rankings(path: Path) -> bytes:
     with Index(path) as index:
         sizes = [index.lengths.tolist(), index.sentence_counts.tolist(), index.mean_sentences]
         seen = [repr((index.ids, sizes)).encode()]
-        seen += [repr(index.document(id)).encode() for id in index.ids]
+        seen += [repr(astuple(index.document(id))).encode() for id in index.ids]
         for query in QUERIES:
             seen += [BM25().scores(query, index).tobytes(), BM25(kli=0.4).scores(query, index).tobytes()]
             ranking = Searcher(index, depth=20).rank(query)
