@@ -24,6 +24,7 @@ from rprs.progress import Advance, Progress, no_op
 from rprs.scoring.vectors import to_grid
 
 __all__ = [
+    "Load",
     "LoadedEncoder",
     "StoredEncoder",
     "encode_sentences",
@@ -75,8 +76,15 @@ def load_encoder(component: Any, progress: Progress) -> LoadedEncoder:
     return LoadedEncoder(component.load(progress), component)
 
 
+Load = Callable[[Any, Progress], LoadedEncoder]
+
+
 def fit_encoder(
-    catalog: Catalog, segments: Callable[[], Mapping[int, Segment]], component: Fittable, progress: Progress
+    catalog: Catalog,
+    segments: Callable[[], Mapping[int, Segment]],
+    component: Fittable,
+    progress: Progress,
+    load: Load = load_encoder,
 ) -> LoadedEncoder:
     """Fit an encoder to the collection; for one no larger than the sample, load its teacher.
 
@@ -84,7 +92,7 @@ def fit_encoder(
     """
     _, sentences, _ = catalog.totals()
     if sentences <= component.sample:
-        return load_encoder(component.teacher, progress)
+        return load(component.teacher, progress)
     encoder: Any = component.fit(sample_sentences(catalog, segments(), component.sample), progress)
     return LoadedEncoder(encoder, component, encoder.report)
 

@@ -20,7 +20,7 @@ from rprs.index.arguments import parse_components, settings_of
 from rprs.index.batches import batches, prepare
 from rprs.index.catalog import Catalog, SegmentRow
 from rprs.index.database import create_tables, prepare_connection
-from rprs.index.encoders import LoadedEncoder, encode_sentences, fit_encoder, load_encoder
+from rprs.index.encoders import Load, LoadedEncoder, encode_sentences, fit_encoder, load_encoder
 from rprs.index.reader import Index
 from rprs.index.segment import Entry, Segment, segment_arrays
 from rprs.progress import Progress
@@ -74,7 +74,13 @@ class MemoryIndex(Index):
 
 
 def index_in_memory(
-    documents: Iterable[Document], *, splitter: Any, analyzer: Any, encoder: Any, progress: Progress
+    documents: Iterable[Document],
+    *,
+    splitter: Any,
+    analyzer: Any,
+    encoder: Any,
+    progress: Progress,
+    load: Load = load_encoder,
 ) -> MemoryIndex:
     """An index of documents without files; if an id occurs more than once, the last document counts."""
     settings = settings_of(parse_components(splitter, analyzer, encoder))
@@ -87,9 +93,9 @@ def index_in_memory(
             return {NUMBER: Segment(PLACE, NUMBER, arrays, None)} if arrays else {}
 
         if isinstance(component, Fittable):
-            loaded = fit_encoder(catalog, unencoded, component, progress)
+            loaded = fit_encoder(catalog, unencoded, component, progress, load)
         else:
-            loaded = load_encoder(component, progress)
+            loaded = load(component, progress)
         with catalog.transaction():
             catalog.use_encoder(loaded.row(GENERATION), ())
         vectors = _encode(catalog, arrays, loaded, progress) if arrays else None
