@@ -119,7 +119,7 @@ def test_the_encoder_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
         (QUERY, 5, {}, "Expected a path, a list of texts"),
         (QUERY, "cases/", {}, r"read files with rprs.read_all\(path\)"),
         (QUERY, [5], {}, "Item 0 must be"),
-        (QUERY, [{"title": "No text"}], {}, "has no text"),
+        (QUERY, [{"title": "Untitled"}], {}, "text"),
         (QUERY, [Document("a", "One."), Document("a", "Two.")], {}, "Documents 0 and 1 have the same id"),
         (QUERY, TEXTS, {"k": -1}, "k must be an integer"),
         (QUERY, TEXTS, {"k": "3"}, "k must be an integer"),

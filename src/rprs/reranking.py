@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -66,14 +67,19 @@ def rerank(
 
 
 def _candidates(documents: Any) -> list[Document]:
-    from rprs.read.inputs import read_query_set
+    """The documents; a string among them is always a text, even if a file has that name."""
+    from rprs.read.inputs import read_documents
 
     if isinstance(documents, str | PurePath):
         raise UsageError(
-            f"The documents must be texts by id, or a list of texts or documents; read files with rprs.read_all(path). "
+            f"The documents must be texts by id or a list of texts; read files with rprs.read_all(path). "
             f"Got {documents!r:.80}"
         )
-    candidates = list(read_query_set(documents))
+    if isinstance(documents, Mapping) and all(isinstance(text, str) for text in documents.values()):
+        documents = [Document(id, text) for id, text in documents.items()]
+    elif isinstance(documents, list | tuple):
+        documents = [Document(str(at), item) if isinstance(item, str) else item for at, item in enumerate(documents)]
+    candidates = list(read_documents(documents))
     positions: dict[str, int] = {}
     for position, id in enumerate(document.id for document in candidates):
         if positions.setdefault(id, position) != position:

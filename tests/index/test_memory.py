@@ -230,7 +230,7 @@ def memory() -> Iterator[rprs.Index]:
         yield index
 
 
-def test_an_index_is_a_source_of_documents_for_another(memory: Index, tmp_path: Path) -> None:
-    assert rprs.build(tmp_path / "copy.rprs", memory, encoder=HASHED).added == len(memory)
+def test_the_documents_of_an_index_can_be_indexed_again(memory: Index, tmp_path: Path) -> None:
+    assert rprs.build(tmp_path / "copy.rprs", memory.values(), encoder=HASHED).added == len(memory)
     with Index(tmp_path / "copy.rprs") as copy:
         assert_same(copy, memory)

@@ -281,7 +281,9 @@ class Index(Mapping[str, Document]):
 
     def namesakes(self, documents: Iterable[Document]) -> list[str]:
         """The ids of documents that the index has with another text."""
-        return [each.id for each in documents if each.id in self and not self.holds(each)]
+        if not isinstance(documents, Iterable):
+            raise UsageError(f"Expected a list of documents. Got {documents!r:.80}")
+        return [each.id for each in map(require_document, documents) if each.id in self and not self.holds(each)]
 
     # ------------------------------------------------------------------------ choosing documents
 
