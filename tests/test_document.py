@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rprs.document import Candidates, Document, Neighbours, Ranking, Sentences
+from rprs.document import Candidates, Document, Neighbours, Ranking, Sentences, Value
 from rprs.errors import UsageError
 
 
@@ -36,8 +36,8 @@ def test_content_hash_of_the_known_empty_text() -> None:
 
 
 @given(st.text(st.characters(exclude_categories=()), max_size=40))
-def test_content_hash_takes_any_text(text: str) -> None:
-    """Half a surrogate pair, as a broken file gives it, has a hash too."""
+def test_content_hash_accepts_any_text(text: str) -> None:
+    """Even half a surrogate pair, as read from a broken file."""
     assert len(Document("x", text).content_hash) == 64
 
 
@@ -99,7 +99,7 @@ def test_metadata_become_plain_values(value: Any, stored: object) -> None:
 
 
 def test_metadata_of_plain_values_are_kept_as_they_are() -> None:
-    metadata = {"court": "ca9", "pages": 3, "score": float("nan"), "open": True, "note": None}
+    metadata: dict[str, Value] = {"court": "ca9", "pages": 3, "score": float("nan"), "open": True, "note": None}
     assert Document("a", "Text.", metadata=metadata).metadata is metadata
 
 
@@ -163,7 +163,7 @@ def test_no_sentences() -> None:
     assert sentences().texts("") == []
 
 
-def test_neighbours_know_their_documents() -> None:
+def test_neighbours_have_the_documents_of_their_sentences() -> None:
     """Candidates of 2, 0, 3 and 1 sentences: the pool is 0 0 2 2 2 3."""
     neighbours = Neighbours(
         similarity=np.array([[0.9, 0.5, 0.1], [0.8, 0.8, 0.8]], dtype=np.float32),

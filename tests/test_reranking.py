@@ -106,7 +106,12 @@ def test_the_encoder_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     loads: list[Hashed] = []
     load = Hashed.load
-    monkeypatch.setattr(Hashed, "load", lambda self, *rest: loads.append(self) or load(self, *rest))
+
+    def counted(component: Hashed, *arguments: Any) -> Any:
+        loads.append(component)
+        return load(component, *arguments)
+
+    monkeypatch.setattr(Hashed, "load", counted)
     for encoder in ("hashed(dimension=40)", "hashed(dimension=40)", "hashed(dimension=48)"):
         rprs.rerank(QUERY, TEXTS, encoder=encoder)
     assert loads == [Hashed(40), Hashed(48)]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -189,9 +189,12 @@ def test_a_wrong_argument_of_an_index_is_one_line(index: rprs.Index, call: Call,
         (lambda writer: writer.remove("a"), "Expected a list of ids. Got 'a'"),
         (lambda writer: writer.remove(5), "Expected a list of ids. Got 5"),
         (lambda writer: writer.remove([None]), "The id of a document must be a string or an integer. Got None"),
-        (lambda writer: rprs.Writer(writer.path, batch="x"), r"batch must be an integer in \[1, inf\). Got 'x'"),
+        (
+            lambda writer: rprs.Writer(writer.path, batch=cast(Any, "x")),
+            r"batch must be an integer in \[1, inf\). Got 'x'",
+        ),
         (lambda writer: rprs.Writer(writer.path, batch=0), r"batch must be an integer in \[1, inf\). Got 0"),
-        (lambda writer: rprs.Writer(writer.path, progress=5), "progress must be True, False or a callable"),
+        (lambda writer: rprs.Writer(writer.path, progress=cast(Any, 5)), "progress must be True, False or a callable"),
     ],
 )
 def test_a_wrong_argument_of_a_writer_is_one_line(writer: rprs.Writer, call: Call, message: str) -> None:
