@@ -109,7 +109,7 @@ def test_what_the_operating_system_refuses_is_one_line(tmp_path: Path, monkeypat
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied", "catalog.sqlite")
 
-    monkeypatch.setattr("rprs.index.facts.facts_of", refuse)
+    monkeypatch.setattr("rprs.index.info.index_info", refuse)
     assert refused("info", tmp_path) == "catalog.sqlite: Permission denied"
 
 

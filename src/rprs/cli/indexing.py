@@ -80,9 +80,9 @@ def _add(talk: Talk, writer: Writer, sources: list[Path], strict: bool, verbose:
 
 
 def _tell_encoder(talk: Talk, path: Path) -> None:
-    from rprs.index.facts import describe_encoder, facts_of
+    from rprs.index.info import describe_encoder, index_info
 
-    encoder = facts_of(path)["encoder"]
+    encoder = index_info(path)["encoder"]
     if encoder:
         talk.say(f"encoder: {describe_encoder(encoder)}")
 
@@ -112,8 +112,8 @@ def remove(
             with Index(path) as snapshot:
                 ids = [snapshot.ids[number] for number in snapshot.select(where).nonzero()[0]]
         chosen = list(dict.fromkeys(ids or []))
-        known = writer.catalog.known(chosen)
-        missing = [id for id in chosen if id not in known]
+        stored = writer.catalog.labels(chosen)
+        missing = [id for id in chosen if id not in stored]
         if missing:
             raise UsageError(f"There is no document {missing[0]!r} in {path}: nothing was removed")
         talk.say(f"{counted(writer.remove(chosen), 'document')} removed from {path}")
@@ -127,13 +127,13 @@ def compact(context: typer.Context, path: IndexPath) -> None:
     Example: rprs compact cases.rprs
     """
     from rprs.index import Writer
-    from rprs.index.facts import size_of
+    from rprs.index.info import size_on_disk
 
     talk: Talk = context.obj
     with Writer(path, progress=talk.progress) as writer:
-        before = size_of(path)
+        before = size_on_disk(path)
         writer.compact()
-        talk.say(f"{path}: {before / 1e6:,.1f} MB before, {size_of(path) / 1e6:,.1f} MB now")
+        talk.say(f"{path}: {before / 1e6:,.1f} MB before, {size_on_disk(path) / 1e6:,.1f} MB now")
 
 
 def verify(context: typer.Context, path: IndexPath) -> None:
@@ -181,9 +181,9 @@ def info(
     Example: rprs info cases.rprs --format jsonl
     """
     from rprs.cli.show import print_facts, print_json
-    from rprs.index.facts import facts_of
+    from rprs.index.info import index_info
 
-    facts: dict[str, Any] = facts_of(path)
+    facts: dict[str, Any] = index_info(path)
     print_json(facts) if format is Shape.jsonl else print_facts(facts)
 
 
