@@ -20,7 +20,8 @@ from rprs.evaluation.evaluate import evaluate
 from rprs.evaluation.measures import parse_measure
 from rprs.index import Index
 from rprs.progress import silent
-from rprs.tuning.pools import first_stage
+from rprs.rank import BM25
+from rprs.rank.batch import first_stage
 from tests.support.cli import done, refused
 from tests.support.judged_sample import QRELS, QUERIES, RULINGS, made, written
 
@@ -67,7 +68,7 @@ def task_of(place: Path, valid: float = 0.0, **sizes: Any) -> Any:
 
     base = load_base(str(place / "base"), place, [])
     index = Index(place / "rulings.rprs")
-    found = lessons(index, QUERIES, QRELS, first_stage(index, QUERIES, FIRST, 8), {}, valid)
+    found = lessons(index, QUERIES, QRELS, first_stage(index, QUERIES, BM25(k1=2.8, b=1.0), 8), {}, valid)
     off: dict[str, Any] = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     model = load(base.folder, "AutoModelForSequenceClassification", num_labels=1, **off)
     return CrossTask(model, _sequences(base, 40, index, found), found, **sizes)
@@ -160,7 +161,7 @@ def test_without_the_triplet_loss_nothing_is_read_alone(place: Path, monkeypatch
 def run_with(index: Index, rerank: str | None) -> dict[str, Ranking]:
     from rprs.search import Searcher
 
-    searcher = Searcher(index, FIRST, rerank, depth=8)
+    searcher = Searcher(index, first=FIRST, rerank=rerank, depth=8)
     return {query.id: searcher.rank(query) for query in QUERIES}
 
 

@@ -14,7 +14,8 @@ from rprs.adapt.triples import Lessons, held_out, lessons
 from rprs.document import Document
 from rprs.errors import UsageError
 from rprs.index import Index
-from rprs.tuning.pools import first_stage
+from rprs.rank import BM25
+from rprs.rank.batch import first_stage
 from tests.support.judged_sample import QRELS, QUERIES, made
 from tests.support.tiny_models import make_bert
 
@@ -27,12 +28,12 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
 
 
 def gathered(index: Index, valid: float = 0.0, qrels: dict[str, dict[str, int]] | None = None) -> Lessons:
-    run = first_stage(index, QUERIES, "bm25", DEPTH)
+    run = first_stage(index, QUERIES, BM25(), DEPTH)
     return lessons(index, QUERIES, qrels or QRELS, run, {}, valid)
 
 
 def test_a_triple_is_a_query_a_relevant_document_and_another_of_the_first_stage(index: Index) -> None:
-    run = first_stage(index, QUERIES, "bm25", DEPTH)
+    run = first_stage(index, QUERIES, BM25(), DEPTH)
     for query, relevant, negative in gathered(index).draw(200, 0, 0):
         assert QRELS[query].get(relevant) == 1
         assert negative in run[query].ids
@@ -73,7 +74,7 @@ def test_documents_that_are_not_in_the_index_are_left_out_and_counted(index: Ind
 def test_the_query_itself_and_what_is_excluded_are_no_examples(index: Index) -> None:
     inside = index.document("ferry-granted-0")
     excluded = {inside.id: frozenset({"ferry-denied-0", "ferry-denied-1"})}
-    run = first_stage(index, [inside], "bm25", DEPTH, excluded=excluded)
+    run = first_stage(index, [inside], BM25(), DEPTH, exclude=excluded)
     qrels = {inside.id: {inside.id: 1, "ferry-granted-1": 1, "ferry-denied-1": 1}}
     (asked,) = lessons(index, [inside], qrels, run, excluded, 0).train
     assert asked.relevant == ("ferry-granted-1",)
@@ -85,7 +86,7 @@ def test_nothing_to_learn_from_is_one_line(index: Index) -> None:
         gathered(index, qrels={"q-mill": {"gone": 1}})
     with pytest.raises(UsageError, match="None of the 5 queries has a relevant document"):
         gathered(index, qrels={"other": {"gone": 1}})
-    run = first_stage(index, QUERIES, "bm25", 1)
+    run = first_stage(index, QUERIES, BM25(), 1)
     with pytest.raises(UsageError, match=r"finds no relevant document for any of the 2 queries held out.*--valid 0"):
         lessons(index, QUERIES, QRELS, run, {}, 0.4)
 

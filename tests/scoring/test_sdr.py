@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rprs.document import Document, Ranking, Sentences
 from rprs.errors import UsageError
-from rprs.rank import dense, load_candidates
+from rprs.rank import load_candidates
 from rprs.rank.sdr import SDR
 from rprs.scoring.aligned import USUAL, Block, Plan, scan
 from rprs.scoring.maxsim import best_sentences, maxsim, meanpool
@@ -251,7 +251,7 @@ FEW = tuple(each for each in SAMPLE if each.id in ("lamp", "copy", "Zulu", "one"
 @pytest.mark.parametrize("normalise", NORMALISE)
 def test_the_contracts(normalise: Normalise) -> None:
     check_reranker(SDR(normalise))
-    check_ranker(dense.SDR(normalise), FEW)
+    check_ranker(SDR(normalise), FEW)
 
 
 def test_the_whole_collection_is_ranked_as_candidates_are() -> None:
