@@ -19,7 +19,7 @@ from rprs.document import Document, Ranking, Sentences
 from rprs.errors import UsageError
 from rprs.rank import load_candidates
 from rprs.rank.sdr import SDR
-from rprs.scoring.aligned import USUAL, Block, Plan, scan
+from rprs.scoring.aligned import DEFAULT_PLAN, Block, Plan, scan
 from rprs.scoring.maxsim import best_sentences, maxsim, meanpool
 from rprs.scoring.sdr import Normalise, sdr, statistics
 from rprs.scoring.vectors import GRID, to_grid
@@ -143,8 +143,10 @@ def whole(vectors: NDArray[np.float16]) -> NDArray[np.int64]:
 # ---------------------------------------------------------------------------- one pass over documents
 
 
-def everything(query: Sentences, documents: Sequence[Sentences], plan: Plan = USUAL) -> list[NDArray[np.float64]]:
-    """All that is made by a pass over documents."""
+def everything(
+    query: Sentences, documents: Sequence[Sentences], plan: Plan = DEFAULT_PLAN
+) -> list[NDArray[np.float64]]:
+    """The scores of every method that passes over documents."""
     return [
         sdr(query, documents, "none", plan=plan),
         sdr(query, documents, "zscore", plan=plan),
