@@ -64,11 +64,11 @@ def task_of(place: Path, valid: float = 0.0, **sizes: Any) -> Any:
     """A task on the fresh model, its dropout off."""
     from rprs.adapt.model import load, load_base
     from rprs.adapt.mtft import CrossTask, _sequences
-    from rprs.adapt.triples import lessons
+    from rprs.adapt.triples import training_set
 
     base = load_base(str(place / "base"), place, [])
     index = Index(place / "rulings.rprs")
-    found = lessons(index, QUERIES, QRELS, first_stage(index, QUERIES, BM25(k1=2.8, b=1.0), 8), {}, valid)
+    found = training_set(index, QUERIES, QRELS, first_stage(index, QUERIES, BM25(k1=2.8, b=1.0), 8), {}, valid)
     off: dict[str, Any] = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     model = load(base.folder, "AutoModelForSequenceClassification", num_labels=1, **off)
     return CrossTask(model, _sequences(base, 40, index, found), found, **sizes)
@@ -122,7 +122,7 @@ def test_the_losses_of_a_step_are_the_formulas_of_single_pairs_and_texts(place: 
 
     ranking, triplet = [], []
     with torch.no_grad():
-        for query, relevant, negative in task.lessons.draw(5, 0, 3):
+        for query, relevant, negative in task.data.draw(5, 0, 3):
             good, bad = math.exp(score(query, relevant)), math.exp(score(query, negative))
             ranking.append(-math.log(good / (good + bad)))
             near, far = (np.linalg.norm(vector(query) - vector(id)) for id in (relevant, negative))
@@ -151,7 +151,7 @@ def test_parts_of_a_batch_give_the_gradient_of_the_whole(place: Path) -> None:
 
 def test_without_the_triplet_loss_nothing_is_read_alone(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     task = task_of(place, triplet=0.0, batch=4, part=5)
-    monkeypatch.setattr(task.sequences, "alone", lambda _keys: pytest.fail("read alone"))
+    monkeypatch.setattr(task.sequences, "singles", lambda _keys: pytest.fail("read alone"))
     assert [list(losses) for losses in task.losses(0)] == [["ranking"], ["ranking"]]
 
 
