@@ -18,8 +18,6 @@ from rprs.evaluation.evaluate import evaluate
 from rprs.pyterrier import Reranker, Retriever
 from tests.support.paths import ROOT
 
-pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")  # of pandas, caused by PyTerrier
-
 SAMPLE = ROOT / "docs" / "sample"
 COLUMNS = ["qid", "query", "docno", "score", "rank"]
 
