@@ -1,4 +1,4 @@
-"""SDR, MaxSim and mean pooling beside a bare matrix product of the same shape."""
+"""SDR, MaxSim and mean pooling compared with a plain matrix product of the same shape."""
 
 from __future__ import annotations
 

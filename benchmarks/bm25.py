@@ -177,10 +177,10 @@ def _scipy(index: Index, ranker: BM25) -> Callable[[Document], NDArray[np.float6
     def scores(query: Document) -> NDArray[np.float64]:
         terms = ranker.terms(query, index)
         ((starts, _),) = terms.postings
-        numbers = np.searchsorted(segment.posting_offsets, starts[terms.known], side="right") - 1
+        numbers = np.searchsorted(segment.posting_offsets, starts[terms.in_index], side="right") - 1
         matrix = counts[:, numbers]
         matrix.data /= matrix.data + saturation(terms.lengths, terms.mean_length, ranker.k1, ranker.b)[matrix.indices]
-        return np.asarray(matrix @ terms.weights[terms.known])
+        return np.asarray(matrix @ terms.weights[terms.in_index])
 
     return scores
 

@@ -182,10 +182,10 @@ def test_it_ranks_its_training_pairs_right(learnt: Any, place: Path) -> None:
     assert learnt.curve.last()["triplet"] < learnt.curve.first()["triplet"] / 2
 
 
-def test_the_folder_says_what_it_is(learnt: Any) -> None:
+def test_the_folder_records_the_settings_and_results(learnt: Any) -> None:
     about = json.loads((learnt.folder / "adapted.json").read_text())
     assert (about["method"], about["seed"], about["training_pairs"]) == ("mtft", 0, 8)
-    assert {name: about[name] for name in ("triplet", "batch", "first")} == {"triplet": 1, "batch": 16, "first": FIRST}
+    assert {name: about[name] for name in ("triplet", "batch", "first")} == {"triplet": 1, "batch": 16, "first": "bm25"}
     assert list(about["P@5"]) == ["60"]
     assert 0 < about["P@5"]["60"] <= 0.4
     assert (learnt.folder / "loss.csv").read_text().startswith("step,ranking,triplet,P@5\n")
