@@ -156,9 +156,7 @@ def make_candidates(seed: int, dimension: int = 16) -> tuple[Sentences, Candidat
     pool = [_sentences(stock[random.integers(0, len(stock), size)]) for size in sizes]
     pool += [pool[1], pool[0], _sentences(np.zeros((0, dimension))), pool[1]]
     ids = tuple(f"d{number:02d}" for number in random.permutation(len(pool)))
-    scores = np.sort(np.round(random.uniform(0, 3, len(pool)), 1))[
-        ::-1
-    ]  # rounded: ties in the first stage
+    scores = np.sort(np.round(random.uniform(0, 3, len(pool)), 1))[::-1]  # rounded: ties in the first stage
     mean = float(np.mean([len(sentences) for sentences in pool]))
     query = _sentences(np.vstack([stock[:5], random.standard_normal((random.integers(0, 6), dimension))]))
     return query, Candidates(Ranking(ids, scores.astype(np.float64)), pool, mean)
