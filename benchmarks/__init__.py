@@ -1,1 +1,1 @@
-"""How fast rprs is beside its peers: `python -m benchmarks` prints one table of ratios."""
+"""The speed of rprs compared with other libraries: `python -m benchmarks` prints a table of ratios."""

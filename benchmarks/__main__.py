@@ -23,26 +23,28 @@ PARTS = ("kernel", "aligned", "grid", "bm25", "encoders", "indexing", "search")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the chosen parts and print the table; the exit code is 1 if a goal is missed."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="rprs beside its peers, as ratios")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="the speed of rprs relative to other libraries"
+    )
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"some of {', '.join(PARTS)} (default: all)")
     parser.add_argument("--quick", action="store_true", help="smaller collections and fewer rounds")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows to a file, too")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows to a file")
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
     parser.add_argument("--corpus", metavar="PATH", help="the collection to index and search (RPRS_BENCH_CORPUS)")
     parser.add_argument("--encoder", default="fitted", help="the encoder of indexing and search (default: fitted)")
-    given = parser.parse_args(arguments)
-    unknown = [part for part in given.parts if part not in PARTS]
+    options = parser.parse_args(arguments)
+    unknown = [part for part in options.parts if part not in PARTS]
     if unknown:
-        parser.error(f"there is no part {unknown[0]!r}: known are {', '.join(PARTS)}")
-    options = Options(given.quick, given.corpus or os.environ.get("RPRS_BENCH_CORPUS"), given.encoder)
-    rows = [row for part in given.parts or PARTS for row in _run(part, options)]
-    if given.markdown:
+        parser.error(f"there is no part {unknown[0]!r}: the parts are {', '.join(PARTS)}")
+    run_options = Options(options.quick, options.corpus or os.environ.get("RPRS_BENCH_CORPUS"), options.encoder)
+    rows = [row for part in options.parts or PARTS for row in _run(part, run_options)]
+    if options.markdown:
         print(as_markdown(rows))
     else:
         Console(width=None if sys.stdout.isatty() else 160).print(as_table(rows))
-    if given.json:
-        report = {"machine": _machine(), "quick": given.quick, "rows": as_json(rows)}
-        given.json.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    if options.json:
+        report = {"machine": _machine(), "quick": options.quick, "rows": as_json(rows)}
+        options.json.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return int(any(row.met is False for row in rows))
 
 

@@ -1,4 +1,4 @@
-"""Index a collection in a process of its own: `python -m benchmarks.build SOURCE INDEX ENCODER` prints what it took."""
+"""Index a collection in a separate process: `python -m benchmarks.build SOURCE INDEX ENCODER` prints statistics."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ __all__ = ["build"]
 
 def build(source: str, path: str, encoder: str) -> dict[str, float]:
     """The numbers of documents, words and sentences, the seconds and the peak of memory in bytes."""
-    counted = {"documents": 0, "words": 0}
+    counts = {"documents": 0, "words": 0}
 
     def documents() -> Iterator[Document]:
         for document in read(source):
-            counted["documents"] += 1
-            counted["words"] += len(document.text.split())
+            counts["documents"] += 1
+            counts["words"] += len(document.text.split())
             yield document
 
     started = perf_counter()
     added = rprs.build(path, documents(), encoder=encoder)
-    taken = perf_counter() - started
+    seconds = perf_counter() - started
     peak = _peak()
-    return {**counted, "sentences": added.sentences, "seconds": taken, "peak": peak}
+    return {**counts, "sentences": added.sentences, "seconds": seconds, "peak": peak}
 
 
 def _peak() -> float:
-    """Bytes. Linux counts the memory of the parent into `ru_maxrss` of a new process, but not into this line."""
+    """Peak memory in bytes. On Linux, `ru_maxrss` of a new process includes its parent's memory; VmHWM does not."""
     status = Path("/proc/self/status")
     if status.exists():
         return 1024 * int(status.read_text().partition("VmHWM:")[2].split()[0])

@@ -1,4 +1,4 @@
-"""Real prose to measure on: a collection that is given, the licence texts, or else Python's own documentation."""
+"""Real text for the benchmarks: a chosen collection, the licence texts, or Python's own documentation."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def work_folder() -> Path:
 
 
 def collection(options: Options) -> Path:
-    """The collection to index: the one asked for, licensedcode-data's 2,310 agreements, or Python's documentation."""
+    """The collection to index: the chosen one, licensedcode-data's 2,310 agreements, or Python's documentation."""
     if options.corpus:
         return Path(options.corpus)
-    found = find_spec("licensedcode")
-    for place in (found.submodule_search_locations or []) if found else []:
+    package = find_spec("licensedcode")
+    for place in (package.submodule_search_locations or []) if package else []:
         if (Path(place) / "data/licenses").is_dir():
             return Path(place) / "data/licenses"
     folder = work_folder() / "python"
@@ -44,24 +44,24 @@ def collection(options: Options) -> Path:
 
 
 def name_of(source: Path) -> str:
-    """What the table calls a collection."""
+    """The name of a collection in the table."""
     return "licence agreements" if source.parts[-2:] == ("data", "licenses") else source.name
 
 
 @cache
 def manual() -> tuple[Document, ...]:
-    """The topics of `help()` and the documentation strings of the standard library, a document each."""
+    """The topics of `help()` and the docstrings of each module of the standard library, as one document each."""
     from pydoc_data.topics import topics
 
-    found = [Document(f"topic-{name}", text) for name, text in sorted(topics.items())]
+    documents = [Document(f"topic-{name}", text) for name, text in sorted(topics.items())]
     root = Path(sysconfig.get_path("stdlib"))
     for path in sorted(root.rglob("*.py")):
         place = path.relative_to(root)
         if not {"site-packages", "test", "tests", "idlelib", "lib2to3"} & set(place.parts):
             text = "\n\n".join(_strings(path))
             if text:
-                found.append(Document("-".join(place.with_suffix("").parts), text))
-    return tuple(found)
+                documents.append(Document("-".join(place.with_suffix("").parts), text))
+    return tuple(documents)
 
 
 def _strings(path: Path) -> Iterator[str]:
@@ -76,9 +76,9 @@ def _strings(path: Path) -> Iterator[str]:
 def sentences() -> tuple[str, ...]:
     """The distinct sentences of the documentation."""
     splitter = SentenceSplitter()
-    every = (
+    texts = (
         " ".join(sentence.split())
         for document in manual()
         for sentence in splitter.split(document.text).texts(document.text)
     )
-    return tuple(dict.fromkeys(every))
+    return tuple(dict.fromkeys(texts))

@@ -1,4 +1,4 @@
-"""Sentences per second of our encoders beside sentence-transformers with the same model."""
+"""Sentences per second of our encoders, compared with sentence-transformers with the same model."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 
 
 def run(options: Options) -> Iterator[Row]:
-    """All encode the same sentences of Python's documentation, each in its default way, on all cores."""
+    """All encode the same sentences of Python's documentation, with their default settings, on all cores."""
     chosen, sample = _sentences(300 if options.quick else 1000, 1000 if options.quick else 10_000)
     specs: dict[str, Any] = {name: spec.parse("encoder", name) for name in GOALS}
     encoders: dict[str, Any] = {name: each.load() for name, each in specs.items() if name != "fitted"}
@@ -62,14 +62,14 @@ def _rows(
     unit = "second" if by_default else "processor-second"
     near = _cosines(encode, chosen[:CHECKED])
     for name, goal in GOALS.items():
-        what = f"{name}: {len(chosen):,} sentences of {words:.0f} words, sentences a {unit}"
+        what = f"{name}: {len(chosen):,} sentences of {words:.0f} words, sentences per {unit}"
         if name in near:
             what += f" (mean cosine {near[name]:.3f})"
         yield _row(what, name, len(chosen), times, goal if by_default else None)
 
 
 def _sentences(count: int, sample: int) -> tuple[list[str], list[str]]:
-    """Some sentences of middling length spread over the documentation, and others of any length to fit on."""
+    """Sentences of medium length from all over the documentation, and others of any length for fitting."""
     every = sentences()
     middling = [text for text in every if SHORTEST <= len(text.split()) <= LONGEST and _is_prose(text)]
     chosen = middling[:: len(middling) // count][:count]
@@ -79,21 +79,21 @@ def _sentences(count: int, sample: int) -> tuple[list[str], list[str]]:
 
 
 def _is_prose(text: str) -> bool:
-    """Not a drawn table or code, whose many tokens would make a peer that pads its batches look slow."""
+    """Whether a text is neither a table nor code, whose many tokens would slow down a peer that pads its batches."""
     return sum(map(str.isalpha, text)) + text.count(" ") >= 0.92 * len(text) and len(text) < 8 * len(text.split())
 
 
 def _on_one_thread(encode: Encode) -> Encode:
-    """Keep torch to one thread, as idle ones use up processor time; at each call, as other libraries reset it."""
+    """Limit torch to one thread, since idle ones use processor time; at each call, since other libraries reset it."""
     torch = import_module("torch")
 
     def encode_on_one_thread(texts: Sequence[str]) -> NDArray[np.float32]:
-        usual = torch.get_num_threads()
+        before = torch.get_num_threads()
         torch.set_num_threads(1)
         try:
             return encode(texts)
         finally:
-            torch.set_num_threads(usual)
+            torch.set_num_threads(before)
 
     return encode_on_one_thread
 
@@ -121,7 +121,7 @@ def _row(what: str, name: str, count: int, times: Times, goal: Goal | None) -> R
 
 
 def _cosines(encode: dict[str, Encode], chosen: list[str]) -> dict[str, float]:
-    """How near each encoder's vectors are to the peer's, on average; nothing without the peer."""
+    """The mean cosine of each encoder's vectors and the peer's; empty without the peer."""
     if PEER not in encode:
         return {}
     vectors = {name: function(chosen) for name, function in encode.items()}

@@ -1,8 +1,8 @@
-"""All 1,760 points of the paper's grid beside one point, both from neighbours found before.
+"""All 1,760 points of the paper's grid compared with a single point, both from the same neighbours.
 
-The neighbours are made on the spot, with the skew that real ones have: some sentences of the pool are near to many of
-the query's, some documents to much of it, and a query sentence prefers some documents. Their histograms have as many
-entries as those of legal opinions and papers of that length.
+The neighbours are generated with the skew of real ones: some sentences of the pool are near to many query sentences,
+some documents to much of the query, and each query sentence prefers some documents. Their histograms have as many
+entries as those of legal opinions and papers of this length.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["run"]
 N = tuple(range(1, 11))
 K1, B = np.repeat(np.arange(16) * 2 / 10, 11), np.tile(np.arange(11) / 10, 16)
 DOCUMENTS = 100
-SENTENCES = 300  # a document, in the middle
+SENTENCES = 300  # median per document
 SIZES = (200, 500, 2_000)  # sentences of the query
 ROUNDS = 24
 BURST = 20
@@ -33,23 +33,23 @@ GOAL = Goal(3.0)
 
 
 def run(options: Options) -> Iterator[Row]:
-    """Scores have a goal; orders, which a measure needs too, are shown for what they cost. One thread each."""
+    """Scores have a goal; orders, which measures also need, are listed for their cost. One thread each."""
     for size in SIZES[:2] if options.quick else SIZES:
-        found = _neighbours(size)
-        mean = float(np.diff(found.offsets).mean())
-        _check(found, mean)
+        pool = _neighbours(size)
+        mean = float(np.diff(pool.offsets).mean())
+        _check(pool, mean)
 
-        def scored(found: Neighbours = found, mean: float = mean) -> object:
-            return grid.scores(found, N, K1, B, mean)
+        def scored(pool: Neighbours = pool, mean: float = mean) -> object:
+            return grid.scores(pool, N, K1, B, mean)
 
-        def ranked(found: Neighbours = found, mean: float = mean) -> object:
-            return grid.orders(grid.scores(found, N, K1, B, mean), found.offsets)
+        def ranked(pool: Neighbours = pool, mean: float = mean) -> object:
+            return grid.orders(grid.scores(pool, N, K1, B, mean), pool.offsets)
 
-        def one(found: Neighbours = found, mean: float = mean) -> object:
-            return rprs(found, n=5, k1=1.4, b=0.5, avgdl=mean)
+        def one(pool: Neighbours = pool, mean: float = mean) -> object:
+            return rprs(pool, n=5, k1=1.4, b=0.5, avgdl=mean)
 
-        def one_ranked(found: Neighbours = found, mean: float = mean) -> object:
-            return order(rprs(found, n=5, k1=1.4, b=0.5, avgdl=mean), found)
+        def one_ranked(pool: Neighbours = pool, mean: float = mean) -> object:
+            return order(rprs(pool, n=5, k1=1.4, b=0.5, avgdl=mean), pool)
 
         tasks = {"ours": scored, "ranked": ranked, ONE: one, RANKED: one_ranked}
         times = interleaved(tasks, options.rounds(ROUNDS), process_time, burst=BURST)
@@ -71,11 +71,13 @@ def _neighbours(size: int) -> Neighbours:
     return Neighbours(np.zeros((size, N[-1]), dtype=np.float32), np.array(rows, dtype=np.int64), offsets)
 
 
-def _check(found: Neighbours, mean: float) -> None:
-    everything = grid.scores(found, N, K1, B, mean)
-    orders = grid.orders(everything, found.offsets)
+def _check(pool: Neighbours, mean: float) -> None:
+    everything = grid.scores(pool, N, K1, B, mean)
+    orders = grid.orders(everything, pool.offsets)
     for level, point in ((0, 0), (4, 82), (9, 175)):
-        one = rprs(found, n=N[level], k1=K1[point], b=B[point], avgdl=mean)
+        one = rprs(pool, n=N[level], k1=K1[point], b=B[point], avgdl=mean)
         same = np.array_equal(everything[level, :, point], one.score)
-        if not same or not np.array_equal(orders[level, point], order(one, found)):
-            raise RuntimeError("the grid gives other scores than one point: the comparison would mean nothing")
+        if not same or not np.array_equal(orders[level, point], order(one, pool)):
+            raise RuntimeError(
+                "the grid gives different scores from a single point: the comparison would be meaningless"
+            )

@@ -1,4 +1,4 @@
-"""How fast a collection is indexed, stage by stage and as a whole, in how much memory and into how many bytes."""
+"""The speed of indexing a collection, by stage and in total, with peak memory and size on disk."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KINDS = {"vectors": "vectors", "term_": "postings", "posting_": "postings", "enc
 
 @cache
 def built(source: Path, encoder: str) -> tuple[Path, dict[str, float]]:
-    """The index of a collection and what it took, made once in a process of its own."""
+    """The index of a collection and its build statistics; built once, in a separate process."""
     path = work_folder() / "collection.rprs"
     command = [sys.executable, "-m", "benchmarks.build", str(source), str(path), encoder]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
@@ -36,7 +36,7 @@ def built(source: Path, encoder: str) -> tuple[Path, dict[str, float]]:
 
 
 def run(options: Options) -> Iterator[Row]:
-    """The stages one after the other on a part of the collection, then the whole as `rprs index` does it."""
+    """The stages one after the other on a part of the collection, then all of it as by `rprs index`."""
     source = collection(options)
     path, taken = built(source, options.encoder)
     with Index(path) as index:
@@ -57,17 +57,17 @@ def _stages(source: Path, index: Index, limit: int) -> Iterator[Row]:
             break
     spent["reading"] = perf_counter() - started
     texts: list[str] = []
-    index.encoder.encode(["A sentence that gets everything loaded."])
-    index.splitter.split("A sentence. Another one that gets everything loaded.")
+    index.encoder.encode(["A sentence that loads everything."])
+    index.splitter.split("A sentence. Another one that loads everything.")
     index.analyzer.terms("a word")
     for document in documents:
         started = perf_counter()
-        found = index.splitter.split(document.text)
+        sentences = index.splitter.split(document.text)
         halfway = perf_counter()
         index.analyzer.terms(document.text)
         spent["splitting"] += halfway - started
         spent["analysis"] += perf_counter() - halfway
-        texts += found.texts(document.text)
+        texts += sentences.texts(document.text)
     started = perf_counter()
     to_grid(index.encoder.encode(texts))
     spent["encoding"] = perf_counter() - started
@@ -94,7 +94,7 @@ def _whole(source: Path, index: Index, taken: dict[str, float]) -> Iterator[Row]
 
 
 def _bytes(index: Index, documents: float) -> Iterator[Row]:
-    """Bytes a document, by what they hold."""
+    """Bytes per document, by content."""
     found = Counter({"texts": index.catalog.one("SELECT sum(length(cast(text AS BLOB))) FROM texts")})
     for path in index.path.rglob("*"):
         if path.is_file() and path.suffix in (".sqlite", ".npy", ".json"):

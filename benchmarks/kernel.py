@@ -1,4 +1,4 @@
-"""The exact top-n kernel beside a bare matrix product of the same shape, NumPy with argpartition, and faiss."""
+"""The exact top-n kernel compared with a plain matrix product of the same shape, NumPy with argpartition, and faiss."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """So many query sentences against so many candidates of so many sentences."""
+    """The numbers of query sentences, of candidates, and of sentences per candidate."""
 
     queries: int
     documents: int
@@ -44,7 +44,7 @@ SHAPES = (Shape(200, 1, 10_000, 16), Shape(200, 100, 300, 12), Shape(2_000, 100,
 
 
 def run(options: Options) -> Iterator[Row]:
-    """Ours takes float16 and widens it within the time; the peers are given float32."""
+    """Our times include widening float16; the peers receive float32."""
     for shape in SHAPES[:2] if options.quick else SHAPES:
         yield from _rows(shape, options.rounds(shape.rounds))
         yield _one_core(shape, options.rounds(shape.rounds))
@@ -63,7 +63,7 @@ def _rows(shape: Shape, rounds: int) -> Iterator[Row]:
 
 
 def _one_core(shape: Shape, rounds: int) -> Row:
-    """Processor time of one thread, which other processes on the machine hardly change."""
+    """Processor time of one thread, which hardly depends on other processes on the machine."""
     tasks = _tasks(shape, threads=1)
     with threadpool_limits(1):
         times = interleaved({name: tasks[name] for name in ("ours", SGEMM)}, rounds, process_time)
@@ -103,4 +103,4 @@ def _tasks(shape: Shape, threads: int | None = None) -> dict[str, Callable[[], o
 
 def _check(peer: str, expected: Floats, found: Floats) -> None:
     if not np.allclose(expected, found, atol=1e-5):
-        raise RuntimeError(f"{peer} finds other neighbours than ours: the comparison would mean nothing")
+        raise RuntimeError(f"{peer} finds different neighbours from ours: the comparison would be meaningless")

@@ -1,4 +1,4 @@
-"""The latency of a whole search, with its stages, for short and long queries."""
+"""The latency of a search and its stages, for short and long queries."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LENGTHS = {"short": (50, 300), "long": (2_000, 20_000)}  # words
 
 
 def run(options: Options) -> Iterator[Row]:
-    """Documents of the collection are the queries, under other ids, so that they are split and encoded each time."""
+    """The queries are documents of the collection with other ids, so that they are split and encoded each time."""
     source = collection(options)
     path, _ = built(source, options.encoder)
     with Index(path) as index:
@@ -40,7 +40,7 @@ def run(options: Options) -> Iterator[Row]:
 
 
 def _queries(index: Index, least: int, most: int, count: int) -> list[Document]:
-    """Some documents of a length, spread over the collection; the same each time."""
+    """Random documents with a number of words in this range; the same each time."""
     numbers = np.flatnonzero((index.lengths >= least) & (index.lengths <= most))
     chosen = np.random.default_rng(0).permutation(numbers)[:count]
     return [replace(index.document(index.ids[number]), id=f"query {number}") for number in chosen.tolist()]

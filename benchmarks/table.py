@@ -1,4 +1,4 @@
-"""A row of the table, the goal it is held against, and how rows are shown."""
+"""Rows of the result table, their goals, and the formats of the table."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ HEADINGS = ("part", "what", "ours", "peer", "theirs", "ratio", "goal", "")
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What a ratio should be: at most, or at least, so much."""
+    """An upper or a lower bound of a ratio."""
 
     bound: float
     at_least: bool = False
 
     def met(self, ratio: float) -> bool:
-        """Whether a measured ratio is good enough."""
+        """Whether a measured ratio is within the bound."""
         return ratio >= self.bound if self.at_least else ratio <= self.bound
 
     def __str__(self) -> str:
@@ -49,7 +49,7 @@ class Row:
         return None if self.goal is None or self.ratio is None else self.goal.met(self.ratio)
 
     def cells(self) -> tuple[str, ...]:
-        """What each column shows."""
+        """The text of each column."""
         theirs = f"missing: {self.missing}" if self.missing else self.theirs
         ratio = "" if self.ratio is None else f"{self.ratio:.2f}×"
         goal = "" if self.goal is None else str(self.goal)
@@ -59,7 +59,7 @@ class Row:
 
 def as_table(rows: Sequence[Row]) -> Table:
     """All rows for a terminal."""
-    table = Table(title="rprs and its peers: ratio = ours / theirs", title_justify="left")
+    table = Table(title="rprs compared with other libraries: ratio = ours / theirs", title_justify="left")
     for heading in HEADINGS[:5]:
         table.add_column(heading, overflow="fold")
     for heading in HEADINGS[5:]:
@@ -73,7 +73,7 @@ def as_table(rows: Sequence[Row]) -> Table:
 
 
 def as_markdown(rows: Sequence[Row]) -> str:
-    """All rows for a page of documentation."""
+    """All rows as a Markdown table."""
     lines = [HEADINGS, ("---",) * len(HEADINGS), *(row.cells() for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
@@ -84,12 +84,12 @@ def as_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 
 def seconds(value: float) -> str:
-    """A time in the unit that suits it."""
+    """A time in a suitable unit."""
     return f"{value * 1e3:.3g} ms" if value < 0.9995 else f"{value:.3g} s"
 
 
 def size(value: float) -> str:
-    """A number of bytes in the unit that suits it."""
+    """A number of bytes in a suitable unit."""
     for unit in ("B", "kB", "MB"):
         if value < 1000:
             return f"{value:.3g} {unit}"

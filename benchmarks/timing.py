@@ -1,4 +1,4 @@
-"""Timing of tasks against each other, in turn, so that what else the machine does meets them alike."""
+"""Timing of tasks in turn, so that other load on the machine affects all of them alike."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from benchmarks.table import Goal, Row, seconds
 
 __all__ = ["Options", "Times", "compared", "interleaved", "peer_module"]
 
-PAUSE = 0.25  # seconds: threads of a BLAS go on spinning for a while after their work is done
+PAUSE = 0.25  # seconds: BLAS threads keep spinning for a while after their work is done
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the command line asks for."""
+    """The options of the command line."""
 
     quick: bool = False
     corpus: str | None = None
     encoder: str = "fitted"
 
-    def rounds(self, usual: int) -> int:
-        """How often to repeat what is usually repeated so often."""
-        return max(3, usual // 4) if self.quick else usual
+    def rounds(self, full: int) -> int:
+        """The number of repetitions: `full`, or a quarter of it in quick mode."""
+        return max(3, full // 4) if self.quick else full
 
 
 Times = Mapping[str, NDArray[np.float64]]
@@ -40,19 +40,19 @@ def interleaved(
     clock: Callable[[], float] = perf_counter,
     burst: int = 1,
 ) -> Times:
-    """The seconds of every task in every round, after one that does not count; odd rounds go backwards.
+    """The seconds of every task in every round, after a warm-up; odd rounds run the tasks in reverse order.
 
-    With a burst, the best of so many runs in a row: whoever comes right after a BLAS of several threads shares the
-    processor with those that still spin, as it would not in a program of its own.
+    With a burst, the best of so many runs in a row: a task that follows a multi-threaded BLAS shares the processor with
+    threads that are still spinning, which would not happen in a program of its own.
     """
-    taken = {name: np.zeros(rounds) for name in tasks}
+    times = {name: np.zeros(rounds) for name in tasks}
     for task in tasks.values():
         task()
     for turn in range(rounds):
         for name in list(tasks)[:: 1 if turn % 2 == 0 else -1]:
             sleep(PAUSE)
-            taken[name][turn] = min(_timed(tasks[name], clock) for _ in range(burst))
-    return taken
+            times[name][turn] = min(_timed(tasks[name], clock) for _ in range(burst))
+    return times
 
 
 def _timed(task: Callable[[], object], clock: Callable[[], float]) -> float:
@@ -62,7 +62,7 @@ def _timed(task: Callable[[], object], clock: Callable[[], float]) -> float:
 
 
 def compared(part: str, what: str, times: Times, peer: str, *, ours: str = "ours", goal: Goal | None = None) -> Row:
-    """A row from the best rounds of both sides."""
+    """A row that compares the best rounds of both sides."""
     mine, theirs = times[ours], times[peer]
     return Row(
         part,
@@ -77,7 +77,7 @@ def compared(part: str, what: str, times: Times, peer: str, *, ours: str = "ours
 
 
 def peer_module(name: str) -> Any:
-    """A module of a peer, or None where it is not installed."""
+    """The module of a peer, or None if it is not installed."""
     try:
         return import_module(name)
     except ImportError:

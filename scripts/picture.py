@@ -1,4 +1,4 @@
-"""Draw what `rprs search` prints as docs/images/search.svg: `python scripts/picture.py`, after `make demo`."""
+"""Draw the output of `rprs search` as docs/images/search.svg: `python scripts/picture.py`, after `make demo`."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from rich.text import Text
 
 COMMAND = "rprs search demo/licences.rprs demo/licences/facebook-patent-rights-2.LICENSE -k 5"
 PICTURE = Path(__file__).parents[1] / "docs" / "images" / "search.svg"
-WIDTH = 96  # columns: readable where a page shows the picture some 800 pixels wide
+WIDTH = 96  # columns: readable at a width of about 800 pixels
 
 
 def main() -> None:
-    """Run the command on a terminal that is not there, and draw it."""
+    """Run the command with the settings of a terminal, and draw its output."""
     program = [sys.executable, "-m", "rprs", *shlex.split(COMMAND)[1:], "--quiet"]
-    surroundings = {**os.environ, "COLUMNS": str(WIDTH), "FORCE_COLOR": "1", "TERM": "xterm-256color"}
-    printed = subprocess.run(program, env=surroundings, capture_output=True, text=True, check=True).stdout
+    environment = {**os.environ, "COLUMNS": str(WIDTH), "FORCE_COLOR": "1", "TERM": "xterm-256color"}
+    printed = subprocess.run(program, env=environment, capture_output=True, text=True, check=True).stdout
     console = Console(record=True, width=WIDTH, file=StringIO())
     console.print(Text.assemble(("$ ", "bold green"), (COMMAND, "bold")), "", Text.from_ansi(printed), sep="\n")
     PICTURE.parent.mkdir(parents=True, exist_ok=True)

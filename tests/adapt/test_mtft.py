@@ -20,7 +20,8 @@ from rprs.evaluation.evaluate import evaluate
 from rprs.evaluation.measures import parse_measure
 from rprs.index import Index
 from rprs.progress import silent
-from rprs.tuning.pools import first_stage
+from rprs.rank import BM25
+from rprs.rank.batch import first_stage
 from tests.support.cli import done, refused
 from tests.support.judged_sample import QRELS, QUERIES, RULINGS, made, written
 
@@ -63,11 +64,11 @@ def task_of(place: Path, valid: float = 0.0, **sizes: Any) -> Any:
     """A task on the fresh model, its dropout off."""
     from rprs.adapt.model import load, load_base
     from rprs.adapt.mtft import CrossTask, _sequences
-    from rprs.adapt.triples import lessons
+    from rprs.adapt.triples import training_set
 
     base = load_base(str(place / "base"), place, [])
     index = Index(place / "rulings.rprs")
-    found = lessons(index, QUERIES, QRELS, first_stage(index, QUERIES, FIRST, 8), {}, valid)
+    found = training_set(index, QUERIES, QRELS, first_stage(index, QUERIES, BM25(k1=2.8, b=1.0), 8), {}, valid)
     off: dict[str, Any] = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     model = load(base.folder, "AutoModelForSequenceClassification", num_labels=1, **off)
     return CrossTask(model, _sequences(base, 40, index, found), found, **sizes)
@@ -121,7 +122,7 @@ def test_the_losses_of_a_step_are_the_formulas_of_single_pairs_and_texts(place: 
 
     ranking, triplet = [], []
     with torch.no_grad():
-        for query, relevant, negative in task.lessons.draw(5, 0, 3):
+        for query, relevant, negative in task.data.draw(5, 0, 3):
             good, bad = math.exp(score(query, relevant)), math.exp(score(query, negative))
             ranking.append(-math.log(good / (good + bad)))
             near, far = (np.linalg.norm(vector(query) - vector(id)) for id in (relevant, negative))
@@ -150,7 +151,7 @@ def test_parts_of_a_batch_give_the_gradient_of_the_whole(place: Path) -> None:
 
 def test_without_the_triplet_loss_nothing_is_read_alone(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     task = task_of(place, triplet=0.0, batch=4, part=5)
-    monkeypatch.setattr(task.sequences, "alone", lambda _keys: pytest.fail("read alone"))
+    monkeypatch.setattr(task.sequences, "singles", lambda _keys: pytest.fail("read alone"))
     assert [list(losses) for losses in task.losses(0)] == [["ranking"], ["ranking"]]
 
 
@@ -160,7 +161,7 @@ def test_without_the_triplet_loss_nothing_is_read_alone(place: Path, monkeypatch
 def run_with(index: Index, rerank: str | None) -> dict[str, Ranking]:
     from rprs.search import Searcher
 
-    searcher = Searcher(index, FIRST, rerank, depth=8)
+    searcher = Searcher(index, first=FIRST, rerank=rerank, depth=8)
     return {query.id: searcher.rank(query) for query in QUERIES}
 
 
@@ -181,10 +182,10 @@ def test_it_ranks_its_training_pairs_right(learnt: Any, place: Path) -> None:
     assert learnt.curve.last()["triplet"] < learnt.curve.first()["triplet"] / 2
 
 
-def test_the_folder_says_what_it_is(learnt: Any) -> None:
+def test_the_folder_records_the_settings_and_results(learnt: Any) -> None:
     about = json.loads((learnt.folder / "adapted.json").read_text())
     assert (about["method"], about["seed"], about["training_pairs"]) == ("mtft", 0, 8)
-    assert {name: about[name] for name in ("triplet", "batch", "first")} == {"triplet": 1, "batch": 16, "first": FIRST}
+    assert {name: about[name] for name in ("triplet", "batch", "first")} == {"triplet": 1, "batch": 16, "first": "bm25"}
     assert list(about["P@5"]) == ["60"]
     assert 0 < about["P@5"]["60"] <= 0.4
     assert (learnt.folder / "loss.csv").read_text().startswith("step,ranking,triplet,P@5\n")

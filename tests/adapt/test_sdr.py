@@ -151,9 +151,9 @@ def test_tsdae_goes_on_from_what_it_gives(domain: Path, tmp_path: Path) -> None:
 
     plain = sdr(domain, NEW, tmp_path / "plain", contrast=0, **QUICK).folder
     assert "cls.predictions.transform.dense.weight" in load_file(plain / "model.safetensors")
-    said: list[str] = []
-    found = tsdae(domain, str(plain), tmp_path / "to", sentences=8, say=said.append)
-    assert said == []
+    notices: list[str] = []
+    found = tsdae(domain, str(plain), tmp_path / "to", sentences=8, notify=notices.append)
+    assert notices == []
     assert found.about["pairs"] is False
 
 
@@ -197,10 +197,10 @@ def test_a_base_that_knows_pairs_is_warned_of(domain: Path, tmp_path: Path) -> N
 
     base = make_bert(tmp_path / "base", positions=64)
     (base / "modules.json").write_text("[]")
-    said: list[str] = []
-    sdr(domain, str(base), tmp_path / "to", sentences=8, say=said.append)
-    assert said == [
-        f"{base} has learnt from pairs of sentences already: SDR helps a plain model, and mostly harms such a one"
+    notices: list[str] = []
+    sdr(domain, str(base), tmp_path / "to", sentences=8, notify=notices.append)
+    assert notices == [
+        f"{base} was already trained on pairs of sentences: SDR helps plain models, and mostly harms such models"
     ]
 
 

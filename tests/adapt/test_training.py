@@ -80,12 +80,12 @@ def test_a_source_that_is_none_is_one_line(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
-    said: list[str] = []
+    notices: list[str] = []
     write_domain(tmp_path / "days", 2)
     (tmp_path / "days/broken.pdf").write_bytes(b"%PDF-1.4 nothing")
-    sample(tmp_path / "days", 10, say=said.append)
-    assert len(said) == 1
-    assert "broken.pdf" in said[0]
+    sample(tmp_path / "days", 10, notify=notices.append)
+    assert len(notices) == 1
+    assert "broken.pdf" in notices[0]
 
 
 # ---------------------------------------------------------------------------- the curve
@@ -240,17 +240,17 @@ def test_a_loss_that_is_no_number_is_one_line(tmp_path: Path) -> None:
 
 @pytest.mark.torch
 def test_a_workplace_is_for_one_and_goes_when_all_went_well(tmp_path: Path) -> None:
-    from rprs.adapt.training import workplace
+    from rprs.adapt.training import work_folder
 
     to = tmp_path / "model"
-    with workplace(to) as work:
+    with work_folder(to) as work:
         (work / "checkpoint.pt").touch()
-        with pytest.raises(UsageError, match="Another process is training in"), workplace(to):
+        with pytest.raises(UsageError, match="Another process is training in"), work_folder(to):
             pass
     assert [*tmp_path.iterdir()] == []
 
     def fail(*files: str) -> None:
-        with workplace(to) as work:
+        with work_folder(to) as work:
             for name in files:
                 (work / name).touch()
             raise KeyboardInterrupt
@@ -262,5 +262,5 @@ def test_a_workplace_is_for_one_and_goes_when_all_went_well(tmp_path: Path) -> N
         fail("checkpoint.pt")
     assert (tmp_path / "model.work/checkpoint.pt").is_file()
     to.mkdir()
-    with pytest.raises(UsageError, match="is there already: name a folder that is not"), workplace(to):
+    with pytest.raises(UsageError, match="is there already: name a folder that is not"), work_folder(to):
         pass

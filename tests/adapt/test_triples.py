@@ -10,11 +10,12 @@ import pytest
 from tokenizers import Tokenizer
 
 from rprs.adapt.sequences import Sequences
-from rprs.adapt.triples import Lessons, held_out, lessons
+from rprs.adapt.triples import TrainingSet, held_out, training_set
 from rprs.document import Document
 from rprs.errors import UsageError
 from rprs.index import Index
-from rprs.tuning.pools import first_stage
+from rprs.rank import BM25
+from rprs.rank.batch import first_stage
 from tests.support.judged_sample import QRELS, QUERIES, made
 from tests.support.tiny_models import make_bert
 
@@ -26,13 +27,13 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
     return Index(made(tmp_path_factory.mktemp("judged")))
 
 
-def gathered(index: Index, valid: float = 0.0, qrels: dict[str, dict[str, int]] | None = None) -> Lessons:
-    run = first_stage(index, QUERIES, "bm25", DEPTH)
-    return lessons(index, QUERIES, qrels or QRELS, run, {}, valid)
+def gathered(index: Index, valid: float = 0.0, qrels: dict[str, dict[str, int]] | None = None) -> TrainingSet:
+    run = first_stage(index, QUERIES, BM25(), DEPTH)
+    return training_set(index, QUERIES, qrels or QRELS, run, {}, valid)
 
 
 def test_a_triple_is_a_query_a_relevant_document_and_another_of_the_first_stage(index: Index) -> None:
-    run = first_stage(index, QUERIES, "bm25", DEPTH)
+    run = first_stage(index, QUERIES, BM25(), DEPTH)
     for query, relevant, negative in gathered(index).draw(200, 0, 0):
         assert QRELS[query].get(relevant) == 1
         assert negative in run[query].ids
@@ -73,9 +74,9 @@ def test_documents_that_are_not_in_the_index_are_left_out_and_counted(index: Ind
 def test_the_query_itself_and_what_is_excluded_are_no_examples(index: Index) -> None:
     inside = index.document("ferry-granted-0")
     excluded = {inside.id: frozenset({"ferry-denied-0", "ferry-denied-1"})}
-    run = first_stage(index, [inside], "bm25", DEPTH, excluded=excluded)
+    run = first_stage(index, [inside], BM25(), DEPTH, exclude=excluded)
     qrels = {inside.id: {inside.id: 1, "ferry-granted-1": 1, "ferry-denied-1": 1}}
-    (asked,) = lessons(index, [inside], qrels, run, excluded, 0).train
+    (asked,) = training_set(index, [inside], qrels, run, excluded, 0).train
     assert asked.relevant == ("ferry-granted-1",)
     assert not {inside.id, "ferry-granted-1", "ferry-denied-0", "ferry-denied-1"} & {*asked.negatives}
 
@@ -85,9 +86,9 @@ def test_nothing_to_learn_from_is_one_line(index: Index) -> None:
         gathered(index, qrels={"q-mill": {"gone": 1}})
     with pytest.raises(UsageError, match="None of the 5 queries has a relevant document"):
         gathered(index, qrels={"other": {"gone": 1}})
-    run = first_stage(index, QUERIES, "bm25", 1)
+    run = first_stage(index, QUERIES, BM25(), 1)
     with pytest.raises(UsageError, match=r"finds no relevant document for any of the 2 queries held out.*--valid 0"):
-        lessons(index, QUERIES, QRELS, run, {}, 0.4)
+        training_set(index, QUERIES, QRELS, run, {}, 0.4)
 
 
 def test_held_out_queries_are_a_share_and_equal_texts_stay_together() -> None:
@@ -122,7 +123,7 @@ def test_pairs_are_cut_as_the_tokenizer_would(tmp_path: Path, window: int) -> No
     reference.enable_truncation(window, strategy="longest_first")
     pairs = [(left, right) for left in TEXTS for right in TEXTS]
     sequences = Sequences(words, window, lambda key: TEXTS[key[1]], padding=1)
-    found = sequences.together([("", left) for left, _ in pairs], [("", right) for _, right in pairs])
+    found = sequences.pairs([("", left) for left, _ in pairs], [("", right) for _, right in pairs])
     for row, (left, right) in enumerate(pairs):
         expected = reference.encode(TEXTS[left], TEXTS[right])
         seen = found["attention_mask"][row].astype(bool)
@@ -130,12 +131,12 @@ def test_pairs_are_cut_as_the_tokenizer_would(tmp_path: Path, window: int) -> No
         assert found["token_type_ids"][row][seen].tolist() == expected.type_ids
         assert np.all(found["input_ids"][row][~seen] == 1)
         assert seen.sum() == len(expected.ids) <= window
-    assert (sequences.seen, sequences.cut) == (16, 12)
+    assert (sequences.total, sequences.cut) == (16, 12)
 
 
 def test_texts_alone_keep_their_beginning(tmp_path: Path) -> None:
     words = Tokenizer.from_file(str(make_bert(tmp_path / "tiny") / "tokenizer.json"))
-    found = Sequences(words, 8, lambda key: TEXTS[key[1]]).alone([("", "longer"), ("", "short"), ("", "none")])
+    found = Sequences(words, 8, lambda key: TEXTS[key[1]]).singles([("", "longer"), ("", "short"), ("", "none")])
     assert found["input_ids"][0].tolist() == [*words.encode(TEXTS["longer"]).ids[:7], words.token_to_id("[SEP]")]
     assert found["attention_mask"].sum(axis=1).tolist() == [8, 4, 2]
     assert not found["token_type_ids"].any()

@@ -201,19 +201,19 @@ def test_a_base_that_knows_pairs_is_warned_of(domain: Path, tmp_path: Path) -> N
 
     base = make_bert(tmp_path / "base", positions=64)
     (base / "modules.json").write_text("[]")
-    said: list[str] = []
+    notices: list[str] = []
     others = [tmp_path / ".to-notes", tmp_path / ".to-two-0123abcd"]  # somebody's, and of another training
     for place in (*others, tmp_path / ".to-0123abcd"):
         place.mkdir()
-    found = tsdae(domain, str(base), tmp_path / "to", sentences=8, say=said.append)
+    found = tsdae(domain, str(base), tmp_path / "to", sentences=8, notify=notices.append)
     assert {*tmp_path.glob(".to-*")} == {*others}
-    assert len(said) == 1
-    assert "has learnt from pairs of sentences already" in said[0]
+    assert len(notices) == 1
+    assert "was already trained on pairs of sentences" in notices[0]
     assert found.about["pairs"] is True
-    said.clear()
+    notices.clear()
     (base / "modules.json").unlink()
-    tsdae(domain, str(base), tmp_path / "plain", sentences=8, length=8, say=said.append)
-    assert said == ["8 of 8 sentences are cut to 8 tokens"]
+    tsdae(domain, str(base), tmp_path / "plain", sentences=8, length=8, notify=notices.append)
+    assert notices == ["8 of 8 sentences are truncated to 8 tokens"]
 
 
 def test_what_cannot_be_is_one_line_before_any_work(domain: Path, tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_options_and_defaults_are_those_of_the_library(verb: str) -> None:
     options = [name for name in ours if name not in ("context", *adapting.PLACES)]
     assert options
     assert {name: ours[name].default for name in options} == {name: theirs[name].default for name in options}
-    others = {"index", "excluded", "progress", "say", *adapting.PLACES}
+    others = {"index", "excluded", "progress", "notify", *adapting.PLACES}
     assert theirs.keys() - others == set(options)
 
 

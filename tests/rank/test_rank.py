@@ -144,13 +144,13 @@ def turned(ranking: Ranking) -> Ranking:
         (lambda r, index, _: Ranking(tuple(index.ids), np.zeros(len(index))), "documents at depth"),
         (lambda r, index, a: Ranking(tuple(index.ids[:1]), np.zeros(min(1, len(index)))), "not among the allowed"),
         (lambda r, *_: Ranking(r.ids * 2, np.zeros(2 * len(r))), "twice"),
-        (lambda r, *_: turned(r), "rise"),
-        (lambda r, *_: Ranking(turned(r).ids, np.zeros(len(r))), "stands before"),
-        (lambda r, *_: replace(r, scores=r.scores + np.nan), "not a number"),
+        (lambda r, *_: turned(r), "increase"),
+        (lambda r, *_: Ranking(turned(r).ids, np.zeros(len(r))), "is before"),
+        (lambda r, *_: replace(r, scores=r.scores + np.nan), "not finite"),
         (lambda r, *_: replace(r, scores=r.scores[1:]), "shape"),
         (lambda r, *_: replace(r, scores=r.scores - np.random.default_rng().random()), "differ|change"),
         (lambda r, index, _: replace(r, scores=r.scores - len(index.segments)), "segments"),
-        (lambda r, _, a: (np.logical_not(a, out=a), r)[1], "filter was changed"),
+        (lambda r, _, a: (np.logical_not(a, out=a), r)[1], "changed the mask"),
     ],
 )
 def test_the_contract_detects_a_faulty_ranker(fault: Callable[..., Ranking], message: str) -> None:
@@ -197,7 +197,7 @@ class SpoiltReranker:
     ("fault", "message"),
     [
         (lambda r, c: Ranking(r.ids[1:], r.scores[1:]), "not the candidates"),
-        (lambda r, c: turned(r), "rise"),
+        (lambda r, c: turned(r), "increase"),
         (lambda r, c: Ranking(turned(r).ids, r.scores), "without sentences"),
         (lambda r, c: Ranking(c.ranking.ids, np.zeros(len(r))), "without sentences"),
         (lambda r, c: Ranking(r.ids, np.zeros(len(r))), "first-stage order"),

@@ -56,7 +56,7 @@ class TestWorkedByHand:
     def test_a_removed_document_counts_nowhere(self) -> None:
         with built(self.COLLECTION, removed=["c"]) as index:  # avg = 3 still; blue is in one of two: ln(1 + 1.5/1.5)
             expected = {"a": math.log(2) / (1 + 1.5), "b": 0}
-            assert scores(index, BM25(), "blue green") == pytest.approx(expected, abs=1e-12)
+            assert scores(index, BM25(k1=1.2, b=0.75), "blue green") == pytest.approx(expected, abs=1e-12)
 
     def test_k1_and_b_change_without_indexing_again(self) -> None:
         with built(self.COLLECTION) as index:

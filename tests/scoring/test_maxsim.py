@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from rprs.document import Sentences
 from rprs.errors import UsageError
-from rprs.rank import dense
 from rprs.rank.maxsim import MaxSim, MeanPool
 from rprs.scoring.maxsim import Direction, best_sentences, maxsim, meanpool
 from rprs.scoring.vectors import GRID
@@ -103,12 +102,12 @@ def test_equals_the_oracle(query: Any, pool: Any, top: int) -> None:
 @pytest.mark.parametrize("direction", get_args(Direction))
 def test_maxsim_keeps_the_contracts(direction: Direction) -> None:
     check_reranker(MaxSim(direction))
-    check_ranker(dense.MaxSim(direction), FEW)
+    check_ranker(MaxSim(direction), FEW)
 
 
 def test_meanpool_keeps_the_contracts() -> None:
     check_reranker(MeanPool())
-    check_ranker(dense.MeanPool(), FEW)
+    check_ranker(MeanPool(), FEW)
 
 
 @pytest.mark.parametrize("kind", ["ranker", "reranker"])

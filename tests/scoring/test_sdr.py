@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from rprs.document import Document, Ranking, Sentences
 from rprs.errors import UsageError
-from rprs.rank import dense, load_candidates
+from rprs.rank import load_candidates
 from rprs.rank.sdr import SDR
-from rprs.scoring.aligned import USUAL, Block, Plan, scan
+from rprs.scoring.aligned import DEFAULT_PLAN, Block, Plan, scan
 from rprs.scoring.maxsim import best_sentences, maxsim, meanpool
 from rprs.scoring.sdr import Normalise, sdr, statistics
 from rprs.scoring.vectors import GRID, to_grid
@@ -143,8 +143,10 @@ def whole(vectors: NDArray[np.float16]) -> NDArray[np.int64]:
 # ---------------------------------------------------------------------------- one pass over documents
 
 
-def everything(query: Sentences, documents: Sequence[Sentences], plan: Plan = USUAL) -> list[NDArray[np.float64]]:
-    """All that is made by a pass over documents."""
+def everything(
+    query: Sentences, documents: Sequence[Sentences], plan: Plan = DEFAULT_PLAN
+) -> list[NDArray[np.float64]]:
+    """The scores of every method that passes over documents."""
     return [
         sdr(query, documents, "none", plan=plan),
         sdr(query, documents, "zscore", plan=plan),
@@ -251,7 +253,7 @@ FEW = tuple(each for each in SAMPLE if each.id in ("lamp", "copy", "Zulu", "one"
 @pytest.mark.parametrize("normalise", NORMALISE)
 def test_the_contracts(normalise: Normalise) -> None:
     check_reranker(SDR(normalise))
-    check_ranker(dense.SDR(normalise), FEW)
+    check_ranker(SDR(normalise), FEW)
 
 
 def test_the_whole_collection_is_ranked_as_candidates_are() -> None:

@@ -14,7 +14,7 @@ def similarity(a: Vector, b: Vector) -> int:
 
 
 def nearest(query: Sequence[Vector], pool: Sequence[Sequence[Vector]], n: int) -> list[list[Sentence]]:
-    """R_n: for each query sentence its n most similar; ties to the higher document, then the earlier sentence."""
+    """R_n: for each query sentence its n most similar; among equals, the higher-ranked document's, then the earlier."""
     everything = [(d, s) for d, document in enumerate(pool) for s in range(len(document))]
     return [sorted(everything, key=lambda ds: (-similarity(q, pool[ds[0]][ds[1]]), ds))[:n] for q in query]
 

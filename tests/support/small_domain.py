@@ -1,4 +1,4 @@
-"""A small domain of invented sentences: eight scenes, each with its own words, and two words for everything in it."""
+"""A small domain of invented sentences: eight scenes with their own words, and two synonyms for each thing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["NEW", "QUICK", "paraphrases", "write_domain"]
 NEW = "new(layers=2,width=32,heads=2,vocabulary=300,positions=64)"
 QUICK: dict[str, Any] = {"sentences": 96, "batch": 8, "rate": 1e-3, "checkpoint": 5}
 
-# Who does what to what, and where.
+# Two words each for the person, the action, the object and the place.
 SCENES = [
     scene.split()
     for scene in (
@@ -27,11 +27,11 @@ SCENES = [
         "teacher tutor explains reads poem essay school college",
     )
 ]
-HELD_OUT = [(0, 0, 0, 0), (1, 1, 1, 1), (0, 1, 0, 1), (1, 0, 1, 0)]  # which word for each thing; never told
+HELD_OUT = [(0, 0, 0, 0), (1, 1, 1, 1), (0, 1, 0, 1), (1, 0, 1, 0)]  # choices of words that no document uses
 
 
-def _say(scene: list[str], ways: tuple[int, ...]) -> str:
-    who, does, what, where = (scene[2 * slot + way] for slot, way in enumerate(ways))
+def _sentence(scene: list[str], choices: tuple[int, ...]) -> str:
+    who, does, what, where = (scene[2 * slot + choice] for slot, choice in enumerate(choices))
     return f"The {who} {does} the {what} in the {where}."
 
 
@@ -39,10 +39,10 @@ def write_domain(folder: Path, documents: int = 32) -> Path:
     """Documents of two paragraphs of six sentences, each paragraph of one scene."""
     folder.mkdir(parents=True)
     random = np.random.default_rng(1)
-    told = [ways for ways in product((0, 1), repeat=4) if ways not in HELD_OUT]
+    allowed = [choices for choices in product((0, 1), repeat=4) if choices not in HELD_OUT]
     for number in range(documents):
         paragraphs = [
-            " ".join(_say(SCENES[scene], told[way]) for way in random.permutation(len(told))[:6])
+            " ".join(_sentence(SCENES[scene], allowed[number]) for number in random.permutation(len(allowed))[:6])
             for scene in random.permutation(len(SCENES))[:2]
         ]
         (folder / f"day-{number:02}.txt").write_text("\n\n".join(paragraphs) + "\n")
@@ -50,6 +50,6 @@ def write_domain(folder: Path, documents: int = 32) -> Path:
 
 
 def paraphrases() -> tuple[list[str], list[str]]:
-    """Sentences that no document has, and what says the same with no word in common but "the" and "in"."""
-    one, other = ([_say(scene, HELD_OUT[way + side]) for scene in SCENES for way in (0, 2)] for side in (0, 1))
+    """Sentences that no document contains, and paraphrases that share no word with them but "the" and "in"."""
+    one, other = ([_sentence(scene, HELD_OUT[way + side]) for scene in SCENES for way in (0, 2)] for side in (0, 1))
     return one, other

@@ -1,4 +1,4 @@
-"""How the losses of a training fell: as data and as a picture."""
+"""The losses of a training run, step by step, as data and as a figure."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ import numpy as np
 
 __all__ = ["Curve"]
 
-TENTHS = 10  # a first and a last loss are means over a tenth of the steps
+TENTHS = 10  # the first and the last loss are means over a tenth of the steps
 
 
 @dataclass(frozen=True)
 class Curve:
-    """The losses of every step, and what the validation said after some of them."""
+    """The losses of every step, and the validation measure after some of them."""
 
-    losses: Sequence[Mapping[str, float]]  # of step 1, 2, ...
-    measure: str = ""  # of the validation: P@5
+    losses: Sequence[Mapping[str, float]]  # by name, for step 1, 2, ...
+    measure: str = ""  # the validation measure, such as P@5
     values: Mapping[int, float] = field(default_factory=dict)  # by step
 
     @property
     def names(self) -> list[str]:
-        """What the losses are called."""
+        """The names of the losses."""
         return list(dict.fromkeys(name for row in self.losses for name in row))
 
     def first(self) -> dict[str, float]:
@@ -37,7 +37,7 @@ class Curve:
         return self._mean(self.losses[-math.ceil(len(self.losses) / TENTHS) :])
 
     def table(self) -> str:
-        """The text of loss.csv: step, each loss, and the measure of the validation where it was taken."""
+        """The text of loss.csv: step, each loss, and the validation measure where it was computed."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["step", *self.names, *([self.measure] if self.measure else [])])
@@ -55,5 +55,5 @@ class Curve:
         return losses("loss", title, series, self.measure, self.values).svg
 
     def _mean(self, rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
-        found = {name: [row[name] for row in rows if name in row] for name in self.names}
-        return {name: float(np.mean(values)) for name, values in found.items() if values}
+        losses = {name: [row[name] for row in rows if name in row] for name in self.names}
+        return {name: float(np.mean(values)) for name, values in losses.items() if values}

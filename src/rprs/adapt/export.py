@@ -1,8 +1,8 @@
-"""A trained model as a folder that searching takes: weights, tokenizer, ONNX, and what it was made from.
+"""Write a trained model as a folder for searching: weights, tokenizer, ONNX graph, and the facts of its training.
 
-The folder appears whole or not at all. It has what sentence-transformers and transformers load; model.onnx, which
-needs neither; the losses, as loss.csv and loss.svg; and adapted.json: the method, the base, the settings, the seed,
-the fingerprint of the data, and the mean losses of the first and of the last tenth of the steps.
+The folder appears complete or not at all. sentence-transformers and transformers can load it; model.onnx needs neither.
+It also holds the losses, as loss.csv and loss.svg, and adapted.json: the method, the base, the settings, the seed, the
+fingerprint of the data, and the mean losses of the first and the last tenth of the steps.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ except ImportError as error:
 
 __all__ = ["Adapted", "check_graph", "write_cross", "write_model"]
 
-APART = 1e-3  # relative distance between what torch and ONNX Runtime may say: a cosine of .9999995
+TOLERANCE = 1e-3  # relative distance allowed between torch and ONNX Runtime: a cosine of .9999995
 
 
 @dataclass(frozen=True)
 class Adapted:
-    """What came of a training."""
+    """The result of a training run."""
 
     folder: Path
     about: Mapping[str, Any]  # adapted.json
@@ -52,8 +52,8 @@ class Adapted:
 def write_model(
     folder: Path, model: Any, base: Base, curve: Curve, about: Mapping[str, Any], *, pooling: Pooling
 ) -> Adapted:
-    """Write a sentence encoder whose token vectors are pooled like that. `about` goes into adapted.json as it is."""
-    with _whole(folder) as draft:
+    """Write a sentence encoder with this pooling of token vectors. `about` is copied to adapted.json."""
+    with _atomic_folder(folder) as draft:
         facts = _write(draft, model, base, curve, {**about, "pairs": base.pairs})
         _write_modules(draft, model.config.hidden_size, base.window, pooling)
         _write_graph(draft, model, pooling)
@@ -61,19 +61,19 @@ def write_model(
 
 
 def write_cross(folder: Path, model: Any, base: Base, curve: Curve, about: Mapping[str, Any]) -> Adapted:
-    """Write a model for sequence classification: a cross-encoder. `about` goes into adapted.json as it is."""
-    with _whole(folder) as draft:
+    """Write a model for sequence classification, a cross-encoder. `about` is copied to adapted.json."""
+    with _atomic_folder(folder) as draft:
         facts = _write(draft, model, base, curve, {**about, "pairs": True})
         _write_cross_graph(draft, model)
     return Adapted(folder, facts, curve)
 
 
-def check_graph(found: Any, wanted: Any) -> None:
-    """That a graph's numbers are torch's: an export can go wrong without an error."""
-    apart = float(np.linalg.norm(found - wanted) / np.linalg.norm(wanted))
-    if not apart <= APART:
+def check_graph(actual: Any, expected: Any) -> None:
+    """Raise `ModelError` if the outputs of a graph differ from torch's: an export can fail without an error."""
+    distance = float(np.linalg.norm(actual - expected) / np.linalg.norm(expected))
+    if not distance <= TOLERANCE:
         raise ModelError(
-            f"The ONNX form of this model differs from torch's by {apart:.1e}: choose a base of the BERT family"
+            f"The ONNX form of this model differs from torch's by {distance:.1e}: choose a base of the BERT family"
         )
 
 
@@ -81,10 +81,10 @@ def check_graph(found: Any, wanted: Any) -> None:
 
 
 @contextmanager
-def _whole(folder: Path) -> Iterator[Path]:
-    """A folder beside, which becomes `folder` at the end of the block; what a killed process left is swept."""
-    for left in folder.parent.glob(f".{glob.escape(folder.name)}-{'[0-9a-f]' * 8}"):
-        shutil.rmtree(left)
+def _atomic_folder(folder: Path) -> Iterator[Path]:
+    """A draft folder that is renamed to `folder` at the end of the block; drafts of killed processes are removed."""
+    for leftover in folder.parent.glob(f".{glob.escape(folder.name)}-{'[0-9a-f]' * 8}"):
+        shutil.rmtree(leftover)
     draft = folder.parent / f".{folder.name}-{token_hex(4)}"
     draft.mkdir()
     try:
@@ -99,7 +99,7 @@ def _whole(folder: Path) -> Iterator[Path]:
 
 
 def _write(draft: Path, model: Any, base: Base, curve: Curve, about: Mapping[str, Any]) -> dict[str, Any]:
-    """What every model folder has."""
+    """Write the files that every model folder has; return the content of adapted.json."""
     model.float().cpu().eval()
     with quiet():
         model.save_pretrained(draft)
@@ -113,7 +113,7 @@ def _write(draft: Path, model: Any, base: Base, curve: Curve, about: Mapping[str
 
 
 def _write_modules(draft: Path, width: int, window: int, pooling: Pooling) -> None:
-    """What makes it a model of sentence-transformers."""
+    """Write the configuration files of sentence-transformers."""
     kinds = [("", "Transformer"), ("1_Pooling", "Pooling")]
     modules = [
         {"idx": number, "name": str(number), "path": path, "type": f"sentence_transformers.models.{kind}"}
@@ -134,7 +134,7 @@ def _write_json(file: Path, value: Any) -> None:
 
 
 def _write_graph(draft: Path, model: Any, pooling: Pooling) -> None:
-    """model.onnx: sentence vectors where rprs builds the graph itself, and token vectors where torch has to."""
+    """Write model.onnx: with sentence vectors if rprs builds the graph, with token vectors if torch exports it."""
     from rprs.encode.graph import build
 
     file, encoder, probe = draft / "model.onnx", model.base_model, _probe(model, ["input_ids", "attention_mask"])
@@ -150,16 +150,16 @@ def _write_graph(draft: Path, model: Any, pooling: Pooling) -> None:
         return unit(tokens)
 
     with torch.no_grad():
-        wanted = sentences(encoder(**probe)[0])
-    check_graph(sentences(_run(file, probe)), wanted)
+        expected = sentences(encoder(**probe)[0])
+    check_graph(sentences(_run(file, probe)), expected)
 
 
 def _write_cross_graph(draft: Path, model: Any) -> None:
-    """model.onnx: logits."""
+    """Write model.onnx, which computes logits."""
     from rprs.encode.graph import build_cross
 
-    file, known = draft / "model.onnx", signature(model.forward).parameters
-    probe = _probe(model, [name for name in ("input_ids", "attention_mask", "token_type_ids") if name in known])
+    file, parameters = draft / "model.onnx", signature(model.forward).parameters
+    probe = _probe(model, [name for name in ("input_ids", "attention_mask", "token_type_ids") if name in parameters])
     if "token_type_ids" in probe and model.config.type_vocab_size > 1:
         probe["token_type_ids"][:, 4:] = 1
     if obstacle(config_of(draft)):
@@ -168,23 +168,23 @@ def _write_cross_graph(draft: Path, model: Any) -> None:
     else:
         file.write_bytes(build_cross(draft).SerializeToString())
     with torch.no_grad():
-        wanted = model(**probe)[0].numpy()
-    check_graph(_run(file, probe), wanted)
+        expected = model(**probe)[0].numpy()
+    check_graph(_run(file, probe), expected)
 
 
 def _export(model: Any, file: Path, inputs: list[str]) -> None:
-    """torch's own export, for any number of sequences of any length."""
-    given = _probe(model, inputs)
+    """Export by torch, for any number of sequences of any length."""
+    example = _probe(model, inputs)
     shape = {0: torch.export.Dim("batch"), 1: torch.export.Dim("length")}
     before, model.config.return_dict = model.config.return_dict, False
     try:
         with warnings.catch_warnings(), quiet():
-            warnings.simplefilter("ignore")  # torch's, about itself
+            warnings.simplefilter("ignore")  # deprecations within torch
             torch.onnx.export(
                 model,
                 (),
                 file,
-                kwargs=given,
+                kwargs=example,
                 input_names=inputs,
                 dynamic_shapes=dict.fromkeys(inputs, shape),
                 dynamo=True,
@@ -198,7 +198,7 @@ def _export(model: Any, file: Path, inputs: list[str]) -> None:
 
 
 def _probe(model: Any, inputs: list[str]) -> dict[str, Any]:
-    """Two sequences of tokens. Each input is a tensor of its own: one given twice would become one input."""
+    """Two token sequences. Each input is a separate tensor: a tensor passed twice would become a single input."""
     random = torch.Generator().manual_seed(0)
     ids = torch.randint(model.config.vocab_size // 2, model.config.vocab_size, (2, 8), generator=random)
     blank = {"attention_mask": 1, "token_type_ids": 0}
@@ -206,7 +206,7 @@ def _probe(model: Any, inputs: list[str]) -> dict[str, Any]:
 
 
 def _run(file: Path, probe: Mapping[str, Any]) -> Any:
-    """What ONNX Runtime makes of it."""
+    """The output of ONNX Runtime."""
     import onnxruntime
 
     session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])

@@ -1,4 +1,4 @@
-"""What a training starts from: a model by name or folder, or a fresh BERT with a vocabulary made from the text."""
+"""The model that a training starts from: by name or folder, or a new BERT with a vocabulary built from the text."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ except ImportError as error:
 
 __all__ = ["PAIRS", "Base", "New", "load", "load_base", "tokenizer", "trained_on_pairs"]
 
-PAIRS = "{base} has learnt from pairs of sentences already: {method} helps a plain model, and mostly harms such a one"
+PAIRS = "{base} was already trained on pairs of sentences: {method} helps plain models, and mostly harms such models"
 WEIGHTS = ("model.safetensors", "pytorch_model.bin", "model.safetensors.index.json", "pytorch_model.bin.index.json")
 ALPHABET = 1000  # different letters in a new vocabulary
 SPECIAL = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
@@ -39,16 +39,16 @@ SPECIAL = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask
 class Base:
     """A model on disk that transformers can load."""
 
-    text: str  # as the user named it
+    text: str  # the user's name for it
     folder: Path
-    window: int  # tokens that go in at once, the special ones among them
-    pairs: bool  # it was trained on pairs of sentences already
+    window: int  # greatest number of input tokens, including special tokens
+    pairs: bool  # already trained on pairs of sentences
     fingerprint: str  # of weights, settings and tokenizer
 
 
 @dataclass(frozen=True)
 class New:
-    """A fresh BERT: random weights from the seed, and a WordPiece vocabulary made from the text."""
+    """A new BERT: random weights from the seed, and a WordPiece vocabulary built from the text."""
 
     name: ClassVar[str] = "new"
 
@@ -70,25 +70,25 @@ class New:
 
     @classmethod
     def parse(cls, text: str) -> New | None:
-        """What `new(layers=4,width=256)` means; None if it is no text of this kind."""
-        found = re.fullmatch(r"\s*new\s*(?:\((.*)\))?\s*", text)
-        if not found:
+        """The value of a text such as `new(layers=4,width=256)`; None if the text does not begin with `new`."""
+        match = re.fullmatch(r"\s*new\s*(?:\((.*)\))?\s*", text)
+        if not match:
             return None
-        known = [field.name for field in fields(cls)]
-        given: dict[str, int] = {}
-        for argument in (found[1] or "").split(","):
+        names = [field.name for field in fields(cls)]
+        numbers: dict[str, int] = {}
+        for argument in (match[1] or "").split(","):
             name, _, value = (part.strip() for part in argument.partition("="))
-            if name in known and name not in given and re.fullmatch(r"\d+", value):
-                given[name] = int(value)
+            if name in names and name not in numbers and re.fullmatch(r"\d+", value):
+                numbers[name] = int(value)
             elif argument.strip():
-                raise UsageError(f"new cannot read {argument.strip()!r}: it has the numbers {', '.join(known)}")
-        return cls(**given)
+                raise UsageError(f"new cannot read {argument.strip()!r}: it has the numbers {', '.join(names)}")
+        return cls(**numbers)
 
 
 def load_base(text: str, place: Path, sentences: Sequence[str], *, seed: int = 0, progress: Progress = silent) -> Base:
-    """The model that a text names: `new(...)`, or a name or a folder as encoders have them.
+    """The model that a text names: `new(...)`, or the name or folder of a model, as for encoders.
 
-    A new one is written to the folder `place`; the sentences give it its vocabulary.
+    A new model is written to the folder `place`; its vocabulary is built from the sentences.
     """
     new = New.parse(text)
     if new is not None:
@@ -103,36 +103,36 @@ def load_base(text: str, place: Path, sentences: Sequence[str], *, seed: int = 0
 
 
 def load(folder: Path, kind: str = "AutoModel", *, seed: int = 0, **options: Any) -> Any:
-    """A model of transformers by the name of its class; layers that the folder does not have come from the seed."""
+    """Load a transformers model by its class name; layers that the folder lacks are initialised from the seed."""
     with quiet(), plainly(f"transformers cannot load {folder} as {kind}"), torch.random.fork_rng():
         torch.manual_seed(seed)
         try:
             return getattr(transformers, kind).from_pretrained(folder, **options)
-        except RuntimeError as problem:  # its text points to a report that nobody sees
+        except RuntimeError as problem:  # its text refers to a report that is not shown
             raise ModelError(
                 f"Weights of {folder} have other sizes than {kind} has here: choose another base"
             ) from problem
 
 
 def tokenizer(folder: Path) -> Any:
-    """The tokenizer of transformers in a model folder; a fast one, so that it can be saved as tokenizer.json."""
+    """The transformers tokenizer of a model folder; a fast one, so that it can be saved as tokenizer.json."""
     with quiet(), plainly(f"transformers cannot load the tokenizer of {folder}"):
-        found = transformers.AutoTokenizer.from_pretrained(folder)
-    if not found.is_fast:
+        loaded = transformers.AutoTokenizer.from_pretrained(folder)
+    if not loaded.is_fast:
         raise ModelError(f"The tokenizer of {folder} has no fast form, which rprs needs: save it with tokenizer.json")
-    return found
+    return loaded
 
 
 def trained_on_pairs(folder: Path) -> bool:
-    """Whether a model has learnt from pairs of sentences: it is sentence-transformers', and not adapted from a plain
-    one by us."""
+    """Whether a model was trained on pairs of sentences: one of sentence-transformers that was not adapted by rprs
+    from a plain model."""
     adapted = folder / "adapted.json"
     if adapted.is_file():
         return bool(json.loads(adapted.read_text(encoding="utf-8")).get("pairs"))
     return (folder / "modules.json").is_file()
 
 
-# ---------------------------------------------------------------------------- a fresh one
+# ---------------------------------------------------------------------------- new models
 
 
 def _write_new(new: New, place: Path, sentences: Sequence[str], seed: int) -> None:
@@ -158,10 +158,10 @@ def _write_new(new: New, place: Path, sentences: Sequence[str], seed: int) -> No
 
 
 def _wordpiece(sentences: Sequence[str], size: int) -> Any:
-    """A tokenizer as BERT's, in lower case, with the commonest pieces of words of the sentences.
+    """A tokenizer like BERT's, lower-cased, with the most frequent word pieces of the sentences.
 
-    The trainer breaks ties by the numbers of tokens, and numbers the letters within words (##a) in an order that
-    changes from run to run; so it is given all letters beforehand, as tokens with numbers of their own.
+    The trainer breaks ties by token number, and numbers the letters within words (##a) in an order that changes from
+    run to run; so all letters are passed to it beforehand, as tokens with fixed numbers.
     """
     from tokenizers import trainers
 
@@ -186,9 +186,9 @@ def _wordpiece(sentences: Sequence[str], size: int) -> Any:
 
 
 def _window(folder: Path) -> int:
-    file, most = folder / "sentence_bert_config.json", positions(config_of(folder))
-    own = json.loads(file.read_text(encoding="utf-8")).get("max_seq_length") if file.is_file() else None
-    return min(int(own or most), most)
+    file, limit = folder / "sentence_bert_config.json", positions(config_of(folder))
+    configured = json.loads(file.read_text(encoding="utf-8")).get("max_seq_length") if file.is_file() else None
+    return min(int(configured or limit), limit)
 
 
 def _fingerprint(folder: Path) -> str:

@@ -1,13 +1,13 @@
-"""MTFT-BERT (Abolghasemi et al. 2022): one BERT learns to rank pairs and, beside it, to place documents.
+"""MTFT-BERT (Abolghasemi et al. 2022): one BERT learns to score pairs and, at the same time, to represent documents.
 
-A query, a document relevant to it (d⁺) and one that the first stage took for such (d⁻) give two losses. The ranking
-loss is of the cross-encoder, which reads query and document together, cut to a window: −log softmax(s⁺, s⁻). The
-triplet loss is of the same BERT where it reads each alone: max(0, ‖q − d⁺‖ − ‖q − d⁻‖ + 1), of the last layer's first
-token. With the weight of the triplet loss at 0 it is the plain fine-tuning of a cross-encoder (Nogueira & Cho 2019).
+A query (q), a document relevant to it (d⁺) and another one from the first stage (d⁻) give two losses. The ranking loss
+uses the cross-encoder, which reads query and document together, truncated to a window: −log softmax(s⁺, s⁻). The
+triplet loss uses the same BERT on each text alone: max(0, ‖q − d⁺‖ − ‖q − d⁻‖ + 1), of the last layer's first token.
+With triplet weight 0 this is the plain fine-tuning of a cross-encoder (Nogueira & Cho 2019).
 
-The paper has the losses, AdamW at 3e-5, batches of 32, and the end by P@5 with a patience of 10. Ours are: negatives
-drawn evenly from the top of the first stage; every relevant document once before any comes again; the norms of the
-triplet loss, Euclidean; which queries are held out; and how often they are looked at.
+From the paper: the losses, AdamW at 3e-5, batches of 32, and early stopping by P@5 with a patience of 10. Our own
+choices: negatives are drawn uniformly from the top of the first stage; each epoch has every relevant document once; the
+triplet loss uses Euclidean norms; which queries are held out; and how often they are evaluated.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from rprs import spec
 from rprs.adapt.export import Adapted, write_cross
 from rprs.adapt.model import Base, New, load, load_base, tokenizer
 from rprs.adapt.sequences import Sequences
-from rprs.adapt.sources import Say, sample, unsaid
-from rprs.adapt.training import Losses, Training, Validation, device, train, workplace
-from rprs.adapt.triples import Excluded, Lessons, Qrels, Triple, judged, lessons
+from rprs.adapt.sources import Notify, no_notice, sample
+from rprs.adapt.training import Losses, Training, Validation, device, train, work_folder
+from rprs.adapt.triples import Excluded, Qrels, TrainingSet, Triple, judged, training_set
 from rprs.document import Document, Ranking
 from rprs.encode.folder import config_of, positions
 from rprs.errors import MissingExtra, UsageError
@@ -51,7 +51,7 @@ __all__ = ["CrossTask", "mtft", "ranking_loss", "triplet_loss"]
 
 MARGIN = 1.0
 MEASURE = "P@5"
-VOCABULARY = 10_000  # sentences of the index that a new model's vocabulary is made from
+VOCABULARY = 10_000  # sentences of the index from which the vocabulary of a new model is built
 QUERY, DOCUMENT = "query", "document"
 
 Item = TypeVar("Item")
@@ -79,41 +79,41 @@ def mtft(
     seed: int = 0,
     checkpoint: int = 25,
     progress: Progress = silent,
-    say: Say = unsaid,
+    notify: Notify = no_notice,
 ) -> Adapted:
     """Fine-tune a model on judged queries, and write it to the folder `to`, for the re-ranker `cross(folder)`.
 
-    `base` is the name or the folder of a model, or `new(...)`; negatives are of the best `depth` documents of the first
-    stage. A share `valid` of the queries is held out: after `every` steps their candidates are re-ranked, and the
-    weights with the best P@5 win. A batch goes through in parts of `part` sequences, which bounds memory. A call that
-    was interrupted goes on from its last checkpoint when it is made again.
+    `base` is the name or the folder of a model, or `new(...)`; negatives come from the best `depth` documents of the
+    first stage. A share `valid` of the queries is held out: every `every` steps their candidates are re-ranked, and the
+    weights with the best P@5 are kept. A batch is processed in parts of `part` sequences, which bounds memory. To
+    resume an interrupted training from its last checkpoint, repeat the call. `notify` receives notices, one line each.
     """
     _check(depth=depth, batch=batch, part=part, every=every, patience=patience, triplet=triplet, valid=valid)
-    with workplace(Path(to)) as work:
-        asked = judged(queries, qrels)
-        run = first_stage(index, asked, System(first).first, depth, exclude=excluded, progress=progress)
-        learnt = lessons(index, asked, qrels, run, excluded or {}, valid, seed)
-        for note in learnt.notes:
-            say(note)
+    with work_folder(Path(to)) as work:
+        used = judged(queries, qrels)
+        run = first_stage(index, used, System(first).first, depth, exclude=excluded, progress=progress)
+        data = training_set(index, used, qrels, run, excluded or {}, valid, seed)
+        for note in data.notes:
+            notify(note)
         text = sample(index.path, VOCABULARY, seed=seed, progress=progress).sentences if New.parse(base) else []
         start = load_base(base, work / "base", text, seed=seed, progress=progress)
         model = load(start.folder, "AutoModelForSequenceClassification", seed=seed, num_labels=1).float().to(device())
-        sequences = _sequences(start, min(window, positions(config_of(start.folder))), index, learnt)
-        task = CrossTask(model, sequences, learnt, triplet, batch, part, seed)
-        look = Validation(MEASURE, partial(_precision, task, progress), every, patience) if learnt.valid else None
+        sequences = _sequences(start, min(window, positions(config_of(start.folder))), index, data)
+        task = CrossTask(model, sequences, data, triplet, batch, part, seed)
+        validation = Validation(MEASURE, partial(_precision, task, progress), every, patience) if data.valid else None
         training = Training(steps, seed=seed, rate=rate, checkpoint=checkpoint)
-        about = {"method": "mtft", "base": start.text, "weights": start.fingerprint, "data": learnt.fingerprint}
+        about = {"method": "mtft", "base": start.text, "weights": start.fingerprint, "data": data.fingerprint}
         settings = {"index": index.fingerprint, "first": str(first), "depth": depth, "valid": valid, **task.settings}
-        curve = train(task, training, work, {**about, **settings}, validation=look, progress=progress)
+        curve = train(task, training, work, {**about, **settings}, validation=validation, progress=progress)
         if sequences.cut:
-            say(f"{sequences.cut:,} of {sequences.seen:,} inputs truncated to {sequences.window} tokens")
-        facts = {"seed": seed, "rate": rate, "training_pairs": len(learnt.pairs), MEASURE: dict(curve.values)}
+            notify(f"{sequences.cut:,} of {sequences.total:,} inputs truncated to {sequences.window} tokens")
+        facts = {"seed": seed, "rate": rate, "training_pairs": len(data.pairs), MEASURE: dict(curve.values)}
         with progress("writing the model"):
             return write_cross(Path(to), model, start, curve, {**about, **settings, **facts})
 
 
-def _sequences(base: Base, window: int, index: Index, learnt: Lessons) -> Sequences:
-    """Queries and documents by their ids, as the base reads them."""
+def _sequences(base: Base, window: int, index: Index, data: TrainingSet) -> Sequences:
+    """Queries and documents by their ids, tokenised for the base model."""
     fast = tokenizer(base.folder)
     words = Tokenizer.from_str(fast.backend_tokenizer.to_str())
     words.no_truncation()
@@ -121,27 +121,27 @@ def _sequences(base: Base, window: int, index: Index, learnt: Lessons) -> Sequen
 
     def read(key: tuple[str, str]) -> str:
         kind, id = key
-        return learnt.queries[id].text if kind == QUERY else index.document(id).text
+        return data.queries[id].text if kind == QUERY else index.document(id).text
 
     return Sequences(words, window, read, fast.pad_token_id or 0)
 
 
-def _check(**given: float) -> None:
+def _check(**settings: float) -> None:
     bounds = {"triplet": (0, math.inf), "valid": (0, 1), "part": (3, math.inf)}
-    for name, value in given.items():
-        least, end = bounds.get(name, (1, math.inf))
-        if not least <= value < end:
-            raise UsageError(f"The {name!r} of MTFT must be in [{least}, {end}). Got {value} instead.")
+    for name, value in settings.items():
+        low, high = bounds.get(name, (1, math.inf))
+        if not low <= value < high:
+            raise UsageError(f"The {name!r} of MTFT must be in [{low}, {high}). Got {value} instead.")
 
 
 def _precision(task: CrossTask, progress: Progress) -> float:
-    """P@5 of the queries held out, their candidates re-ranked by the model as it is."""
-    measure, found = parse_measure(MEASURE), {}
-    with progress("validating", len(task.lessons.valid), "queries") as advance:
-        for query, candidates in task.lessons.valid.items():
-            found[query] = task.ranking(query, candidates)
+    """P@5 of the queries held out, with their candidates re-ranked by the current model."""
+    measure, run = parse_measure(MEASURE), {}
+    with progress("validating", len(task.data.valid), "queries") as advance:
+        for query, candidates in task.data.valid.items():
+            run[query] = task.ranking(query, candidates)
             advance(1)
-    return evaluate(found, {query: task.lessons.qrels[query] for query in found}, [measure]).total(measure)
+    return evaluate(run, {query: task.data.qrels[query] for query in run}, [measure]).total(measure)
 
 
 # ---------------------------------------------------------------------------- losses
@@ -160,50 +160,50 @@ def triplet_loss(query: Any, positive: Any, negative: Any) -> Any:
 
 @dataclass(frozen=True)
 class CrossTask:
-    """A cross-encoder with its lessons: what is trained, and what validation asks."""
+    """A cross-encoder with its training data: the task of the training loop, and the ranker for validation."""
 
-    module: Any  # for sequence classification, with one label
+    module: Any  # a sequence classifier with one label
     sequences: Sequences
-    lessons: Lessons
+    data: TrainingSet
     triplet: float = 1.0
     batch: int = 32
-    part: int = 8  # sequences that are back-propagated at a time: at least the three of a triple
+    part: int = 8  # sequences that are back-propagated together: at least 3, one triple
     seed: int = 0
 
     @property
     def settings(self) -> dict[str, float]:
-        """What, beside the lessons, decides what a step does."""
+        """The settings that, besides the data, determine a step."""
         return {"window": self.sequences.window, "triplet": self.triplet, "batch": self.batch, "part": self.part}
 
     def losses(self, step: int) -> Iterator[Losses]:
-        """Both losses of a batch of triples, in parts; each is its share of the mean over the whole batch."""
-        triples = self.lessons.draw(self.batch, self.seed, step)
-        for some in _chunks(triples, self.part // 2):  # two pairs a triple
+        """Both losses of a batch of triples, in parts; each is the part's share of the mean over the batch."""
+        triples = self.data.draw(self.batch, self.seed, step)
+        for some in _chunks(triples, self.part // 2):  # two pairs per triple
             yield {"ranking": ranking_loss(*self._scored(some)).sum() / self.batch}
-        for some in _chunks(triples, self.part // 3) if self.triplet else ():  # three texts
-            yield {"triplet": self.triplet * triplet_loss(*self._placed(some)).sum() / self.batch}
+        for some in _chunks(triples, self.part // 3) if self.triplet else ():  # three texts per triple
+            yield {"triplet": self.triplet * triplet_loss(*self._vectors(some)).sum() / self.batch}
 
     def scores(self, queries: Sequence[str], documents: Sequence[str]) -> Any:
-        """(b,): how relevant each document is to its query; both by id."""
-        tokens = self.sequences.together([(QUERY, id) for id in queries], [(DOCUMENT, id) for id in documents])
+        """(b,): the relevance scores of b pairs of a query and a document, both by id."""
+        tokens = self.sequences.pairs([(QUERY, id) for id in queries], [(DOCUMENT, id) for id in documents])
         return self.module(**_tensors(self.module, tokens)).logits[:, 0]
 
     def ranking(self, query: str, candidates: Ranking) -> Ranking:
-        """The candidates of a query by their scores; of equals, the one that the first stage ranked higher."""
+        """The candidates of a query by their scores; equal scores in first-stage order."""
         parts = (self.scores([query] * len(some), some).tolist() for some in _chunks(candidates.ids, self.part))
         scores = np.array([*chain.from_iterable(parts)], dtype=np.float64)
         order = np.argsort(-scores, kind="stable")
         return Ranking(tuple(candidates.ids[place] for place in order), scores[order])
 
     def _scored(self, triples: Sequence[Triple]) -> Any:
-        """s⁺ and s⁻, from one pass."""
+        """s⁺ and s⁻, (b,) each, in one forward pass."""
         queries, relevant, negative = zip(*triples, strict=True)
         return self.scores(queries * 2, relevant + negative).chunk(2)
 
-    def _placed(self, triples: Sequence[Triple]) -> Any:
-        """q, d⁺ and d⁻, each read alone, from one pass."""
+    def _vectors(self, triples: Sequence[Triple]) -> Any:
+        """The vectors q, d⁺ and d⁻, (b, width) each, of the single texts, in one forward pass."""
         queries, relevant, negative = zip(*triples, strict=True)
-        tokens = self.sequences.alone(
+        tokens = self.sequences.singles(
             [*((QUERY, id) for id in queries), *((DOCUMENT, id) for id in relevant + negative)]
         )
         model = self.module.base_model
@@ -215,6 +215,6 @@ def _chunks(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
 
 
 def _tensors(model: Any, arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """What the model takes of some arrays: not every family has types of tokens."""
-    takes = signature(model.forward).parameters
-    return {name: torch.from_numpy(array).to(device()) for name, array in arrays.items() if name in takes}
+    """The arrays that the model accepts, as tensors: not every family has token types."""
+    parameters = signature(model.forward).parameters
+    return {name: torch.from_numpy(array).to(device()) for name, array in arrays.items() if name in parameters}

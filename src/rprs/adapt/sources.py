@@ -1,8 +1,7 @@
-"""Where the text that a model is adapted to comes from: an index, files and folders, or a collection.
+"""A sample of the text that a model is adapted to: from an index, files and folders, or a collection.
 
-A sample depends on the texts and the seed alone, not on the order or the form they come in: each sentence, or each
-paragraph, has a pseudo-random key made from its words, and those with the smallest keys are taken. What occurs often
-is taken once.
+A sample depends only on the texts and the seed, not on their order or source: each sentence, or each paragraph, has a
+pseudo-random key computed from its words, and those with the smallest keys are chosen. Repeated ones are chosen once.
 """
 
 from __future__ import annotations
@@ -21,26 +20,26 @@ from rprs.document import Sentences
 from rprs.errors import UsageError
 from rprs.progress import Progress, silent
 
-__all__ = ["Sample", "Say", "Unit", "sample", "unsaid"]
+__all__ = ["Notify", "Sample", "Unit", "no_notice", "sample"]
 
-Say = Callable[[str], None]
+Notify = Callable[[str], None]
 Unit = Literal["sentence", "paragraph"]
 
 
-def unsaid(_line: str) -> None:
-    """Tell nobody: the default of the library."""
+def no_notice(_line: str) -> None:
+    """Ignore a notice: the default of the library."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Sentences in groups: each alone, or as the paragraphs they stand in."""
+    """Sentences in groups: one sentence each, or one paragraph each."""
 
     groups: tuple[tuple[str, ...], ...]
-    documents: tuple[int, ...]  # the number of the document that a group is from
+    documents: tuple[int, ...]  # the number of the document of each group
 
     @cached_property
     def sentences(self) -> list[str]:
-        """All of them, in the order of the groups."""
+        """All sentences, in the order of the groups."""
         return [sentence for group in self.groups for sentence in group]
 
     @property
@@ -58,35 +57,36 @@ def sample(
     unit: Unit = "sentence",
     seed: int = 0,
     progress: Progress = silent,
-    say: Say = unsaid,
+    notify: Notify = no_notice,
 ) -> Sample:
-    """About `size` sentences of a source, alone or by paragraphs; a paragraph has at least two different sentences.
+    """About `size` sentences of a source, singly or by paragraph; a paragraph has at least two different sentences.
 
-    A source is the folder of an index, a file or a folder of documents, or a collection such as `beir(folder)`.
-    Sentences are the index's own, and elsewhere those of the default splitter.
+    A source is the folder of an index, a file or a folder of documents, or a collection such as `beir(folder)`. The
+    sentences of an index are its own; other texts are split by the default splitter. `notify` receives a line on
+    files that could not be read.
     """
     if size < 1:
         raise UsageError(f"A sample has at least one sentence. Got {size} instead.")
     chosen: list[tuple[int, int, tuple[str, ...]]] = []  # a heap with the largest key on top: -key, document, group
-    taken: set[int] = set()
+    keys: set[int] = set()
     total = 0
     with progress("sampling sentences", unit="documents") as advance:
-        for number, (text, sentences) in enumerate(_documents(source, say)):
+        for number, (text, sentences) in enumerate(_documents(source, notify)):
             for group in _groups(text, sentences, unit):
                 key = _key(seed, group)
-                if key in taken or (total >= size and key > -chosen[0][0]):
+                if key in keys or (total >= size and key > -chosen[0][0]):
                     continue
                 heapq.heappush(chosen, (-key, number, group))
-                taken.add(key)
+                keys.add(key)
                 total += len(group)
                 while total - len(chosen[0][2]) >= size:
                     last, _, dropped = heapq.heappop(chosen)
-                    taken.discard(-last)
+                    keys.discard(-last)
                     total -= len(dropped)
             advance(1)
     if not chosen:
-        wanted = "sentences" if unit == "sentence" else "paragraphs of two sentences"
-        raise UsageError(f"{source} has no {wanted} to learn from: name an index, a file or a folder that has")
+        missing = "sentences" if unit == "sentence" else "paragraphs of two sentences"
+        raise UsageError(f"{source} has no {missing} to learn from: name an index, a file or a folder that has")
     ordered = sorted(chosen, reverse=True)
     return Sample(tuple(group for *_, group in ordered), tuple(number for _, number, _ in ordered))
 
@@ -111,14 +111,14 @@ def _key(seed: int, group: tuple[str, ...]) -> int:
 # ---------------------------------------------------------------------------- documents
 
 
-def _documents(source: str | Path, say: Say) -> Iterator[tuple[str, Sentences]]:
+def _documents(source: str | Path, notify: Notify) -> Iterator[tuple[str, Sentences]]:
     """The text and the sentences of every document."""
     path = Path(source).expanduser()
     if (path / "catalog.sqlite").is_file():
         yield from _of_index(path)
         return
     splitter = spec.parse("splitter", spec.DEFAULT["splitter"])
-    for text in _texts(source, path, say):
+    for text in _texts(source, path, notify):
         yield text, splitter.split(text)
 
 
@@ -130,7 +130,7 @@ def _of_index(path: Path) -> Iterator[tuple[str, Sentences]]:
             yield index.document(id).text, index.sentences(id)
 
 
-def _texts(source: str | Path, path: Path, say: Say) -> Iterable[str]:
+def _texts(source: str | Path, path: Path, notify: Notify) -> Iterable[str]:
     from rprs.collection import open_collection
     from rprs.read import Skipped, read
 
@@ -143,4 +143,4 @@ def _texts(source: str | Path, path: Path, say: Say) -> Iterable[str]:
         raise UsageError(f"There is no {source}: name an index, a file or a folder, or a collection as in beir(folder)")
     yield from (document.text for document in documents)
     if skipped:
-        say(f"{len(skipped):,} could not be read and were left out, the first: {skipped[0]}")
+        notify(f"{len(skipped):,} could not be read and were left out, the first: {skipped[0]}")

@@ -1,8 +1,8 @@
-"""The loop that all training goes through: seeded, checkpointed, and resumed to the very same weights.
+"""The training loop of all methods: seeded, checkpointed, and resumable to bit-identical weights.
 
-What happens in a step depends on the seed and the number of the step alone: its batch, which the task draws from the
-two, and its dropout, since the generator is seeded anew before each step. So a training that was killed goes on from
-its last checkpoint to bit-identical weights, on the same machine with the same versions.
+A step depends only on the seed and its number: the task draws its batch from both, and the random generator for dropout
+is seeded before each step. So an interrupted training resumes from its last checkpoint and reaches bit-identical
+weights, on the same machine with the same versions.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ try:
 except ImportError as error:
     raise MissingExtra("Training a model", "torch", "torch") from error
 
-__all__ = ["Losses", "Task", "Training", "Validation", "device", "epoch_batch", "train", "workplace"]
+__all__ = ["Losses", "Task", "Training", "Validation", "device", "epoch_batch", "train", "work_folder"]
 
 CHECKPOINT = "checkpoint.pt"
-Losses = dict[str, Any]  # a name and a tensor of one number
+Losses = dict[str, Any]  # scalar tensors by name
 
 
 @dataclass(frozen=True)
 class Training:
-    """AdamW at a constant rate, after a warm-up where one is wanted. Biases and norms are not decayed."""
+    """AdamW at a constant rate, after an optional warm-up. Biases and norms are not decayed."""
 
     steps: int
     seed: int = 0
     rate: float = 3e-5
-    warmup: int = 0  # steps in which the rate rises to its value
+    warmup: int = 0  # steps in which the rate rises linearly to its value
     decay: float = 0.01
-    clip: float = 1.0  # the largest norm of a step's gradient; 0: any
+    clip: float = 1.0  # the largest norm of a step's gradient; 0: no limit
     checkpoint: int = 100  # steps between two checkpoints
 
     def __post_init__(self) -> None:
-        for name, good, what in (
+        for name, valid, rule in (
             ("steps", self.steps > 0, "at least 1"),
             ("seed", self.seed >= 0, "at least 0"),
             ("rate", self.rate > 0 and math.isfinite(self.rate), "above 0"),
@@ -58,38 +58,38 @@ class Training:
             ("clip", self.clip >= 0, "at least 0"),
             ("checkpoint", self.checkpoint > 0, "at least 1"),
         ):
-            if not good:
-                raise UsageError(f"The {name!r} of a training must be {what}. Got {getattr(self, name)!r} instead.")
+            if not valid:
+                raise UsageError(f"The {name!r} of a training must be {rule}. Got {getattr(self, name)!r} instead.")
 
 
 class Task(Protocol):
-    """What is trained, and on what."""
+    """A model and its training data."""
 
     @property
     def module(self) -> Any:
-        """The torch.nn.Module with everything that is trained and belongs into a checkpoint, on `device()`."""
+        """The torch.nn.Module with all weights to train and to save in checkpoints, on `device()`."""
 
     def losses(self, step: int) -> Iterable[Losses]:
-        """The losses of a step's batch, which depends on the seed and the step alone.
+        """The losses of a step's batch, which depends only on the seed and the step.
 
-        A batch may come in parts: each is back-propagated and let go before the next is asked for, so that memory is
-        bounded by a part. The sum of all is minimised, so that a mean over the batch is divided by the whole batch.
+        A batch may come in parts: each is back-propagated and freed before the next is computed, so that a part bounds
+        the memory. The sum over all parts is minimised, so a mean over the batch must divide by the size of the batch.
         """
 
 
 @dataclass(frozen=True)
 class Validation:
-    """A value to be raised, looked at every so many steps. The best weights win; `patience` looks without a better
-    value end the training."""
+    """A value to maximise, computed every `every` steps. The weights with the best value are kept; training ends after
+    `patience` values in a row without a better one."""
 
-    measure: str  # what it is called in the curve: P@5
-    value: Callable[[], float]  # of the weights as they are; the module is in evaluation mode, without gradients
+    measure: str  # its name in the curve, such as P@5
+    value: Callable[[], float]  # for the current weights; called in evaluation mode, without gradients
     every: int
     patience: int = 10
 
 
 def device() -> Any:
-    """Where training happens: a GPU if torch sees one."""
+    """The device to train on: a GPU if torch finds one."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
@@ -102,10 +102,11 @@ def train(
     validation: Validation | None = None,
     progress: Progress = silent,
 ) -> Curve:
-    """Train the task's module, from its checkpoint in the folder `work` if there is one; give the curve of its losses.
+    """Train the task's module, from the checkpoint in the folder `work` if there is one, and return its loss curve.
 
-    `about` are the settings and fingerprints of data that the weights depend on, as JSON has them; a checkpoint of
-    others is an error. At the end the module has the last weights, or the best by the validation, in evaluation mode.
+    `about` holds the settings and fingerprints of data that the weights depend on, as JSON values; a checkpoint with
+    other values is an error. At the end the module is in evaluation mode, with the last weights or, given a validation,
+    the best ones.
     """
     state = _State(task.module, training, work, _settings(training, validation, about), validation)
     state.resume()
@@ -113,20 +114,20 @@ def train(
         advance(state.step)
         try:
             while state.step < training.steps and not state.stopped:
-                state.take(task)
+                state.run_step(task)
                 advance(1)
                 if state.step % training.checkpoint == 0:
                     state.save()
-            state.save()  # what comes after can fail, too
+            state.save()  # the steps that follow the training can fail, too
         except KeyboardInterrupt:
-            if state.sound:  # not in the midst of a change of the weights
+            if state.consistent:  # not during an update of the weights
                 state.save()
             raise
     return state.finish()
 
 
 def epoch_batch(seed: int, step: int, size: int, batch: int) -> tuple[int, list[int]]:
-    """The epoch of a step, and the numbers below `size` in its batch: each epoch has all, in an order of its own."""
+    """The epoch of a step, and the items of its batch as numbers below `size`; each epoch has its own random order."""
     epoch, at = divmod(step, math.ceil(size / batch))
     return epoch, _order(seed, epoch, size)[at * batch : (at + 1) * batch].tolist()
 
@@ -137,11 +138,11 @@ def _order(seed: int, epoch: int, size: int) -> NDArray[np.int64]:
 
 
 @contextmanager
-def workplace(to: Path) -> Iterator[Path]:
-    """The folder that the checkpoints of a model to be written to `to` are kept in.
+def work_folder(to: Path) -> Iterator[Path]:
+    """The folder for the checkpoints of a model that will be written to `to`: the same path with `.work` appended.
 
-    It goes when all went well, and when there is no checkpoint to go on from. One process at a time works in it. What
-    is at `to` already is an error, so that no training is in vain.
+    It is deleted on success, and on failure if it has no checkpoint to resume from. Only one process can use it at a
+    time. It is an error if `to` exists, so that no training is wasted.
     """
     from filelock import FileLock, Timeout
 
@@ -175,7 +176,7 @@ def workplace(to: Path) -> Iterator[Path]:
 
 @dataclass
 class _State:
-    """Where a training stands: all that a checkpoint holds."""
+    """The state of a training run: everything that a checkpoint stores."""
 
     module: Any
     training: Training
@@ -184,10 +185,10 @@ class _State:
     validation: Validation | None
     step: int = 0
     rows: list[dict[str, float]] = field(default_factory=list)  # the losses of each step
-    values: dict[int, float] = field(default_factory=dict)  # of the validation, by step
-    best: dict[str, Any] | None = None  # weights
+    values: dict[int, float] = field(default_factory=dict)  # validation measure by step
+    best: dict[str, Any] | None = None  # weights with the best validation measure
     stopped: bool = False
-    sound: bool = True
+    consistent: bool = True  # weights, optimiser and step belong together
     threads: int = field(default_factory=torch.get_num_threads)
 
     def __post_init__(self) -> None:
@@ -198,8 +199,8 @@ class _State:
         ]
         self.optimiser = torch.optim.AdamW([group for group in groups if group["params"]], lr=self.training.rate)
 
-    def take(self, task: Task) -> None:
-        """One step: losses, gradients, weights; and a look at the validation where it is due."""
+    def run_step(self, task: Task) -> None:
+        """One step: losses, gradients, weights, and the validation if it is due."""
         torch.manual_seed(_seed(self.training.seed, self.step))
         self.module.train()
         self.optimiser.zero_grad(set_to_none=True)
@@ -212,15 +213,15 @@ class _State:
             raise UsageError(
                 f"The loss is no longer a number at step {self.step + 1}: choose a rate below {self.training.rate}"
             )
-        self.sound = False
+        self.consistent = False
         self.update()
         self.rows.append(row)
         self.step += 1
-        self.look()
-        self.sound = True
+        self.validate()
+        self.consistent = True
 
     def update(self) -> None:
-        """Move the weights."""
+        """Update the weights."""
         if self.training.clip:
             torch.nn.utils.clip_grad_norm_(self.module.parameters(), self.training.clip)
         share = min(1.0, (self.step + 1) / self.training.warmup) if self.training.warmup else 1.0
@@ -228,8 +229,8 @@ class _State:
             group["lr"] = self.training.rate * share
         self.optimiser.step()
 
-    def look(self) -> None:
-        """Ask the validation, keep the weights if they are the best so far, and stop when patience is at its end."""
+    def validate(self) -> None:
+        """Compute the measure, keep the weights if they are the best so far, and stop if patience has run out."""
         plan = self.validation
         if plan is None or (self.step % plan.every and self.step < self.training.steps):
             return
@@ -239,36 +240,36 @@ class _State:
         if self.best is None or value > max(self.values.values()):
             self.best = {name: tensor.detach().clone() for name, tensor in self.module.state_dict().items()}
         self.values[self.step] = value
-        behind = list(self.values.values())
-        self.stopped = len(behind) - 1 - behind.index(max(behind)) >= plan.patience
+        values = list(self.values.values())
+        self.stopped = len(values) - 1 - values.index(max(values)) >= plan.patience
 
     def save(self) -> None:
-        """Write the checkpoint whole, in place of the last."""
-        kept = {
+        """Replace the checkpoint atomically."""
+        checkpoint = {
             "settings": self.settings,
             "module": self.module.state_dict(),
             "optimiser": self.optimiser.state_dict(),
-            **{name: getattr(self, name) for name in KEPT},
+            **{name: getattr(self, name) for name in SAVED},
         }
         with atomic_file(self.work / CHECKPOINT) as draft:
-            torch.save(kept, draft)
+            torch.save(checkpoint, draft)
 
     def resume(self) -> None:
-        """Go back to the checkpoint, where there is one of the same settings."""
-        for left in self.work.glob(f".{CHECKPOINT}-*"):  # by a process that was killed as it wrote
-            left.unlink()
+        """Load the checkpoint, if there is one; it must have the same settings."""
+        for leftover in self.work.glob(f".{CHECKPOINT}-*"):  # of a process that was killed while writing
+            leftover.unlink()
         file = self.work / CHECKPOINT
         if not file.is_file():
             return
-        kept = torch.load(file, map_location=device(), weights_only=True)
-        _compare(kept["settings"], self.settings, self.work)
-        self.module.load_state_dict(kept["module"])
-        self.optimiser.load_state_dict(kept["optimiser"])
-        for name in KEPT:
-            setattr(self, name, kept[name])
+        checkpoint = torch.load(file, map_location=device(), weights_only=True)
+        _compare(checkpoint["settings"], self.settings, self.work)
+        self.module.load_state_dict(checkpoint["module"])
+        self.optimiser.load_state_dict(checkpoint["optimiser"])
+        for name in SAVED:
+            setattr(self, name, checkpoint[name])
 
     def finish(self) -> Curve:
-        """The curve; the module gets its best weights."""
+        """Load the best weights into the module, if there was a validation, and return the curve."""
         if self.best is not None:
             self.module.load_state_dict(self.best)
         self.module.eval()
@@ -276,23 +277,23 @@ class _State:
         return Curve(tuple(self.rows), measure, self.values)
 
 
-KEPT = ("step", "rows", "values", "best", "stopped", "threads")
+SAVED = ("step", "rows", "values", "best", "stopped", "threads")
 
 
 def _settings(training: Training, validation: Validation | None, about: Mapping[str, Any]) -> dict[str, Any]:
-    """All that the weights depend on; not how often they are saved."""
-    found = {name: value for name, value in asdict(training).items() if name != "checkpoint"}
+    """Everything that the weights depend on; how often they are saved is not part of it."""
+    settings = {name: value for name, value in asdict(training).items() if name != "checkpoint"}
     if validation:
-        found |= {"measure": validation.measure, "every": validation.every, "patience": validation.patience}
-    return {**found, **about}
+        settings |= {"measure": validation.measure, "every": validation.every, "patience": validation.patience}
+    return {**settings, **about}
 
 
-def _compare(there: Mapping[str, Any], here: Mapping[str, Any], work: Path) -> None:
-    for name in sorted({*there, *here}):
-        if there.get(name) != here.get(name):
+def _compare(saved: Mapping[str, Any], current: Mapping[str, Any], work: Path) -> None:
+    for name in sorted({*saved, *current}):
+        if saved.get(name) != current.get(name):
             raise UsageError(
-                f"The checkpoint in {work} is of another training: its {name} is {there.get(name)!r}, not "
-                f"{here.get(name)!r}; remove that folder, or choose another to write to"
+                f"The checkpoint in {work} is of another training: its {name} is {saved.get(name)!r}, not "
+                f"{current.get(name)!r}; remove that folder, or choose another to write to"
             )
 
 
@@ -302,7 +303,7 @@ def _seed(seed: int, step: int) -> int:
 
 @contextmanager
 def _reproducible(threads: int) -> Iterator[None]:
-    """Algorithms that give the same bits each time, by so many threads; the process gets its own state back."""
+    """Deterministic algorithms and a fixed number of threads, within the block only."""
     before = torch.are_deterministic_algorithms_enabled(), torch.get_num_threads()
     torch.use_deterministic_algorithms(True, warn_only=device().type != "cpu")
     torch.set_num_threads(threads)

@@ -1,12 +1,12 @@
-"""TSDAE: a sentence is rebuilt from the vector of its remains (Wang, Reimers and Gurevych, 2021).
+"""TSDAE: reconstruct a sentence from the vector of its remaining words (Wang, Reimers and Gurevych 2021).
 
-Most words of a sentence are deleted, what is left is encoded to one vector, the [CLS] token's, and a decoder with the
-encoder's own weights, plus attention to that vector, writes the whole sentence again. The loss and the tied decoder
+Most words of a sentence are deleted, the rest is encoded as one vector, that of the [CLS] token, and a decoder with the
+encoder's own weights, plus attention to this vector, reconstructs the original sentence. The loss and the tied decoder
 are those of sentence-transformers.
 
-Ours to choose, where the paper is silent: a word is what white space bounds; each is deleted on its own with the
-given probability, by a generator seeded by (seed, epoch, sentence), and where all would go, one stays; epochs go
-through the sample in an order drawn from (seed, epoch); weights are not decayed, as in the authors' code.
+Our own choices, where the paper leaves them open: words are separated by white space; each is deleted independently
+with the given probability, by a generator seeded with (seed, epoch, sentence), and at least one remains; each epoch
+goes through the sample in an order drawn from (seed, epoch); weights are not decayed, as in the authors' code.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import numpy as np
 
 from rprs.adapt.export import Adapted, write_model
 from rprs.adapt.model import PAIRS, Base, load_base
-from rprs.adapt.sources import Say, sample, unsaid
-from rprs.adapt.training import Losses, Training, device, epoch_batch, train, workplace
+from rprs.adapt.sources import Notify, no_notice, sample
+from rprs.adapt.training import Losses, Training, device, epoch_batch, train, work_folder
 from rprs.encode.loading import plainly, quiet
 from rprs.errors import MissingExtra, ModelError, UsageError
 from rprs.progress import Progress, silent
@@ -52,38 +52,39 @@ def tsdae(
     seed: int = 0,
     checkpoint: int = 100,
     progress: Progress = silent,
-    say: Say = unsaid,
+    notify: Notify = no_notice,
 ) -> Adapted:
     """Adapt a model to the sentences of an index, of files or of a collection, and write it to the folder `to`.
 
-    `base` is the name or the folder of a model, or `new(...)`; `length` is in tokens. A call that was interrupted goes
-    on from its last checkpoint, in the folder `to` with `.work` at its end, when it is made again.
+    `base` is the name or the folder of a model, or `new(...)`; `length` is in tokens. To resume an interrupted training
+    from its last checkpoint, which is in the folder `to` with `.work` appended, repeat the call. `notify` receives
+    notices, one line each.
     """
     if not 0 <= noise < 1:
         raise UsageError(f"'noise' is the share of words to delete, at least 0 and below 1. Got {noise} instead.")
     if epochs < 1 or batch < 1 or length < 8:
         raise UsageError(f"TSDAE needs epochs and batch of 1 and length of 8 or more. Got {epochs}, {batch}, {length}.")
-    with workplace(Path(to)) as work:
-        found = sample(source, sentences, seed=seed, progress=progress, say=say)
-        start = load_base(base, work / "base", found.sentences, seed=seed, progress=progress)
+    with work_folder(Path(to)) as work:
+        text = sample(source, sentences, seed=seed, progress=progress, notify=notify)
+        start = load_base(base, work / "base", text.sentences, seed=seed, progress=progress)
         if start.pairs:
-            say(PAIRS.format(base=base, method="TSDAE"))
-        task = Denoising(start, found.sentences, batch, noise, min(length, start.window), seed)
+            notify(PAIRS.format(base=base, method="TSDAE"))
+        task = Denoising(start, text.sentences, batch, noise, min(length, start.window), seed)
         if task.cut:
-            say(f"{task.cut:,} of {len(found.sentences):,} sentences are cut to {task.length} tokens")
+            notify(f"{task.cut:,} of {len(text.sentences):,} sentences are truncated to {task.length} tokens")
         training = Training(
-            epochs * math.ceil(len(found.sentences) / batch), seed=seed, rate=rate, decay=0.0, checkpoint=checkpoint
+            epochs * math.ceil(len(text.sentences) / batch), seed=seed, rate=rate, decay=0.0, checkpoint=checkpoint
         )
         settings = {"batch": batch, "noise": noise, "length": task.length, "epochs": epochs}
-        about = {"method": "tsdae", "base": start.text, "weights": start.fingerprint, "data": found.fingerprint}
+        about = {"method": "tsdae", "base": start.text, "weights": start.fingerprint, "data": text.fingerprint}
         curve = train(task, training, work, {**about, **settings}, progress=progress)
-        facts = {"source": str(source), "sentences": len(found.sentences), "rate": rate, **settings}
+        facts = {"source": str(source), "sentences": len(text.sentences), "rate": rate, **settings}
         with progress("writing the model"):
             return write_model(Path(to), task.encoder, start, curve, {**about, "seed": seed, **facts}, pooling="cls")
 
 
 def deleted(sentence: str, noise: float, seed: Sequence[int]) -> str:
-    """What is left of a sentence when each word is deleted with the probability `noise`, and one at least is kept."""
+    """The sentence without the words that are deleted, each with the probability `noise`; at least one word remains."""
     words = sentence.split()
     if not words:
         return ""
@@ -96,7 +97,7 @@ def deleted(sentence: str, noise: float, seed: Sequence[int]) -> str:
 
 @dataclass
 class Denoising:
-    """The task of a training: what is deleted from sentences, and how far they are from being rebuilt."""
+    """The training task: delete words from sentences, and reconstruct the sentences."""
 
     base: Base
     sentences: list[str]
@@ -106,9 +107,9 @@ class Denoising:
     seed: int
 
     def __post_init__(self) -> None:
-        refusal = f"sentence-transformers cannot load {self.base.folder}"
-        with quiet(), plainly(refusal), torch.random.fork_rng():
-            torch.manual_seed(self.seed)  # for the decoder's attention to the vector, which no base has
+        failure = f"sentence-transformers cannot load {self.base.folder}"
+        with quiet(), plainly(failure), torch.random.fork_rng():
+            torch.manual_seed(self.seed)  # for the decoder's cross-attention, which no base model has
             transformer = Transformer(str(self.base.folder), max_seq_length=self.length)
             width = transformer.auto_model.config.hidden_size
             model = SentenceTransformer(modules=[transformer, Pooling(width, pooling_mode="cls")], device="cpu")
@@ -125,26 +126,26 @@ class Denoising:
         self.cut = sum(tokens > self.length for tokens in lengths)
 
     def losses(self, step: int) -> Iterator[Losses]:
-        """How far the sentences of a batch are from being rebuilt."""
+        """The loss of reconstructing the sentences of a batch."""
         epoch, numbers = epoch_batch(self.seed, step, len(self.sentences), self.batch)
-        whole = [self.sentences[number] for number in numbers]
-        left = [deleted(self.sentences[number], self.noise, (self.seed, epoch, number)) for number in numbers]
-        yield {"reconstruction": self.module([self._tokens(left), self._tokens(whole)], None)}
+        original = [self.sentences[number] for number in numbers]
+        shortened = [deleted(self.sentences[number], self.noise, (self.seed, epoch, number)) for number in numbers]
+        yield {"reconstruction": self.module([self._tokens(shortened), self._tokens(original)], None)}
 
     def _tokens(self, texts: list[str]) -> dict[str, Any]:
-        found = self.words(texts, padding=True, truncation=True, max_length=self.length, return_tensors="pt")
-        return {name: tensor.to(device()) for name, tensor in found.items()}
+        tokens = self.words(texts, padding=True, truncation=True, max_length=self.length, return_tensors="pt")
+        return {name: tensor.to(device()) for name, tensor in tokens.items()}
 
     def _check_tied(self) -> None:
-        """That the decoder has the encoder's weights: what is tied is up to two libraries, and decides the method."""
+        """Require that the decoder shares the encoder's weights, which depends on two libraries and on the model."""
         shared = {id(parameter) for parameter in self.encoder.parameters()}
         decoder = getattr(self.module.decoder, self.module.decoder.base_model_prefix)
-        loose = [
+        untied = [
             name
             for name, parameter in decoder.named_parameters()
             if id(parameter) not in shared and "crossattention" not in name
         ]
-        if loose:
+        if untied:
             raise ModelError(
-                f"TSDAE cannot share {loose[0]} of {self.base.text} with a decoder: choose a BERT or RoBERTa"
+                f"TSDAE cannot share {untied[0]} of {self.base.text} with a decoder: choose a BERT or RoBERTa"
             )

@@ -118,7 +118,7 @@ def tsdae(
     started, talk = perf_counter(), context.obj
     with talk.progress("loading torch"):
         from rprs.adapt.tsdae import tsdae as train
-    made = train(source, base, to, **_settings(context), progress=talk.progress, say=talk.say)
+    made = train(source, base, to, **_settings(context), progress=talk.progress, notify=talk.say)
     _tell(talk, made, started, f'--encoder "onnx({to})"')
 
 
@@ -151,7 +151,7 @@ def sdr(
     started, talk = perf_counter(), context.obj
     with talk.progress("loading torch"):
         from rprs.adapt.sdr import sdr as train
-    made = train(source, base, to, **_settings(context), progress=talk.progress, say=talk.say)
+    made = train(source, base, to, **_settings(context), progress=talk.progress, notify=talk.say)
     _tell(talk, made, started, f'--encoder "onnx({to})"')
 
 
@@ -198,7 +198,7 @@ def mtft(
     with talk.progress("loading torch"):
         from rprs.adapt.mtft import mtft as train
     judged, excluded = read_qrels(qrels), read_exclusions(exclude, queries)
-    told = {"progress": talk.progress, "say": talk.say}
+    told = {"progress": talk.progress, "notify": talk.say}
     with Index(path) as index:
         asked = read_listed_queries(talk, queries, only)
         made = train(index, asked, judged, base, to, excluded=excluded, **_settings(context), **told)

@@ -1,8 +1,8 @@
-"""BM25 from counts (paper, equation 8), with k1 and b given at query time, and Kullback–Leibler query reduction.
+"""BM25 from stored counts (paper, equation 8), with k1 and b chosen at query time, and query reduction by KLI.
 
 score(q, d) = Σ_t  qtf_t · rsj_t · tf / (tf + K_d)      K_d = k1 · ((1 − b) + b · |d| / avg)
 rsj_t = ln(1 + (N − df + ½) / (df + ½))
-KLI(t) = P(t|q) · ln(P(t|q) / P(t|C))                   (Verberne et al. 2016)
+KLI(t) = P(t|q) · ln(P(t|q) / P(t|C))                   Kullback–Leibler informativeness (Verberne et al. 2016)
 """
 
 from __future__ import annotations
@@ -16,44 +16,44 @@ from numpy.typing import NDArray
 
 __all__ = ["accumulate", "accumulate_grid", "kli", "live_counts", "lucene_lengths", "rsj", "saturation", "top"]
 
-BLOCK = 1024  # documents whose postings are brought together at a time
+BLOCK = 1024  # documents whose postings are transposed at a time
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
 def rsj(df: NDArray[Any], documents: int) -> Floats:
-    """The weight of terms that occur in `df` of so many documents."""
+    """rsj_t: the weight of terms that occur in `df` of `documents` documents; the shape of `df`."""
     return np.asarray(np.log1p((documents - df + 0.5) / (df + 0.5)), dtype=np.float64)
 
 
 def saturation(lengths: NDArray[Any], mean: float, k1: float, b: float) -> Floats:
-    """K_d of every document."""
+    """(documents,): K_d, from the lengths (documents,) and their mean."""
     return np.asarray(k1 * ((1 - b) + b * (lengths / mean if mean > 0 else 0.0 * lengths)), dtype=np.float64)
 
 
 def kli(
     query: NDArray[Any], collection: NDArray[Any], query_length: int, tokens: int, share: float
 ) -> NDArray[np.bool_]:
-    """Which of a query's distinct terms to keep: the share of them with the highest KLI, at least one.
+    """(terms,): which of a query's distinct terms to keep: the share of them with the highest KLI, at least one.
 
     `query` and `collection` are the frequencies of the terms in the query and in the collection, `tokens` the length
-    of the collection. A term that the collection lacks is dropped, and the share is taken of all distinct terms given.
-    Of equal terms the earlier is kept.
+    of the collection. A term that the collection lacks is dropped, but counts in the number of terms that the share
+    refers to. Among terms of equal KLI, the earlier one is kept.
     """
-    known = collection > 0
+    in_collection = collection > 0
     p_query = query / max(query_length, 1)
-    p_collection = np.where(known, collection, 1) / max(tokens, 1)
-    gain = np.where(known, p_query * np.log(p_query / p_collection), -np.inf)
-    wanted = max(1, math.ceil(share * len(query) - 1e-9))
+    p_collection = np.where(in_collection, collection, 1) / max(tokens, 1)
+    informativeness = np.where(in_collection, p_query * np.log(p_query / p_collection), -np.inf)
+    size = max(1, math.ceil(share * len(query) - 1e-9))
     keep = np.zeros(len(query), dtype=bool)
-    keep[np.argsort(-gain, kind="stable")[:wanted]] = True
-    return keep & known
+    keep[np.argsort(-informativeness, kind="stable")[:size]] = True
+    return keep & in_collection
 
 
 def _decoded_lengths() -> Ints:
-    """The 256 lengths that Lucene's one-byte norm can hold (SmallFloat.byte4ToInt)."""
-    exact = 24  # small lengths are kept as they are
+    """The 256 lengths that Lucene's one-byte norm can represent (SmallFloat.byte4ToInt)."""
+    exact = 24  # lengths below are represented exactly
     code = np.arange(256 - exact)
     bits, shift = code & 7, (code >> 3) - 1
     floats = np.where(shift < 0, bits, (bits | 8) << np.maximum(shift, 0))
@@ -64,35 +64,36 @@ _LUCENE = _decoded_lengths()
 
 
 def lucene_lengths(lengths: NDArray[Any]) -> Ints:
-    """Document lengths as Lucene remembers them: the largest representable length not above the true one."""
+    """Document lengths as Lucene stores them: the largest representable length that is not above the true one."""
     return _LUCENE[np.searchsorted(_LUCENE, lengths, side="right") - 1]
 
 
 @numba.njit(nogil=True, cache=True)
 def accumulate(starts, stops, weights, documents, counts, saturated, scores):  # type: ignore[no-untyped-def]
-    """Add every term's share to the scores of a segment's documents, term at a time.
+    """Add the contribution of every term to `scores`, those of a segment's documents, term at a time (equation 8).
 
-    Term t has the postings `starts[t]:stops[t]` of `documents` and `counts`; `saturated` is K_d, `scores` is added to.
+    Term t has the postings `starts[t]:stops[t]` of `documents` and `counts`, and the weight qtf_t · rsj_t; `saturated`
+    is K_d.
     """
     for term in range(starts.size):
         weight = weights[term]
         for posting in range(starts[term], stops[term]):
-            document = np.uint32(documents[posting])  # unsigned: one comparison, and quicker than none
-            if document < scores.size:  # a damaged file must not write elsewhere
+            document = np.uint32(documents[posting])  # unsigned: a single comparison, faster than none
+            if document < scores.size:  # a damaged file must not cause writes out of bounds
                 tf = np.float64(counts[posting])
                 scores[document] += weight * tf / (tf + saturated[document])
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
 def accumulate_grid(  # type: ignore[no-untyped-def]
-    starts, stops, weights, since, documents, counts, numbers, relative, k1, b, best, where, found
+    starts, stops, weights, since, documents, counts, numbers, relative, k1, b, best, where, sizes
 ):
     """Rank a segment's documents for s nested sets of terms and p pairs of k1 and b, into running lists of the best.
 
     Term t belongs to the sets from `since[t]` on. A document is scored at all points at once while its postings are in
-    the cache, and adds its terms in the order of `accumulate`. `numbers` are the documents' in the index, -1 to leave
-    one out; `relative` is length / mean. `best` and `where` (s, p, depth) hold scores and numbers as `top` orders them,
-    `found` (s, p) how many there are.
+    the cache, and its terms are added in the order of `accumulate`. `numbers` are the numbers of the documents in the
+    index, -1 for those to leave out; `relative` is |d| / avg. `best` and `where` (s, p, depth) are the scores and
+    numbers of the best documents in the order of `top`, `sizes` (s, p) the lengths of these lists.
     """
     sets, points, _ = best.shape
     cursor = starts.copy()
@@ -114,17 +115,17 @@ def accumulate_grid(  # type: ignore[no-untyped-def]
                 for row in range(since[terms[posting]], sets):
                     for point in range(points):
                         sums[row, point] += share[point]
-            _enter(sums, numbers[document], best, where, found)
+            _insert(sums, numbers[document], best, where, sizes)
 
 
 @numba.njit(nogil=True, cache=True)
 def _transposed(cursor, stops, documents, counts, first, last):  # type: ignore[no-untyped-def]
-    """The postings of documents first:last by document, terms in their order; the cursors move on behind them."""
+    """The postings of documents first:last grouped by document, terms in their order; moves the cursors past them."""
     offsets = np.zeros(last - first + 2, np.int64)
     for term in range(cursor.size):
         posting = cursor[term]
         while posting < stops[term] and documents[posting] < last:
-            offsets[max(documents[posting] - first, 0) + 2] += 1  # max: a damaged file must not write elsewhere
+            offsets[max(documents[posting] - first, 0) + 2] += 1  # max: no writes out of bounds for a damaged file
             posting += 1
     for row in range(2, offsets.size):
         offsets[row] += offsets[row - 1]
@@ -141,12 +142,12 @@ def _transposed(cursor, stops, documents, counts, first, last):  # type: ignore[
 
 
 @numba.njit(nogil=True, cache=True)
-def _enter(sums, number, best, where, found):  # type: ignore[no-untyped-def]
-    """Put a document into every list that it is good enough for; of equal scores the smaller number first."""
+def _insert(sums, number, best, where, sizes):  # type: ignore[no-untyped-def]
+    """Insert a document into every list for which its score is high enough; among equals, the smaller number first."""
     sets, points, depth = best.shape
     for row in range(sets):
         for point in range(points):
-            score, size = sums[row, point], found[row, point]
+            score, size = sums[row, point], sizes[row, point]
             if score <= 0 or (size == depth and score < best[row, point, depth - 1]):
                 continue
             place = size
@@ -160,12 +161,12 @@ def _enter(sums, number, best, where, found):  # type: ignore[no-untyped-def]
                 place -= 1
             if place < depth:
                 best[row, point, place], where[row, point, place] = score, number
-                found[row, point] = min(size + 1, depth)
+                sizes[row, point] = min(size + 1, depth)
 
 
 @numba.njit(nogil=True, cache=True)
 def live_counts(starts, stops, documents, counts, live, df, cf):  # type: ignore[no-untyped-def]
-    """Add to df and cf how many live documents hold each term, and how often."""
+    """Add to df how many live documents contain each term, and to cf how often they contain it."""
     for term in range(starts.size):
         for posting in range(starts[term], stops[term]):
             document = np.uint32(documents[posting])
@@ -175,9 +176,9 @@ def live_counts(starts, stops, documents, counts, live, df, cf):  # type: ignore
 
 
 def top(scores: Floats, depth: int, allowed: NDArray[np.bool_]) -> Ints:
-    """The numbers of the best documents with a positive score; of equal scores the smaller number first."""
-    found = np.flatnonzero(allowed & (scores > 0))
-    if len(found) > depth:
-        bar = np.partition(scores[found], len(found) - depth)[len(found) - depth]
-        found = found[scores[found] >= bar]
-    return found[np.lexsort((found, -scores[found]))][:depth].astype(np.int64)
+    """(≤ depth,): the best allowed documents with a positive score; among equal scores, the smaller number first."""
+    numbers = np.flatnonzero(allowed & (scores > 0))
+    if len(numbers) > depth:
+        threshold = np.partition(scores[numbers], len(numbers) - depth)[len(numbers) - depth]
+        numbers = numbers[scores[numbers] >= threshold]
+    return numbers[np.lexsort((numbers, -scores[numbers]))][:depth].astype(np.int64)

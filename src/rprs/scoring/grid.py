@@ -1,9 +1,9 @@
-"""RPRS at all points of a grid of (n, k1, b) at once, bit for bit what `scoring.rprs` gives at each of them.
+"""RPRS at all points of a grid of (n, k1, b) at once, bit-identical to `scoring.rprs` at each of them.
 
-The neighbours of a sentence at n are the first n of those at a greater n, so one pass over them counts for all n: a
-neighbour that joins at n moves one element of its document from the count x to x + 1, at n and beyond. And a point
-only needs how often each count occurs: sat(x) for the few counts of a document is a table over (k1, b) that all n
-share. What remains for a point is a handful of additions a document, in the order in which `scoring.rprs` adds.
+The n nearest neighbours of a sentence are the first n of any longer list, so one pass over the neighbours counts for
+all n: a neighbour that joins at n moves one element of its document from the count x to x + 1, at n and all greater n.
+A point needs only how often each count occurs: sat(x) for the few counts of a document is a table over (k1, b) that all
+n share. What remains per point is a handful of additions per document, in the order in which `scoring.rprs` adds.
 """
 
 from __future__ import annotations
@@ -28,26 +28,27 @@ def scores(
 ) -> Floats:
     """(len(n), k, p): the score of each of k candidates for every n and each of p pairs of k1 and b.
 
-    `n` ascends, and `neighbours` holds that many or all that there are; `avgdl` is the mean number of sentences a
-    document.
+    `n` is in ascending order; `neighbours` holds at least the greatest n, or the complete pool where that has fewer.
+    `avgdl` is the mean number of sentences per document.
     """
     pairs = np.ascontiguousarray(k1, dtype=np.float64), np.ascontiguousarray(b, dtype=np.float64)
     sizes = np.asarray(n, dtype=np.int64)
-    level = np.searchsorted(sizes, np.arange(neighbours.sentence.shape[1]), side="right")  # where a neighbour joins
+    # level[j]: place in `n` of the first value that includes the j-th neighbour
+    level = np.searchsorted(sizes, np.arange(neighbours.sentence.shape[1]), side="right")
     sentence = np.ascontiguousarray(neighbours.sentence[:, : np.count_nonzero(level < len(sizes))])
     return np.asarray(_scores(sentence, neighbours.offsets, level, len(sizes), *pairs, avgdl), dtype=np.float64)
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
 def _scores(sentence, offsets, level, levels, k1, b, avgdl):  # type: ignore[no-untyped-def]
-    """Count, then score document by document."""
+    """(levels, documents, points): count, then score document by document."""
     starts, values, c, f = _histograms(sentence, offsets, level, levels)
     documents, points = offsets.size - 1, k1.size
-    found = np.empty((levels, documents, points))
-    largest = 0
+    scores = np.empty((levels, documents, points))
+    most_values = 0
     for document in range(documents):
-        largest = max(largest, starts[document + 1] - starts[document])
-    table = np.empty((largest, points))
+        most_values = max(most_values, starts[document + 1] - starts[document])
+    table = np.empty((most_values, points))
     q, d = np.empty(points), np.empty(points)
     m = max(sentence.shape[0], 1)
     for document in range(documents):
@@ -58,15 +59,15 @@ def _scores(sentence, offsets, level, levels, k1, b, avgdl):  # type: ignore[no-
         for at in range(levels):
             _add(c[at, start:stop], table, q)
             _add(f[at, start:stop], table, d)
-            out = found[at, document]
+            out = scores[at, document]
             for point in range(points):
                 out[point] = (q[point] * d[point]) / size
-    return found
+    return scores
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
 def _saturate(values, length, k1, b, avgdl, table):  # type: ignore[no-untyped-def]
-    """table[v, p] = sat(values[v]) at point p, for a document of that length."""
+    """table[v, p] = sat(values[v]) at point p, for a document of `length` sentences."""
     for point in range(k1.size):
         saturation = k1[point] * ((1 - b[point]) + b[point] * length / avgdl) if avgdl > 0 else 0.0
         for row in range(values.size):
@@ -88,15 +89,15 @@ def _add(times, table, total):  # type: ignore[no-untyped-def]
 def _histograms(sentence, offsets, level, levels):  # type: ignore[no-untyped-def]
     """How often each count occurs in each document, for all n.
 
-    Document d has the counts `values[starts[d]:starts[d + 1]]`, ascending, and `c[l, v]` elements of it have the count
-    `values[v]` in c at the n number l; `f` likewise.
+    Document d has the counts `values[starts[d]:starts[d + 1]]`, ascending; at the l-th n, `c[l, v]` query sentences
+    have the count `values[v]` in it, and `f[l, v]` of its own sentences occur in `values[v]` lists of neighbours.
     """
     rows, columns = sentence.shape
     documents = offsets.size - 1
     owner = np.empty(sentence.shape, np.int32)
-    count = np.zeros(offsets[documents], np.int32)  # f so far
-    inside = np.zeros(documents, np.int32)  # c so far, of one row
-    width = np.zeros(documents, np.int64)  # the greatest count of a document
+    count = np.zeros(offsets[documents], np.int32)  # f[s] so far
+    inside = np.zeros(documents, np.int32)  # c[i, d] so far, for one row i
+    width = np.zeros(documents, np.int64)  # greatest count of a document
     for row in range(rows):
         for column in range(columns):
             place = sentence[row, column]
@@ -132,22 +133,22 @@ def _histograms(sentence, offsets, level, levels):  # type: ignore[no-untyped-de
 
 @numba.njit(nogil=True, cache=True)
 def _packed(base, c, f):  # type: ignore[no-untyped-def]
-    """The histograms summed over what joined, without counts that never occur."""
+    """The cumulative histograms over all levels, without counts that never occur."""
     levels, documents = c.shape[0], base.size - 1
     starts = np.zeros(documents + 1, np.int64)
     values = np.empty(c.shape[1], np.float64)
     size = 0
     for document in range(documents):
-        for slot in range(base[document] + 1, base[document + 1]):  # the first is the count 0
-            seen = False
+        for slot in range(base[document] + 1, base[document + 1]):  # the first slot is the count 0
+            occurs = False
             for at in range(levels):
                 if at:
                     c[at, slot] += c[at - 1, slot]
                     f[at, slot] += f[at - 1, slot]
-                seen = seen or c[at, slot] > 0 or f[at, slot] > 0
-            if seen:
+                occurs = occurs or c[at, slot] > 0 or f[at, slot] > 0
+            if occurs:
                 values[size] = slot - base[document]
-                for at in range(levels):  # moved to the left, over those that never occur
+                for at in range(levels):  # close the gaps of counts that never occur
                     c[at, size], f[at, size] = c[at, slot], f[at, slot]
                 size += 1
         starts[document + 1] = size
@@ -155,18 +156,18 @@ def _packed(base, c, f):  # type: ignore[no-untyped-def]
 
 
 def orders(scores: Floats, offsets: Ints) -> Ints:
-    """(len(n), p, k): the candidates at every point, best first, as `scoring.rprs.order` has them.
+    """(len(n), p, k): the candidates at every point, best first, in the order of `scoring.rprs.order`.
 
-    From one point to the next few candidates change places, so each order is found from the one before.
+    From one point to the next, few candidates change places, so each order is an insertion sort of the previous one.
     """
-    start = best_first(np.zeros(len(offsets) - 1), np.diff(offsets) == 0)  # the order of a tie between all
+    start = best_first(np.zeros(len(offsets) - 1), np.diff(offsets) == 0)  # the order of equal scores
     return np.asarray(_orders(scores, start), dtype=np.int64)
 
 
 @numba.njit(nogil=True, cache=True)
 def _orders(scores, start):  # type: ignore[no-untyped-def]
     levels, documents, points = scores.shape
-    found = np.empty((levels, points, documents), np.int64)
+    result = np.empty((levels, points, documents), np.int64)
     order, tie = start.copy(), np.empty(documents, np.int64)
     for rank in range(documents):
         tie[order[rank]] = rank
@@ -184,5 +185,5 @@ def _orders(scores, start):  # type: ignore[no-untyped-def]
                     order[place], value[place] = order[place - 1], value[place - 1]
                     place -= 1
                 order[place], value[place] = document, score
-            found[at, point] = order
-    return found
+            result[at, point] = order
+    return result

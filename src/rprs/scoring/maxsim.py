@@ -1,11 +1,11 @@
-"""What is done with sentence vectors everywhere today: MaxSim, and the cosine of mean-pooled documents.
+"""MaxSim over sentence vectors, and the cosine of mean-pooled documents: the usual baselines.
 
     query(d)    = mean over the query's sentences of the greatest cosine to the document's  (ColBERT's sum over m)
     document(d) = mean over the document's sentences of the greatest cosine to the query's
     both(d)     = the mean of the two
 
-In the query's direction, MaxSim is SDR of documents of one paragraph. A document without sentences scores −1, as unlike
-as can be.
+In the query's direction, MaxSim equals SDR of documents with a single paragraph. A document without sentences scores
+−1, the lowest possible value.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rprs.document import Sentences
-from rprs.scoring.aligned import DOCUMENT, USUAL, Block, Fold, Plan, Visit, multiply, scan
+from rprs.progress import Advance, no_op
+from rprs.scoring.aligned import DEFAULT_PLAN, DOCUMENT, Block, Fold, Plan, Visit, multiply, scan
 from rprs.scoring.neighbours import Vectors, widen
 from rprs.scoring.sdr import Alignment, Statistics
 
@@ -33,19 +34,19 @@ def maxsim(
     query: Vectors,
     documents: Iterable[Sentences],
     direction: Direction = "query",
-    advance: Callable[[int], None] = lambda _rows: None,
+    advance: Advance = no_op,
     *,
-    plan: Plan = USUAL,
+    plan: Plan = DEFAULT_PLAN,
 ) -> Floats:
-    """(k,): the score of every document for a query with at least one sentence.
+    """(k,): the score of every document, for the vectors (m, dimension) of a query with at least one sentence.
 
-    `advance` is told how many sentences of the documents are done.
+    `advance` counts processed sentences.
     """
-    whole, wide = np.array([len(query)]), widen(query)
+    one_paragraph, wide = np.array([len(query)]), widen(query)
 
     def folds() -> list[Fold]:
         each: dict[Direction, Fold] = {
-            "query": Alignment(whole, Statistics.none(1), plan, level=DOCUMENT),
+            "query": Alignment(one_paragraph, Statistics.none(1), plan, level=DOCUMENT),
             "document": _Best(len(query), plan, _add),
         }
         return list(each.values()) if direction == "both" else [each[direction]]
@@ -61,13 +62,13 @@ def best_sentences(
     query: Vectors,
     documents: Iterable[Sentences],
     top: int,
-    advance: Callable[[int], None] = lambda _rows: None,
+    advance: Advance = no_op,
     *,
-    plan: Plan = USUAL,
+    plan: Plan = DEFAULT_PLAN,
 ) -> Floats:
-    """(k, top): the scores of every document's best sentences, falling; 0 where it has fewer.
+    """(k, top): the scores of every document's best sentences, in descending order; 0 where it has fewer.
 
-    A sentence scores the greatest cosine to the sentences of the query, which has at least one.
+    The score of a sentence is its greatest cosine to a sentence of the query, which has at least one.
     """
     wide = widen(query)
     visits = [multiply(wide, [_Best(len(query), plan, _insert)], plan) for _ in range(plan.workers)]
@@ -78,26 +79,26 @@ def best_sentences(
 def meanpool(
     query: Vectors,
     documents: Iterable[Sentences],
-    advance: Callable[[int], None] = lambda _rows: None,
+    advance: Advance = no_op,
     *,
-    plan: Plan = USUAL,
+    plan: Plan = DEFAULT_PLAN,
 ) -> Floats:
-    """(k,): the cosine of the mean vectors of the query and of every document; 0 where one of them is zero."""
-    asked = query.astype(np.float64).sum(axis=0)
+    """(k,): the cosine of the mean vectors of the query and of every document; 0 where one of the means is zero."""
+    query_sum = query.astype(np.float64).sum(axis=0)  # (dimension,)
 
     def visit() -> Visit:
-        running = np.zeros_like(asked)
-        return lambda block, values: _pool(block.vectors, block.ends, block.owner, asked, running, values)
+        running = np.zeros_like(query_sum)
+        return lambda block, values: _pool(block.vectors, block.ends, block.owner, query_sum, running, values)
 
     scanned = scan(documents, [visit() for _ in range(plan.workers)], 1, plan=plan, advance=advance)
     return np.where(scanned.sizes > 0, scanned.values[:, 0], -1.0)
 
 
 class _Best:
-    """Folds products into the greatest of every sentence of the documents, and these into the values."""
+    """Folds products into the greatest product of every document sentence, and passes these on to `collect`."""
 
-    def __init__(self, rows: int, plan: Plan, enter: Callable[[Wide, Block, Floats], None]) -> None:
-        self._rows, self._enter = rows, enter
+    def __init__(self, rows: int, plan: Plan, collect: Callable[[Wide, Block, Floats], None]) -> None:
+        self._rows, self._collect = rows, collect
         self._best = np.empty(plan.block, dtype=np.float32)
 
     def __call__(self, products: Wide, top: int, block: Block, values: Floats) -> None:
@@ -106,31 +107,31 @@ class _Best:
             best[:] = -np.inf
         _greatest(products, best)
         if top + products.shape[1] == self._rows:
-            self._enter(best, block, values)
+            self._collect(best, block, values)
 
 
 def _add(best: Wide, block: Block, values: Floats) -> None:
-    """Add the sentences' scores to those of their documents, in the column 1 of the values: exact in any order."""
+    """Add the scores of sentences to their document's, in column 1 of the values (exact in any order)."""
     values[:, 1] += np.bincount(block.owner, best, len(values))
 
 
 def _insert(best: Wide, block: Block, values: Floats) -> None:
-    """Let every document keep the greatest, in falling order."""
+    """Insert the scores of sentences into their document's list of the greatest, in descending order."""
     _keep(best, block.owner, values)
 
 
 @numba.njit(nogil=True, cache=True)
 def _keep(best, owner, values):  # type: ignore[no-untyped-def]
     for sentence in range(best.size):
-        kept, score = values[owner[sentence]], np.float64(best[sentence])
-        for place in range(kept.size):
-            if score > kept[place]:
-                kept[place], score = score, kept[place]
+        greatest, score = values[owner[sentence]], np.float64(best[sentence])
+        for place in range(greatest.size):
+            if score > greatest[place]:
+                greatest[place], score = score, greatest[place]
 
 
 @numba.njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})
 def _greatest(products, best):  # type: ignore[no-untyped-def]
-    """Raise every sentence's best to the greatest of its products."""
+    """best[s] = max(best[s], the products of document sentence s)."""
     for row in range(products.shape[0]):
         greatest = best[row]
         for column in range(products.shape[1]):
@@ -140,7 +141,10 @@ def _greatest(products, best):  # type: ignore[no-untyped-def]
 
 @numba.njit(nogil=True, cache=True, fastmath={"reassoc"})
 def _pool(vectors, ends, owner, query, running, values):  # type: ignore[no-untyped-def]
-    """Sum a document's vectors, for the mean has that direction. Sums of multiples of GRID, or of GRID², are exact."""
+    """Cosines from sums of vectors, which have the direction of the means.
+
+    Sums of multiples of GRID, and of GRID², are exact.
+    """
     for row in range(vectors.shape[0]):
         for column in range(query.size):
             running[column] += vectors[row, column]

@@ -1,4 +1,4 @@
-"""The order that all rankings of candidates have."""
+"""The order of all re-ranked candidates."""
 
 from __future__ import annotations
 

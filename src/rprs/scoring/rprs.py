@@ -5,9 +5,9 @@
     sat_d(x) = x / (x + K_d)      K_d = k1 · ((1 − b) + b · dl_d / avgdl)
     QP(d) = Σ_i sat_d(c[i, d]) / m        DP(d) = Σ_{s ∈ d} sat_d(f[s]) / |S_d|        score = QP · DP
 
-Plain RPRS is k1 = 0, where sat(x) is min(1, x). Only the *histograms* of c and f for each document matter:
-how often a count occurs. They do not depend on k1 and b, so a whole grid of parameters shares them, and equal
-histograms give equal scores to the last bit.
+Plain RPRS is k1 = 0, where sat(x) = min(1, x). The score depends only on the *histograms* of c and f for each
+document: how often each count occurs. They do not depend on k1 and b, so that a whole grid of parameters can share
+them, and equal histograms give bit-identical scores.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """`times[h]` elements of document `document[h]` have the count `value[h]` (> 0)."""
+    """Entry h: `times[h]` elements of document `document[h]` have the count `value[h]` (> 0)."""
 
-    document: Ints
-    value: Ints
-    times: Ints
+    document: Ints  # (h,)
+    value: Ints  # (h,)
+    times: Ints  # (h,)
 
 
 @dataclass(frozen=True, slots=True)
 class Proportions:
-    """The score of each of k candidates with the two proportions it is made of."""
+    """The score of each of k candidates, and its two factors: the proportions of query and document (QP, DP)."""
 
     score: Floats  # (k,)
     qp: Floats  # (k,)
@@ -55,18 +55,18 @@ def rprs(
     avgdl: float,
     form: Form = "full",
 ) -> Proportions:
-    """Score every candidate of a pool. `avgdl` is the mean number of sentences a document."""
+    """Score every candidate of a pool (equations 1–7). `avgdl` is the mean number of sentences per document."""
     return score(*count(neighbours, n), neighbours, k1=k1, b=b, avgdl=avgdl, form=form)
 
 
 def count(neighbours: Neighbours, n: int) -> tuple[Histogram, Histogram]:
-    """The histograms of c and of f for the n nearest, where `neighbours` holds n or more."""
+    """The histograms of c and of f for the n nearest of the neighbours, of which there may be more."""
     sentence, document = neighbours.sentence[:, :n], neighbours.document[:, :n]
     k = len(neighbours.offsets) - 1
     rows = np.arange(len(sentence), dtype=np.int64)[:, None]
-    pairs, c = np.unique(rows * k + document, return_counts=True)  # query sentence i and document d as one number
-    found, f = np.unique(sentence, return_counts=True)
-    owner = np.searchsorted(neighbours.offsets, found, side="right") - 1
+    pairs, c = np.unique(rows * k + document, return_counts=True)  # (i, d) as the number i · k + d
+    sentences, f = np.unique(sentence, return_counts=True)
+    owner = np.searchsorted(neighbours.offsets, sentences, side="right") - 1
     return _histogram(pairs % k if k else pairs, c), _histogram(owner, f)
 
 
@@ -86,19 +86,19 @@ def score(
     q, d = _total(c, saturation, form), _total(f, saturation, form)
     per_query, per_document = max(m, 1), np.maximum(lengths, 1)
     qp, dp = q / per_query, d / per_document
-    product = (q * d) / (per_query * per_document)  # rounded once where q and d are whole: equal scores are then equal
+    product = (q * d) / (per_query * per_document)  # rounded once where q and d are integers: exact ties
     return Proportions({"no_qp": dp, "no_dp": qp}.get(form, product), qp, dp)
 
 
 def _total(histogram: Histogram, saturation: Floats, form: Form) -> Floats:
-    """(k,): the sum of sat(x) over all counts x of a document."""
+    """(k,): Σ sat(x) over all counts x of a document."""
     k, value = len(saturation), histogram.value
-    if form == "no_b_k1":  # printed as Σx / Σx: 1 wherever anything matched
+    if form == "no_b_k1":  # in the paper Σx / Σx: 1 wherever anything matched
         return (np.bincount(histogram.document, minlength=k) > 0).astype(np.float64)
     each = value if form == "no_min" else value / (value + saturation[histogram.document])
     return np.asarray(np.bincount(histogram.document, weights=histogram.times * each, minlength=k), dtype=np.float64)
 
 
 def order(proportions: Proportions, neighbours: Neighbours) -> Ints:
-    """(k,): the candidates, best first."""
+    """(k,): the numbers of the candidates, best first."""
     return best_first(proportions.score, np.diff(neighbours.offsets) == 0)

@@ -4,16 +4,16 @@
     score   = mean over i of max_j P[i, j]
 
 With `normalise="zscore"`, P[i, j] is first brought to mean 0 and standard deviation 1 over the paragraphs j of all
-documents, for each i by itself; a row without spread is then 0. That grows with P, so the best j stays the best, and
-only means and deviations are wanted beforehand: a pass of its own, so that no matrix is ever kept. They come from sums
-of whole numbers, in units of GRID²: exact in any order. A document without sentences counts as P = −1, as unlike as can
-be, and leaves the means alone.
+documents, separately for each i; a row without spread becomes 0. The z-score is monotonic in P, so the best j remains
+the best, and only means and deviations must be known beforehand: they take a pass of their own, so that no matrix is
+kept. They are computed from sums of integers, in units of GRID², which are exact in any order. A document without
+sentences has P = −1, the lowest possible value, and does not enter the means.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from rprs.document import Sentences
 from rprs.errors import UsageError
-from rprs.scoring.aligned import DOCUMENT, PARAGRAPH, USUAL, Block, Plan, multiply, scan
+from rprs.progress import Advance, no_op
+from rprs.scoring.aligned import DEFAULT_PLAN, DOCUMENT, PARAGRAPH, Block, Plan, multiply, scan
 from rprs.scoring.neighbours import widen
 from rprs.scoring.vectors import GRID
 
@@ -34,7 +35,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 PER_UNIT = round(GRID**-2)  # similarities are whole multiples of GRID²
-LIMB = 18  # bits: squares of sums are kept in three parts, with room for 90 million paragraphs of 20,000 sentences
+LIMB = 18  # bits: squares of sums are stored in three parts, enough for 90 million paragraphs of 20,000 sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Statistics:
 
     @classmethod
     def none(cls, rows: int) -> Statistics:
-        """Those that leave P as it is."""
+        """Mean 0 and deviation 1, which leave P unchanged."""
         return cls(np.zeros(rows), np.ones(rows))
 
 
@@ -55,128 +56,129 @@ def sdr(
     documents: Iterable[Sentences],
     normalise: Normalise = "none",
     *,
-    plan: Plan = USUAL,
-    advance: Callable[[int], None] = lambda _rows: None,
+    plan: Plan = DEFAULT_PLAN,
+    advance: Advance = no_op,
 ) -> Floats:
-    """(k,): the score of every document for a query with at least one sentence.
+    """(k,): the score of every document, for a query with at least one sentence.
 
-    "zscore" goes through the documents twice. `advance` is told how many of their sentences are done.
+    "zscore" makes two passes over the documents. `advance` counts processed sentences.
     """
     if normalise == "none":
         return _mean_of_best(query, documents, None, plan, advance)
     if isinstance(documents, Iterator):
-        raise UsageError("zscore goes through the documents twice: give a list, or what can be iterated anew")
-    found = statistics(query, documents, plan=plan, advance=lambda rows: advance(rows - rows // 2))
-    return _mean_of_best(query, documents, found, plan, lambda rows: advance(rows // 2))
+        raise UsageError("zscore goes through the documents twice: pass a list or another re-iterable collection")
+    rows_of_p = statistics(query, documents, plan=plan, advance=lambda rows: advance(rows - rows // 2))
+    return _mean_of_best(query, documents, rows_of_p, plan, lambda rows: advance(rows // 2))
 
 
 def _mean_of_best(
     query: Sentences,
     documents: Iterable[Sentences],
-    known: Statistics | None,
+    rows_of_p: Statistics | None,
     plan: Plan,
-    advance: Callable[[int], None],
+    advance: Advance,
 ) -> Floats:
+    """(k,): (1 / rows) · Σ_i (max_j P[i, j] − mean_i) / deviation_i; without statistics, the plain mean of max_j P."""
     stops, wide = _stops(query.paragraphs), widen(query.vectors)
-    found = known or Statistics.none(len(stops))
-    visits = [multiply(wide, [Alignment(stops, found, plan)], plan) for _ in range(plan.workers)]
+    moments = rows_of_p or Statistics.none(len(stops))
+    visits = [multiply(wide, [Alignment(stops, moments, plan)], plan) for _ in range(plan.workers)]
     scanned = scan(documents, visits, 1, plan=plan, advance=advance)
-    hollow = 0.0 + np.sum((-1 - found.mean) / found.deviation)  # 0.0 +: no score is to be shown as -0.0
-    return np.asarray(np.where(scanned.sizes > 0, scanned.values[:, 0], hollow) / len(stops))
+    no_sentences = 0.0 + np.sum((-1 - moments.mean) / moments.deviation)  # 0.0 +: avoids -0.0
+    return np.asarray(np.where(scanned.sizes > 0, scanned.values[:, 0], no_sentences) / len(stops))
 
 
 def statistics(
     query: Sentences,
     documents: Iterable[Sentences],
     *,
-    plan: Plan = USUAL,
-    advance: Callable[[int], None] = lambda _rows: None,
+    plan: Plan = DEFAULT_PLAN,
+    advance: Advance = no_op,
 ) -> Statistics:
     """Mean and (population) standard deviation of P[i, j] over the paragraphs j of all documents, for every i."""
     stops, wide = _stops(query.paragraphs), widen(query.vectors)
     folds = [Alignment(stops, Statistics.none(len(stops)), plan, count=True) for _ in range(plan.workers)]
     scan(documents, [multiply(wide, [fold], plan) for fold in folds], 1, plan=plan, advance=advance)
     moments = np.sum([fold.moments for fold in folds], axis=0)
-    found = map(_mean_and_deviation, moments.tolist(), np.diff(stops, prepend=0).tolist())
-    mean, deviation = np.array(list(found), dtype=np.float64).T
+    rows = map(_mean_and_deviation, moments.tolist(), np.diff(stops, prepend=0).tolist())
+    mean, deviation = np.array(list(rows), dtype=np.float64).T
     return Statistics(mean, deviation)
 
 
 def _mean_and_deviation(moments: Sequence[int], size: int) -> tuple[float, float]:
-    """Of sums over `size` sentences, from their moments."""
+    """Mean and deviation of a row of P, from the moments n, Σx and Σx² of sums x over `size` query sentences."""
     n, x, high, mixed, low = moments
     squares = (high << 2 * LIMB) + (mixed << LIMB + 1) + low
-    spread = math.sqrt(n * squares - x * x)  # whole numbers without bound: 0 only where all are equal
+    spread = math.sqrt(n * squares - x * x)  # unbounded integers: 0 only where all sums are equal
     unit = n * size * PER_UNIT
     return (x / unit if n else 0.0), (spread / unit if spread else math.inf)
 
 
 def _stops(paragraphs: NDArray[np.int32]) -> Ints:
-    """Where each paragraph's sentences end."""
+    """(paragraphs,): the position after the last sentence of each paragraph."""
     return np.append(np.flatnonzero(np.diff(paragraphs)) + 1, len(paragraphs)).astype(np.int64)
 
 
 class Alignment:
-    """Folds products into Σ_i (max_j P[i, j] − mean_i) / deviation_i of every document, in the column 0 of the values.
+    """Folds products into Σ_i (max_j P[i, j] − mean_i) / deviation_i of every document, in column 0 of the values.
 
-    `level` says what j is: the paragraphs of a document, or the document as a whole. With `count`, the moments of the
-    sums that P is made of, in units of GRID², are added up too: n, Σx, and Σx² in three parts.
+    `level` defines j: PARAGRAPH for each paragraph of a document, DOCUMENT for the document as one unit. With `count`,
+    the moments of the sums x = size_i · P[i, j], in units of GRID², are added up too: n, Σx, and Σx² in three parts.
     """
 
     def __init__(
-        self, stops: Ints, known: Statistics, plan: Plan, *, level: int = PARAGRAPH, count: bool = False
+        self, stops: Ints, statistics: Statistics, plan: Plan, *, level: int = PARAGRAPH, count: bool = False
     ) -> None:
         self.moments = np.zeros((len(stops) if count else 0, 5), dtype=np.int64)
-        self._stops, self._known, self._level = stops, known, level
-        self._running = np.full(stops[-1], -np.inf, dtype=np.float32)  # of each query sentence, within the paragraph j
-        self._best = np.full(len(stops), -np.inf, dtype=np.float64)  # of each query paragraph, within the document
+        self._stops, self._statistics, self._level = stops, statistics, level
+        self._running = np.full(stops[-1], -np.inf, dtype=np.float32)  # best of each query sentence within unit j
+        self._best = np.full(len(stops), -np.inf, dtype=np.float64)  # best sum of each query paragraph in the document
         self._sums = np.empty(len(stops), dtype=np.float64)
-        self._partial = np.empty(plan.block, dtype=np.float64)  # sums over a query paragraph that is cut
+        self._partial = np.empty(plan.block, dtype=np.float64)  # sums of a query paragraph split between two row blocks
 
     def __call__(self, products: NDArray[np.float32], top: int, block: Block, values: Floats) -> None:
-        """Take the similarities of a block and some rows of the query."""
+        """Process the similarities of a block of document sentences with the query sentences from `top` on."""
         state = self._running, self._partial, self._sums, self._best, self.moments
-        known = self._known.mean, self._known.deviation
-        _align(products, top, block.ends, block.owner, self._level, self._stops, *state, *known, values)
+        moments = self._statistics.mean, self._statistics.deviation
+        _align(products, top, block.ends, block.owner, self._level, self._stops, *state, *moments, values)
 
 
 @numba.njit(nogil=True, cache=True)
 def _align(  # type: ignore[no-untyped-def]
     products, top, ends, owner, level, stops, running, partial, sums, best, moments, mean, deviation, values
 ):
-    """Raise the running maxima by sentence after sentence and, where a paragraph j ends, sum them for every i."""
+    """Update the running maxima sentence by sentence and, where a unit j ends, sum them for every query paragraph i."""
     bottom = top + products.shape[1]
-    first = np.searchsorted(stops, top, side="right")  # the query paragraph of the top row, and of the bottom one
+    first = np.searchsorted(stops, top, side="right")  # the query paragraphs of the top and the bottom row
     last = np.searchsorted(stops, bottom - 1, side="right")
-    cut = top > (stops[first - 1] if first else 0)
-    whole = last + 1 if stops[last] == bottom else last  # the first that does not end here
+    continued = top > (stops[first - 1] if first else 0)  # the first paragraph began in the rows above
+    complete = last + 1 if stops[last] == bottom else last  # paragraphs first:complete end in these rows
     for column in range(products.shape[0]):
         _raise(running[top:bottom], products[column])
         if ends[column] < level:
             continue
         _sum(running, top, bottom, stops, first, last, sums)
-        if cut:
+        if continued:
             sums[first] += partial[column]
-        if whole == last:
+        if complete == last:
             partial[column] = sums[last]
-        _raise(best[first:whole], sums[first:whole])
+        _raise(best[first:complete], sums[first:complete])
         if moments.size:
-            _count(sums, first, whole, moments)
+            _count(sums, first, complete, moments)
         if ends[column] == DOCUMENT:
-            values[owner[column], 0] = _add(best, first, whole, stops, mean, deviation, values[owner[column], 0])
+            values[owner[column], 0] = _add(best, first, complete, stops, mean, deviation, values[owner[column], 0])
         running[top:bottom] = -np.inf
 
 
 @numba.njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})
 def _raise(running, others):  # type: ignore[no-untyped-def]
-    """To the greater of both, in a form that becomes vector instructions, which `max` does not: five times as fast."""
+    """running = max(running, others), in a form that compiles to vector instructions: five times as fast as `max`."""
     for row in range(running.size):
         running[row] = -min(-running[row], -others[row])
 
 
 @numba.njit(nogil=True, cache=True)
 def _sum(running, top, bottom, stops, first, last, sums):  # type: ignore[no-untyped-def]
-    """sums[i] over the rows of every query paragraph i between top and bottom: exact."""
+    """sums[i] = Σ of the running maxima of query paragraph i between top and bottom (exact)."""
     start = top
     for i in range(first, last + 1):
         stop = min(stops[i], bottom)
@@ -189,7 +191,7 @@ def _sum(running, top, bottom, stops, first, last, sums):  # type: ignore[no-unt
 
 @numba.njit(nogil=True, cache=True)
 def _count(sums, first, stop, moments):  # type: ignore[no-untyped-def]
-    """Add sums, x = high · 2^LIMB + low, to their moments."""
+    """Add the sums x = high · 2^LIMB + low to the moments n, Σx, Σhigh², Σhigh·low, Σlow²."""
     for i in range(first, stop):
         x = np.int64(sums[i] * PER_UNIT)
         high, low = x >> LIMB, x & ((1 << LIMB) - 1)
@@ -202,7 +204,7 @@ def _count(sums, first, stop, moments):  # type: ignore[no-untyped-def]
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
 def _add(best, first, stop, stops, mean, deviation, total):  # type: ignore[no-untyped-def]
-    """Add a document's best, one query paragraph after the other, and begin anew."""
+    """Add (max_j P[i, j] − mean_i) / deviation_i for i from first to stop, in this order, and reset the best sums."""
     for i in range(first, stop):
         size = stops[i] - (stops[i - 1] if i else 0)
         total += (best[i] / size - mean[i]) / deviation[i]

@@ -1,4 +1,4 @@
-"""How many threads to use, and BLAS kept to one where they are ours."""
+"""The number of threads to use, and BLAS limited to one thread while ours are running."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _limits: list[Any] = []
 
 
 def cores() -> int:
-    """The processors that this process may use."""
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Keep BLAS to one thread while ours run, also when several searches overlap."""
+    """Limit BLAS to one thread while ours run, also when several searches overlap."""
     global _users
     with _lock:
         if _users == 0:

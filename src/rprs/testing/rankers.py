@@ -1,4 +1,4 @@
-"""The contracts of rankers and re-rankers, for the built-in ones and for a plug-in's tests.
+"""Contract tests of first stages and re-rankers, for the built-in ones and for plug-ins.
 
 from rprs.testing.rankers import check_ranker, check_reranker
 
@@ -44,7 +44,7 @@ SAMPLE: tuple[Document, ...] = (
     Document("灯台", "灯台守は夕暮れに灯をともす。船は岩礁の沖を進む。"),
     Document("long", " ".join(f"Clause {number} binds the tenant and the landlord." for number in range(1, 200))),
 )
-"""Invented documents: equal texts under two ids, other scripts, one word, no words at all, many sentences."""
+"""Invented documents: equal texts with two ids, other scripts, a single word, no words, many sentences."""
 
 
 # ---------------------------------------------------------------------------- first stages
@@ -58,20 +58,20 @@ def check_ranker(
     encoder: str = "hashed",
     ties_by_id: bool = True,
 ) -> None:
-    """Check a first stage with every document as the query in turn, at several depths and under several filters.
+    """Check a first stage with every document as the query in turn, at several depths and with several filters.
 
-    A ranking has allowed documents of the index only, none twice, at most `depth` of them; its scores are numbers that
-    never rise, and of equal ones the smaller id comes first (`ties_by_id=False` for a ranker that repeats an order
-    made elsewhere). It is the same each time, and whether the index is one segment or several with gaps where
-    documents were removed. No index documents, or none allowed, is an empty ranking and not an error.
+    A ranking contains only allowed documents of the index, each once, and at most `depth` of them; its scores are
+    finite and never increase, and among equal scores the smaller id comes first (`ties_by_id=False` for a ranker that
+    keeps the order of another system). It is the same each time, whether the index has one segment or several with
+    removed documents. An empty index, or one without allowed documents, gives an empty ranking and not an error.
     """
     third = -(-len(documents) // 3)
     several = [list(documents[at : at + third])[::-1] for at in range(0, len(documents), third)][::-1]
-    gone = Document("gone", " ".join(document.text for document in documents))
-    several[0].insert(0, gone)
+    removed = Document("gone", " ".join(document.text for document in documents))
+    several[0].insert(0, removed)
     with (
         _index([list(documents)], analyzer, encoder) as one,
-        _index(several, analyzer, encoder, removed=[gone.id]) as many,
+        _index(several, analyzer, encoder, removed=[removed.id]) as many,
         _index([], analyzer, encoder) as empty,
     ):
         for query in documents:
@@ -80,16 +80,16 @@ def check_ranker(
                     ranking = _checked(ranker, query, one, depth, allowed, ties_by_id)
                     again = _checked(ranker, query, many, depth, allowed, ties_by_id)
                     _require(_same(ranking, again), f"{query.id}: the segments of the index change the ranking")
-            nothing = ranker.rank(query, empty, 10, np.zeros(0, dtype=bool))
-            _require(len(nothing) == 0, f"{query.id}: an empty index has the documents {nothing.ids}")
+            ranking = ranker.rank(query, empty, 10, np.zeros(0, dtype=bool))
+            _require(len(ranking) == 0, f"{query.id}: the ranking of an empty index has the documents {ranking.ids}")
 
 
 def _checked(
     ranker: Ranker, query: Document, index: Index, depth: int, allowed: NDArray[np.bool_], ties_by_id: bool
 ) -> Ranking:
-    given = allowed.copy()
-    ranking = ranker.rank(query, index, depth, given)
-    _require(bool((given == allowed).all()), f"{query.id}: the filter was changed")
+    mask = allowed.copy()
+    ranking = ranker.rank(query, index, depth, mask)
+    _require(bool((mask == allowed).all()), f"{query.id}: the ranker changed the mask of allowed documents")
     _check_scores(ranking)
     _require(len(ranking) <= depth, f"{query.id}: {len(ranking)} documents at depth {depth}")
     for id in ranking.ids:
@@ -97,7 +97,7 @@ def _checked(
         _require(number is not None and bool(allowed[number]), f"{query.id}: {id} is not among the allowed documents")
     if ties_by_id:
         for (left, high), (right, low) in pairwise(zip(ranking.ids, ranking.scores.tolist(), strict=True)):
-            _require(high != low or left < right, f"{query.id}: {left} stands before {right}, and both score {low}")
+            _require(high != low or left < right, f"{query.id}: {left} is before {right}, but both score {low}")
     _require(_same(ranking, ranker.rank(query, index, depth, allowed.copy())), f"{query.id}: two calls differ")
     return ranking
 
@@ -125,12 +125,12 @@ def _index(
 
 
 def check_reranker(reranker: Reranker, *, dimension: int = 16, rounds: int = 20) -> None:
-    """Check a re-ranker with random candidates: long and short ones, equal ones, one, none, without sentences.
+    """Check a re-ranker with random candidates: long, short and equal ones, a single one, none, some without sentences.
 
-    A ranking has every candidate once, with scores that are numbers and never rise; of equal scores, and of equal
-    documents, the one that the first stage ranked higher comes first; documents without sentences come last. It is
-    the same each time, leaves what it was given as it was, and its further numbers go with its documents. No
-    candidates is an empty ranking; a query without sentences is an `EmptyQuery`.
+    A ranking contains every candidate once, with finite scores that never increase; equal scores and equal documents
+    keep their first-stage order; documents without sentences come last. It is the same each time, its parts have one
+    value per document, and the inputs remain unchanged. Without candidates the ranking is empty; a query without
+    sentences raises `EmptyQuery`.
     """
     for seed in range(rounds):
         query, candidates = make_candidates(seed, dimension)
@@ -139,26 +139,26 @@ def check_reranker(reranker: Reranker, *, dimension: int = 16, rounds: int = 20)
     for size in (0, 1):
         few = Ranking(candidates.ranking.ids[:size], candidates.ranking.scores[:size])
         _check_reranking(reranker, query, Candidates(few, candidates.sentences[:size], candidates.mean_sentences))
-    hollow = [_sentences(np.zeros((0, dimension)))] * len(candidates.ranking)
-    _check_reranking(reranker, query, Candidates(candidates.ranking, hollow, 0.0))
+    no_sentences = [_sentences(np.zeros((0, dimension)))] * len(candidates.ranking)
+    _check_reranking(reranker, query, Candidates(candidates.ranking, no_sentences, 0.0))
     try:
         reranker.rerank(_sentences(np.zeros((0, dimension))), candidates)
     except EmptyQuery:
         return
-    raise AssertionError("a query without sentences is not an EmptyQuery")
+    raise AssertionError("a query without sentences does not raise EmptyQuery")
 
 
 def make_candidates(seed: int, dimension: int = 16) -> tuple[Sentences, Candidates]:
-    """A random query and its candidates, the same ones for a seed: with repeated sentences and equal documents."""
-    chance = np.random.default_rng(seed)
-    stock = chance.standard_normal((12, dimension))  # few different sentences, so that there are ties
-    sizes = chance.choice([0, 1, 2, 5, 40], size=8)
-    pool = [_sentences(stock[chance.integers(0, len(stock), size)]) for size in sizes]
+    """A random query and its candidates, determined by the seed, with repeated sentences and equal documents."""
+    random = np.random.default_rng(seed)
+    stock = random.standard_normal((12, dimension))  # few distinct sentences, so that there are ties
+    sizes = random.choice([0, 1, 2, 5, 40], size=8)
+    pool = [_sentences(stock[random.integers(0, len(stock), size)]) for size in sizes]
     pool += [pool[1], pool[0], _sentences(np.zeros((0, dimension))), pool[1]]
-    ids = tuple(f"d{number:02d}" for number in chance.permutation(len(pool)))
-    scores = np.sort(np.round(chance.uniform(0, 3, len(pool)), 1))[::-1]  # rounded: the first stage ties as well
+    ids = tuple(f"d{number:02d}" for number in random.permutation(len(pool)))
+    scores = np.sort(np.round(random.uniform(0, 3, len(pool)), 1))[::-1]  # rounded: ties in the first stage
     mean = float(np.mean([len(sentences) for sentences in pool]))
-    query = _sentences(np.vstack([stock[:5], chance.standard_normal((chance.integers(0, 6), dimension))]))
+    query = _sentences(np.vstack([stock[:5], random.standard_normal((random.integers(0, 6), dimension))]))
     return query, Candidates(Ranking(ids, scores.astype(np.float64)), pool, mean)
 
 
@@ -175,9 +175,9 @@ def _check_reranking(reranker: Reranker, query: Sentences, candidates: Candidate
     _check_scores(ranking)
     _require(sorted(ranking.ids) == sorted(first), f"{ranking.ids} are not the candidates {first}")
     places = [first.index(id) for id in ranking.ids]
-    hollow = [len(candidates.sentences[place]) == 0 for place in places]
-    _require(hollow == sorted(hollow), f"a document without sentences is not at the end: {ranking.ids}")
-    keys = list(zip((-ranking.scores).tolist(), hollow, places, strict=True))
+    empty = [len(candidates.sentences[place]) == 0 for place in places]
+    _require(empty == sorted(empty), f"a document without sentences is not at the end: {ranking.ids}")
+    keys = list(zip((-ranking.scores).tolist(), empty, places, strict=True))
     _require(keys == sorted(keys), f"equal scores are not in first-stage order: {ranking.ids}, {ranking.scores}")
     for better, worse in combinations(range(len(first)), 2):
         if candidates.sentences[better] is candidates.sentences[worse]:
@@ -193,22 +193,22 @@ def _check_reranking(reranker: Reranker, query: Sentences, candidates: Candidate
         _require(np.diff(ranking.neighbours.offsets).tolist() == sizes, "the evidence is not over the candidates")
 
 
-# ---------------------------------------------------------------------------- what both share
+# ---------------------------------------------------------------------------- shared checks
 
 
 def _check_scores(ranking: Ranking) -> None:
     size = len(ranking.ids)
-    _require(len(set(ranking.ids)) == size, f"a document is there twice: {ranking.ids}")
+    _require(len(set(ranking.ids)) == size, f"the ranking contains a document twice: {ranking.ids}")
     for name, values in {"scores": ranking.scores, **ranking.parts}.items():
         _require(values.shape == (size,), f"{name} has the shape {values.shape} for {size} documents")
-    _require(bool(np.isfinite(ranking.scores).all()), f"a score is not a number: {ranking.scores}")
-    _require(bool((np.diff(ranking.scores) <= 0).all()), f"the scores rise: {ranking.scores}")
+    _require(bool(np.isfinite(ranking.scores).all()), f"a score is not finite: {ranking.scores}")
+    _require(bool((np.diff(ranking.scores) <= 0).all()), f"the scores increase: {ranking.scores}")
 
 
 def _same(left: Ranking, right: Ranking) -> bool:
     return left.ids == right.ids and np.array_equal(left.scores, right.scores)
 
 
-def _require(good: bool, otherwise: str) -> None:
-    if not good:
-        raise AssertionError(otherwise)
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise AssertionError(message)
