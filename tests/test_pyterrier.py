@@ -234,3 +234,19 @@ def test_without_the_package_the_error_has_its_pip_line() -> None:
     assert done.returncode == 1
     assert "MissingExtra: rprs.pyterrier needs PyTerrier, which is not installed" in done.stderr
     assert "pip install 'rprs[pyterrier]'" in done.stderr
+
+
+def test_without_an_index_the_texts_of_the_frame_are_reranked(index: Index, topics: Any) -> None:
+    """With all documents of the index in the frame, the scores are those of the re-ranker over the index."""
+    rows = [
+        (qid, query, id, index[id].text)
+        for qid, query in zip(topics["qid"], topics["query"], strict=True)
+        for id in index
+    ]
+    frame = pd.DataFrame(rows, columns=["qid", "query", "docno", "text"])
+    reranker = Reranker(rerank="rprs(n=3)", encoder="hashed(dimension=64)")
+    results, expected = reranker.transform(frame), Reranker(index, "rprs(n=3)").transform(frame)
+    for qid in topics["qid"]:
+        assert ranking(results, qid) == ranking(expected, qid)
+    with pytest.raises(UsageError, match="An index has its own encoder"):
+        Reranker(index, encoder="hashed")

@@ -96,14 +96,24 @@ class Retriever(pt.Transformer):
 class Reranker(pt.Transformer):
     """Reorders the candidates of every query by an rprs re-ranker: qid, query, docno → the same with score and rank.
 
-    Every candidate must be in the index. The order of the candidates, which decides ties, is that of the column rank;
+    Every candidate must be in the index; without an index, the texts are those of the column text, and avgdl is that of
+    the documents in the frame. The order of the candidates, which decides ties, is that of the column rank;
     without it that of score, and without both that of the rows. Re-rankers that use first-stage scores, such as birch,
     read them from score; without it, candidates have the scores n, n − 1, …, 1. A query without sentences has no
     results and causes a warning.
     """
 
-    def __init__(self, index: Index | str | Path, rerank: RerankerComponent | str = "rprs") -> None:
-        self.index = index if isinstance(index, Index) else Index(index)
+    def __init__(
+        self,
+        index: Index | str | Path | None = None,
+        rerank: RerankerComponent | str = "rprs",
+        *,
+        encoder: str | None = None,
+    ) -> None:
+        if encoder is not None and index is not None:
+            raise UsageError(f"An index has its own encoder. Got encoder={encoder!r} as well.")
+        self.index = index if index is None or isinstance(index, Index) else Index(index)
+        self.encoder = encoder
         reranker = System(rerank=rerank).rerank
         if reranker is None:
             raise UsageError(f"Choose a re-ranker, for example rprs. Got {rerank!r} instead.")
@@ -114,20 +124,28 @@ class Reranker(pt.Transformer):
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         """The candidates of every query in their new order, with all columns of the input."""
-        pt.validate.result_frame(inp, extra_columns=["query"])
+        pt.validate.result_frame(inp, extra_columns=["query"] if self.index is not None else ["query", "text"])
         columns = [name for name in inp.columns if name not in ("score", "rank")]
         if not len(inp):
             return _empty_results(columns)
         groups = {str(qid): _in_order(qid, group) for qid, group in inp.groupby("qid", sort=False)}
         queries = [Document(qid, group["query"].iloc[0]) for qid, group in groups.items()]
         candidates = {qid: Ranking(tuple(group.index), _first_scores(group)) for qid, group in groups.items()}
-        reranked = rerank_run(self.index, queries, candidates, self.rerank)
+        index = self.index if self.index is not None else self._texts(inp)
+        reranked = rerank_run(index, queries, candidates, self.rerank)
         results = []
         for qid, ranking in reranked.items():
             if not len(ranking):
                 _warn(qid, "the query has no sentences: there is nothing to compare")
             results.append(groups[qid].loc[list(ranking.ids), columns].assign(score=ranking.scores))
         return pt.model.add_ranks(pd.concat(results, ignore_index=True))
+
+
+    def _texts(self, inp: pd.DataFrame) -> Index:
+        """The documents of a frame as an index in memory."""
+        documents = inp.drop_duplicates("docno")
+        pairs = zip(documents["docno"].map(str), documents["text"], strict=True)
+        return Index.in_memory([Document(docno, text) for docno, text in pairs], encoder=self.encoder)
 
 
 def _empty_results(columns: list[Any]) -> pd.DataFrame:
