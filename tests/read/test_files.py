@@ -87,7 +87,7 @@ def test_links_are_followed_but_not_in_circles(tmp_path: Path) -> None:
     found, skipped = outcome(tmp_path / "tree")
     assert [document.id for document in found] == ["a/x.txt", "other/y.txt"]
     assert skipped == [
-        "a/up: a link to a folder that is read already",
+        "a/up: a link to a folder that is already being read",
         "gone.txt: cannot be read: No such file or directory",
     ]
 
@@ -145,24 +145,24 @@ def test_a_name_that_is_not_utf8_gives_an_id_that_can_be_stored(tmp_path: Path) 
 SKIPPED = {
     "empty.txt": (b"", "an empty file"),
     "empty.txt.gz": (gzip.compress(b""), "an empty file"),
-    "blank.txt": (b" \n\t \r\n", "no text in it"),
+    "blank.txt": (b" \n\t \r\n", "contains no text"),
     "binary.txt": (bytes(range(256)) * 10, "a binary file, not text"),
     "noise.txt": (bytes(range(1, 32)) * 10, "a binary file, not text"),
-    "picture.png": (b"\x89PNG\r\n", "not a kind of file that is read"),
-    "README": (b"read me", "not a kind of file that is read"),
+    "picture.png": (b"\x89PNG\r\n", "an unsupported file type"),
+    "README": (b"read me", "an unsupported file type"),
     "scan.pdf": (pdf([[], []]), "a PDF without text on its 2 page(s): a scan? run OCR first"),
     "secret.pdf": (encrypted(pdf([PROSE]), "key"), "an encrypted PDF: save a copy that opens without a password"),
     "cut.pdf": (pdf([PROSE])[:40], "damaged? "),
     "no.pdf": (b"hello", "damaged? "),
     "cut.docx": (word(*PROSE)[:-200], "damaged? BadZipFile: File is not a zip file"),
-    "none.docx": (word(), "no text in it"),
+    "none.docx": (word(), "contains no text"),
     "cut.rtf": (b"hello", r"damaged, or no RTF: it does not begin with {\rtf"),
-    "bare.html": (b"<html><script>var x</script></html>", "no text in it"),
+    "bare.html": (b"<html><script>var x</script></html>", "contains no text"),
     "cut.txt.gz": (gzip.compress(PROSE[0].encode())[:-9], "damaged? EOFError: Compressed file ended before"),
     "no.txt.gz": (b"hello", "damaged? BadGzipFile: Not a gzipped file"),
     "no.txt.xz": (b"hello", "damaged? LZMAError: Input format not supported"),
-    "none.json": (b"[]", "no documents in it"),
-    "header.license": (b"---\nkey: x\nname: X\n---\n", "no text in it"),
+    "none.json": (b"[]", "contains no documents"),
+    "header.license": (b"---\nkey: x\nname: X\n---\n", "contains no text"),
 }
 
 
@@ -188,7 +188,7 @@ def test_an_id_that_is_taken_is_skipped_and_the_other_named(tmp_path: Path) -> N
     written(tmp_path, {"one/a.txt": "first", "two/a.txt": "second"})
     found, skipped = outcome(tmp_path / "one", tmp_path / "two")
     assert [document.text for document in found] == ["first"]
-    assert skipped == [f"two/a.txt: the id 'a.txt' is taken by a document of {tmp_path}/one/a.txt"]
+    assert skipped == [f"two/a.txt: the id 'a.txt' is already used by a document of {tmp_path}/one/a.txt"]
 
 
 def test_a_document_that_unpacks_to_too_much_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,7 +208,7 @@ def test_a_document_that_unpacks_to_too_much_is_skipped(tmp_path: Path, monkeypa
         "a.txt.gz: larger than 1 MB: split it into several documents",
         "b.docx: larger than 1 MB once unpacked: split it into several documents",
         "c.jsonl.gz: a line longer than 1 MB",
-        "d.csv:2: not CSV: field larger than field limit (1048576); is a quote missing?",
+        "d.csv:2: not valid CSV: field larger than field limit (1048576); is a quote missing?",
     ]
 
 
@@ -237,11 +237,11 @@ def test_one_source_need_not_be_a_list(tmp_path: Path) -> None:
 def test_a_query_file_holds_one_document(tmp_path: Path) -> None:
     written(tmp_path, {"two.jsonl": JSONL, "one.json": '{"id": 7, "text": "Who pays?"}', "none.csv": "text\n"})
     assert read_one(tmp_path / "one.json").id == "7"
-    with pytest.raises(ReadError, match=r"two\.jsonl: more than one document in it"):
+    with pytest.raises(ReadError, match=r"two\.jsonl: contains more than one document"):
         read_one(tmp_path / "two.jsonl")
-    with pytest.raises(ReadError, match=r"none\.csv: no documents in it"):
+    with pytest.raises(ReadError, match=r"none\.csv: contains no documents"):
         read_one(tmp_path / "none.csv")
-    with pytest.raises(ReadError, match="a folder; give the one file"):
+    with pytest.raises(ReadError, match="a folder; name the file"):
         read_one(tmp_path)
 
 

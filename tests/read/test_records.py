@@ -78,14 +78,14 @@ def test_a_bad_line_is_skipped_and_the_others_are_read(tmp_path: Path) -> None:
     found, skipped = outcome(tmp_path / "a.jsonl", "\r\n".join(lines))
     assert [(document.id, document.text) for document in found] == [("1", "one"), ("a.jsonl#10", "last")]
     assert skipped == [
-        "a.jsonl:3: not JSON: Expecting value at column 20",
+        "a.jsonl:3: not valid JSON: Expecting value at column 20",
         "a.jsonl:4: not a record with columns but [1, 2]",
-        "a.jsonl:5: no text: looked for the columns text, contents, body, content; it has id, summary",
+        "a.jsonl:5: no text: expected one of the columns text, contents, body, content; the columns are id, summary",
         "a.jsonl:6: its id, in the column id, is empty",
         "a.jsonl:7: its title is not a text but {}",
         "a.jsonl:8: its text, in the column text, is empty",
         "a.jsonl:9: its title is not a text but true",
-        "a.jsonl:10: not JSON that can be read: nested too deeply",
+        "a.jsonl:10: JSON that cannot be read: nested too deeply",
     ]
 
 
@@ -94,7 +94,7 @@ def test_json_is_a_list_of_records_or_one(tmp_path: Path) -> None:
     assert [document.id for document in found] == ["a.json#1", "a.json#3"]
     assert skipped == ["a.json#2: not a record with columns but 5"]
     assert outcome(tmp_path / "b.json", '{"text": "x"}\n{"text": "y"}')[1] == [
-        "b.json: not JSON: Extra data at line 2, column 1; one record a line is .jsonl"
+        "b.json: not valid JSON: Extra data at line 2, column 1; for one record per line, use .jsonl"
     ]
 
 
@@ -121,15 +121,15 @@ def test_a_broken_row_is_skipped_and_the_others_are_read(tmp_path: Path) -> None
     ]
     assert skipped == [
         "a.csv:5: 4 cells under 3 columns: is a quote missing?",
-        "a.csv:6: not CSV: ',' expected after '\"'; is a quote missing?",
-        "a.csv:8: not CSV: unexpected end of data; is a quote missing?",
+        "a.csv:6: not valid CSV: ',' expected after '\"'; is a quote missing?",
+        "a.csv:8: not valid CSV: unexpected end of data; is a quote missing?",
     ]
 
 
 def test_a_table_without_a_text_column_is_one_line(tmp_path: Path) -> None:
     assert outcome(tmp_path / "a.csv", "number,words\n1,x\n2,y\n") == (
         [],
-        ["a.csv: no text: looked for the columns text, contents, body, content; it has number, words"],
+        ["a.csv: no text: expected one of the columns text, contents, body, content; the columns are number, words"],
     )
 
 

@@ -123,7 +123,7 @@ def test_hostile_pdfs(name: str) -> None:
 
 def test_a_file_that_needs_too_much_memory() -> None:
     tight = Limits(reading_bytes=3 * 2**28)
-    assert refusal(hostile_files.swollen(), "a.json", tight) == "needs more memory than there is for it"
+    assert refusal(hostile_files.swollen(), "a.json", tight) == "needs more memory than is available"
 
 
 def test_a_file_that_takes_too_long() -> None:
