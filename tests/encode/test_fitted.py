@@ -18,7 +18,7 @@ from rprs.errors import IndexCorrupt, UsageError
 from rprs.index import Index, Writer
 from rprs.spec import parse, text
 from rprs.testing.encoders import check_encoder
-from tests.support.tiny_models import WORDS, make_bert
+from tests.support.tiny_models import WORDS, load_encoder, make_bert
 
 
 def sentences(number: int, seed: int = 1) -> list[str]:
@@ -95,7 +95,7 @@ def test_the_table_of_one_index_serves_another_without_being_fitted_again(fitted
     with Writer(tmp_path / "first.rprs", create=True, encoder=text(small)) as writer:
         writer.add(documents)
     with Index(tmp_path / "first.rprs") as first:
-        assert parse("encoder", first.encoder_text).load().fingerprint == first.encoder.fingerprint
+        assert load_encoder(first.encoder_text).fingerprint == first.encoder.fingerprint
         with Writer(tmp_path / "second.rprs", create=True, encoder=first.encoder_text) as writer:
             writer.add(documents[:3])
         with Index(tmp_path / "second.rprs") as second:

@@ -22,14 +22,14 @@ from rprs.encode.fitted import Fitted
 from rprs.encode.folder import obstacle, positions, tokenizer
 from rprs.encode.graph import build, build_cross
 from rprs.encode.hub import repository
-from rprs.encode.onnx import Onnx
+from rprs.encode.onnx import Onnx, OnnxEncoder
 from rprs.encode.pairs import load_pairs
 from rprs.encode.runtime import BATCH
 from rprs.encode.sbert import SBert
 from rprs.errors import ModelError, UsageError
 from rprs.spec import parse, text
 from tests.support.hub_server import serving
-from tests.support.tiny_models import WORDS, make_bert, make_cross
+from tests.support.tiny_models import WORDS, load_encoder, make_bert, make_cross
 
 SENTENCES = [" ".join(WORDS[i : i + 7]) for i in range(8)]
 MODULES = ("Transformer", "Pooling", "Normalize")
@@ -184,7 +184,7 @@ def test_each_name_is_got_from_the_hub_and_run_as_its_folder_says(shelf: Path, h
     errors, again = json.loads(done.stdout)
     # What cannot be run without torch says so, before its weights are got.
     assert errors == {
-        "legal-bert": "Cannot get the model 'legal-bert' (the hub's nlpaueb/legal-bert-base-uncased has no "
+        "legal-bert": "Cannot download the model 'legal-bert' (the hub's nlpaueb/legal-bert-base-uncased has no "
         "model.safetensors or onnx/model.onnx): use sbert(legal-bert)"
     }
     with pytest.MonkeyPatch.context() as patch, np.load(vectors) as found:
@@ -231,7 +231,7 @@ def test_no_hub_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nam
     with pytest.raises(ModelError) as caught:
         Onnx(name).load()
     assert str(caught.value) == (
-        f"Cannot get the model {name!r} (HF_HUB_OFFLINE is set): copy its folder here, and name the folder instead"
+        f"Cannot download the model {name!r} (HF_HUB_OFFLINE is set): copy its folder to this machine and give the path of the folder"
     )
 
 
@@ -300,7 +300,8 @@ def test_a_bert_as_it_was_first_published_is_one(shelf: Path, tmp_path: Path, ow
 def test_weights_come_before_a_graph_where_there_are_both(tmp_path: Path, own_cache: None, precision: str) -> None:
     weights, both = make_bert(tmp_path / "weights"), make_bert(tmp_path / "both")
     (both / "model.onnx").write_bytes(build(both, "fp32", "mean").SerializeToString())
-    one, other = (parse("encoder", f"onnx({folder},{precision})").load() for folder in (weights, both))
+    one, other = (load_encoder(f"onnx({folder},{precision})") for folder in (weights, both))
+    assert isinstance(other, OnnxEncoder)
     assert other.batch == BATCH
     assert one.fingerprint == other.fingerprint
     assert np.array_equal(one.encode(SENTENCES), other.encode(SENTENCES))

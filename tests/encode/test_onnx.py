@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rprs.encode import Encoder, models
+from rprs.encode import models
 from rprs.encode.graph import build
 from rprs.encode.onnx import Onnx, OnnxEncoder
 from rprs.errors import ModelError, UsageError
 from rprs.spec import parse
 from rprs.testing.encoders import SENTENCES, check_encoder
-from tests.support.tiny_models import WORDS, make_bert
+from tests.support.tiny_models import WORDS, load_encoder, make_bert
 
 
 @pytest.fixture(autouse=True)
@@ -86,7 +86,7 @@ def test_parity_with_sentence_transformers(minilm: dict[str, OnnxEncoder]) -> No
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
 def test_a_folder_with_a_bert_keeps_the_contract(tmp_path: Path, precision: str, pooling: str) -> None:
     folder = make_bert(tmp_path / "tiny", pooling=pooling)
-    check_encoder(parse("encoder", f"onnx({folder},{precision})").load())
+    check_encoder(load_encoder(f"onnx({folder},{precision})"))
 
 
 def test_pooling_is_the_folders(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def exported(tmp_path: Path, pooled: bool) -> Path:
 @pytest.mark.parametrize("precision", ["int8", "fp32"])
 def test_an_exported_model_is_used_as_it_is(tmp_path: Path, pooled: bool, precision: str) -> None:
     built = Onnx(str(make_bert(tmp_path / "built")), "fp32").load()
-    encoder: Encoder = parse("encoder", f"onnx({exported(tmp_path, pooled)},{precision})").load()
+    encoder = load_encoder(f"onnx({exported(tmp_path, pooled)},{precision})")
     check_encoder(encoder, tolerance=1e-6)
     texts = [long(n) for n in range(1, 40)]
     assert cosines(encoder.encode(texts), built.encode(texts)).min() > (0.98 if precision == "int8" else 0.99999)

@@ -150,13 +150,13 @@ SKIPPED = {
     "noise.txt": (bytes(range(1, 32)) * 10, "a binary file, not text"),
     "picture.png": (b"\x89PNG\r\n", "an unsupported file type"),
     "README": (b"read me", "an unsupported file type"),
-    "scan.pdf": (pdf([[], []]), "a PDF without text on its 2 page(s): a scan? run OCR first"),
+    "scan.pdf": (pdf([[], []]), "a PDF without text on its 2 page(s): if it is a scan, run OCR first"),
     "secret.pdf": (encrypted(pdf([PROSE]), "key"), "an encrypted PDF: save a copy that opens without a password"),
     "cut.pdf": (pdf([PROSE])[:40], "damaged? "),
     "no.pdf": (b"hello", "damaged? "),
     "cut.docx": (word(*PROSE)[:-200], "damaged? BadZipFile: File is not a zip file"),
     "none.docx": (word(), "contains no text"),
-    "cut.rtf": (b"hello", r"damaged, or no RTF: it does not begin with {\rtf"),
+    "cut.rtf": (b"hello", r"not an RTF file, or damaged: it does not begin with {\rtf"),
     "bare.html": (b"<html><script>var x</script></html>", "contains no text"),
     "cut.txt.gz": (gzip.compress(PROSE[0].encode())[:-9], "damaged? EOFError: Compressed file ended before"),
     "no.txt.gz": (b"hello", "damaged? BadGzipFile: Not a gzipped file"),
@@ -206,7 +206,7 @@ def test_a_document_that_unpacks_to_too_much_is_skipped(tmp_path: Path, monkeypa
     )
     assert outcome(tmp_path)[1] == [
         "a.txt.gz: larger than 1 MB: split it into several documents",
-        "b.docx: larger than 1 MB once unpacked: split it into several documents",
+        "b.docx: larger than 1 MB after unpacking: split it into several documents",
         "c.jsonl.gz: a line longer than 1 MB",
         "d.csv:2: not valid CSV: field larger than field limit (1048576); is a quote missing?",
     ]

@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import ClassVar, Literal
 from xml.parsers import expat
 
-from rprs.collection.source import Report, document, missing, sifted
+from rprs.collection.source import Report, distinct, document, missing
 from rprs.document import Document, Value
 from rprs.errors import ReadError, UsageError
 from rprs.read import Qrels, Skipped, ignore, read_qrels
@@ -75,12 +75,12 @@ class ClefIP(Component):
         first = next(patents, None)
         if first is None:
             raise missing("the patents of CLEF-IP 2011", Path(self.folder), _MAKERS, "its folders EP and WO")
-        return sifted((item for patent in chain([first], patents) for item in self._document(*patent)), skipped)
+        return distinct((item for patent in chain([first], patents) for item in self._document(*patent)), skipped)
 
     def queries(self, skipped: Report = ignore) -> Iterator[Document]:
         """The applications that the topics name, under the number of the topic."""
         files = self._topic_files()
-        return sifted((item for num, path in files.items() for item in self._document(num, [path])), skipped)
+        return distinct((item for num, path in files.items() for item in self._document(num, [path])), skipped)
 
     def qrels(self) -> Qrels:
         """The judgements of the topics in the language; of several for files of one patent, the highest."""

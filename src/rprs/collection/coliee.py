@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from rprs.collection.language import French, treatment
-from rprs.collection.source import Report, document, loaded, missing, one, sifted
+from rprs.collection.source import Report, distinct, document, loaded, missing, one
 from rprs.document import Document
 from rprs.errors import ReadError, UsageError
 from rprs.read import Qrels, Skipped, ignore
@@ -112,7 +112,7 @@ class Coliee(Component):
 
     def _cases(self, paths: Mapping[str, Path], skipped: Report) -> Iterator[Document]:
         treated = treatment(self.french, self.translator)
-        return sifted((_treated(one(read_text, path, id), treated) for id, path in paths.items()), skipped)
+        return distinct((_treated(one(read_text, path, id), treated) for id, path in paths.items()), skipped)
 
     def _layout(self) -> Path:
         """The folder with the cases of the split."""
