@@ -63,7 +63,7 @@ def test_nothing_is_left_of_a_conversion_that_fails(tmp_path: Path) -> None:
 def test_nothing_is_written_over(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     collection = open_collection("beir", SAMPLES)
-    with pytest.raises(UsageError, match="out is there already: remove it, or write to another folder"):
+    with pytest.raises(UsageError, match="out already exists: remove it, or write to another folder"):
         write_beir(collection, tmp_path / "out")
     with pytest.raises(UsageError, match=r"There is no folder .*none to write out to"):
         write_beir(collection, tmp_path / "none/out")
@@ -73,7 +73,7 @@ def test_the_verb_says_what_is_missing(tmp_path: Path) -> None:
     done = rprs("convert", f"clefip({SAMPLES / 'clefip'})", "--to", tmp_path / "out")
     assert done.code == 0
     assert done.err.splitlines()[:3] == [
-        f"skipped {SAMPLES / 'clefip'}/EP/000000/00/00/04/EP-0000004-A1.xml: not XML that can be read: it declares the "
+        f"skipped {SAMPLES / 'clefip'}/EP/000000/00/00/04/EP-0000004-A1.xml: not readable XML: it declares the "
         "entity 'a' itself",
         "2 documents, 1 query, 3 judgements, 1 excluded pair",
         "1 judgement, 1 of them relevant, of documents that are not in the collection",

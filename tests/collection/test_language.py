@@ -89,7 +89,7 @@ def test_dropping_can_leave_nothing() -> None:
     said: list[str] = []
     found = open_collection("coliee(coliee, french=drop)", SAMPLES).documents(lambda what: said.append(str(what)))
     assert [document.id for document in found] == ["000101", "000102", "000104"]
-    assert said == ["000103: all of it is French"]
+    assert said == ["000103: all sentences are French"]
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_translator_that_is_none_is_one_line(name: str, problem: str) -> None:
 
 
 def test_a_translator_must_give_a_text_for_each() -> None:
-    with pytest.raises(UsageError, match="gave 1 texts for 2 sentences"):
+    with pytest.raises(UsageError, match="returned 1 texts for 2 sentences"):
         replace_french(TEXT, lazy)
 
 

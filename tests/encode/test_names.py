@@ -231,7 +231,8 @@ def test_no_hub_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nam
     with pytest.raises(ModelError) as caught:
         Onnx(name).load()
     assert str(caught.value) == (
-        f"Cannot download the model {name!r} (HF_HUB_OFFLINE is set): copy its folder to this machine and give the path of the folder"
+        f"Cannot download the model {name!r} (HF_HUB_OFFLINE is set): "
+        "copy its folder to this machine and give the path of the folder"
     )
 
 

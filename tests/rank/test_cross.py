@@ -266,7 +266,9 @@ def test_another_model_needs_torch_and_the_error_has_the_pip_line(tmp_path: Path
 
 def test_a_model_that_cannot_be_had_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(ModelError, match=r"Cannot download the model 'no-such/cross' \(HF_HUB_OFFLINE is set\)") as caught:
+    with pytest.raises(
+        ModelError, match=r"Cannot download the model 'no-such/cross' \(HF_HUB_OFFLINE is set\)"
+    ) as caught:
         load_pairs("no-such/cross")
     assert "\n" not in str(caught.value)
     with pytest.raises(ModelError, match="no model in the folder"):

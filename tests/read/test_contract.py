@@ -124,7 +124,7 @@ def failing(_source: Source) -> Iterator[Document | Skipped]:
         (fickle, "two readings of one file differ"),
         (choosy, "something of the valid file is skipped"),
         (twofold, "two documents have the same id"),
-        (talking, "the reader talks: .*an odd file"),
+        (talking, "the reader writes to the log: .*an odd file"),
         (failing, "the valid file has no documents"),
     ],
 )

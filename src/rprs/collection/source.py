@@ -26,7 +26,7 @@ class Collection(Protocol):
     """
 
     def documents(self, skipped: Report = ignore) -> Iterator[Document]:
-        """The documents to search, always in the same order; `skipped` is called with everything that cannot be read."""
+        """The documents to search, always in the same order; `skipped` is called with what cannot be read."""
         ...
 
     def queries(self, skipped: Report = ignore) -> Iterator[Document]:

@@ -9,8 +9,8 @@ attention treats tokens as rows of one matrix. Each row is computed in an order 
 - the mean over tokens is a product with a row of ones, since `ReduceMean` adds differently for different batches.
 
 Queries, keys and values of the last third of the layers, where rounding does the most harm, stay in float32. Weights
-are rounded to 7 bits per channel: two products of an unsigned 8-bit and a signed 7-bit number fit into 16 bits, so that no
-processor's kernel saturates, and all compute the same integers.
+are rounded to 7 bits per channel: two products of an unsigned 8-bit and a signed 7-bit number fit into 16 bits, so that
+no processor's kernel saturates, and all compute the same integers.
 """
 
 from __future__ import annotations
