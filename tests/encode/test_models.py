@@ -91,7 +91,7 @@ def test_rprs_models_must_exist(cache: Path, monkeypatch: pytest.MonkeyPatch) ->
         models.find(models.DEFAULT)
 
 
-def test_other_weights_under_the_default_name_are_refused(
+def test_other_weights_with_the_default_name_are_rejected(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_bert(tmp_path / "shelf" / models.DEFAULT)
@@ -142,14 +142,14 @@ def test_a_model_is_downloaded_from_the_hub(cache: Path, tmp_path: Path, hub: st
     assert files(cache / "models/somebody--mine") == files(tmp_path / "served")
 
 
-def test_the_default_model_of_a_hub_with_other_weights_is_refused(cache: Path, hub: str) -> None:
+def test_other_weights_of_the_default_model_on_a_hub_are_rejected(cache: Path, hub: str) -> None:
     code = "from rprs.encode import models; print(models.find(models.DEFAULT))"
     _, errors = python(code, HF_ENDPOINT=hub, HF_HUB_OFFLINE="0", NO_PROXY="127.0.0.1").communicate()
     assert "is not the model 'all-MiniLM-L6-v2': its SHA-256" in errors.splitlines()[-1]
     assert not (cache / "models" / models.DEFAULT).exists()
 
 
-def test_the_wheel_gives_the_pinned_weights_and_nothing_to_run(cache: Path) -> None:
+def test_the_wheel_provides_the_pinned_weights_and_no_code(cache: Path) -> None:
     """From the package index, as on a machine without a hub; after a kill, the next call completes it."""
     code = "from rprs.encode import models; print(models.find(models.DEFAULT))"
     for moment in (0.3, 1.2):

@@ -1,5 +1,4 @@
-"""Encoders of the paper by name: what is got from a hub for each, that it is run as it was trained, and without a hub
-one line."""
+"""Encoders of the paper by name: their files on a hub, their vectors, and one-line errors without a hub."""
 
 from __future__ import annotations
 
@@ -63,7 +62,7 @@ def with_modules(folder: Path, *kinds: str) -> Path:
 
 
 def roberta(folder: Path, prefix: str = "") -> Path:
-    """The small BERT as a RoBERTa: the same weights, with two unused positions before them, and one type."""
+    """The small BERT as a RoBERTa: the same weights, preceded by two unused positions, and one type."""
     make_bert(folder, positions=24)
     weights = load_file(folder / "model.safetensors")
     table = weights["embeddings.position_embeddings.weight"]
@@ -75,7 +74,7 @@ def roberta(folder: Path, prefix: str = "") -> Path:
 
 
 def mpnet(folder: Path, pooling: str, *kinds: str) -> Path:
-    """A model of a family that has to come as a graph: ids and mask in, vectors of tokens out."""
+    """A model that must be exported as a graph, from ids and mask to token vectors."""
     make_bert(folder, positions=24, pooling=pooling)
     graph = build(folder, "fp32", "mean")
     tokens = next(node.output[0] for node in reversed(graph.graph.node) if node.op_type == "Reshape")
@@ -91,7 +90,7 @@ def mpnet(folder: Path, pooling: str, *kinds: str) -> Path:
 
 
 def words_only(folder: Path) -> Path:
-    """A tokenizer as the oldest models have it: a list of word pieces."""
+    """A tokenizer of the oldest kind: a list of word pieces."""
     vocabulary = tokenizer(folder).get_vocab()
     (folder / "vocab.txt").write_text("\n".join(sorted(vocabulary, key=vocabulary.__getitem__)) + "\n")
     for name in ("tokenizer.json", "tokenizer_config.json"):
@@ -100,7 +99,7 @@ def words_only(folder: Path) -> Path:
 
 
 def plain_bert(folder: Path) -> Path:
-    """BERT as it was first published: little in its config, older names of weights, no sentence-transformers."""
+    """BERT as first published: a minimal config, old names of weights, no files of sentence-transformers."""
     words_only(make_bert(folder))
     (folder / "1_Pooling/config.json").unlink()
     config = json.loads((folder / "config.json").read_text())
@@ -124,7 +123,7 @@ def legal(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Small models in the shapes of the paper's, under the names of their repositories."""
+    """Small models with the architectures of the paper's models, under the names of their repositories."""
     root = tmp_path_factory.mktemp("hub")
     at = {name: root / place for name, place in REPOSITORIES.items()}
     mpnet(at["all-mpnet-base-v2"], "mean", *MODULES)
@@ -170,7 +169,7 @@ print(json.dumps([errors, again]))
 """
 
 
-def test_each_name_is_got_from_the_hub_and_run_as_its_folder_says(shelf: Path, hub: str, tmp_path: Path) -> None:
+def test_each_name_is_downloaded_and_run_as_its_folder_specifies(shelf: Path, hub: str, tmp_path: Path) -> None:
     cache, vectors = tmp_path / "cache", tmp_path / "vectors.npz"
     environment = {"RPRS_CACHE": str(cache), "HF_ENDPOINT": hub, "HF_HUB_OFFLINE": "0", "NO_PROXY": "127.0.0.1"}
     done = subprocess.run(

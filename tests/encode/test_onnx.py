@@ -43,17 +43,17 @@ def long(words: int) -> str:
 # ---------------------------------------------------------------------------- MiniLM
 
 
-def test_minilm_keeps_the_contract_to_the_last_bit(minilm: dict[str, OnnxEncoder]) -> None:
+def test_minilm_fulfils_the_contract_to_the_last_bit(minilm: dict[str, OnnxEncoder]) -> None:
     check_encoder(minilm["int8"])
 
 
-def test_a_vector_in_fp32_depends_on_its_text_alone(minilm: dict[str, OnnxEncoder]) -> None:
+def test_a_vector_in_fp32_depends_only_on_its_text(minilm: dict[str, OnnxEncoder]) -> None:
     together = minilm["fp32"].encode([*SENTENCES, *(f"{sentence} Again." for sentence in SENTENCES)])
     alone = np.concatenate([minilm["fp32"].encode([sentence]) for sentence in SENTENCES])
     assert np.array_equal(together[: len(SENTENCES)], alone)
 
 
-def test_minilm_knows_what_is_alike(minilm: dict[str, OnnxEncoder]) -> None:
+def test_minilm_recognises_similar_sentences(minilm: dict[str, OnnxEncoder]) -> None:
     rent, due, weld = minilm["int8"].encode(SENTENCES[:3])
     assert rent @ due > 0.7 > 0.3 > rent @ weld
 
@@ -84,7 +84,7 @@ def test_parity_with_sentence_transformers(minilm: dict[str, OnnxEncoder]) -> No
 
 @pytest.mark.parametrize("precision", ["int8", "fp32"])
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
-def test_a_folder_with_a_bert_keeps_the_contract(tmp_path: Path, precision: str, pooling: str) -> None:
+def test_a_folder_with_a_bert_fulfils_the_contract(tmp_path: Path, precision: str, pooling: str) -> None:
     folder = make_bert(tmp_path / "tiny", pooling=pooling)
     check_encoder(load_encoder(f"onnx({folder},{precision})"))
 

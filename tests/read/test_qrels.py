@@ -41,13 +41,13 @@ def test_all_forms_of_judgements_read_the_same(tmp_path: Path, content: str, suf
         ("q1 0 d1 1\nq1 0 d1 2\n", "qrels:2: the document d1 has two different grades for the query q1"),
     ],
 )
-def test_a_wrong_line_is_named(tmp_path: Path, content: str, problem: str) -> None:
+def test_an_invalid_line_is_named(tmp_path: Path, content: str, problem: str) -> None:
     (tmp_path / "qrels").write_text(content)
     with pytest.raises(ReadError, match=problem):
         read_qrels(tmp_path / "qrels")
 
 
-def test_what_is_no_file_of_judgements_is_one_line(tmp_path: Path) -> None:
+def test_unreadable_files_are_one_line_errors(tmp_path: Path) -> None:
     with pytest.raises(ReadError, match="no such qrels file"):
         read_qrels(tmp_path / "none")
     (tmp_path / "qrels.gz").write_bytes(gzip.compress(TREC.encode())[:-12])
@@ -62,7 +62,7 @@ names = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S"]), m
 
 
 @given(st.dictionaries(names, st.dictionaries(names, st.integers(-2, 9), min_size=1)))
-def test_judgements_written_are_judgements_read(qrels: dict[str, dict[str, int]]) -> None:
+def test_judgements_are_read_back_as_written(qrels: dict[str, dict[str, int]]) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder, "qrels")
         write_qrels(path, qrels)

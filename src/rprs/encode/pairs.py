@@ -136,7 +136,7 @@ def framed(template: Template, texts: Sequence[Ints]) -> tuple[Ints, Ints]:
 
 
 def load_pairs(model: str, window: int = WINDOW, progress: Progress = silent) -> PairScorer:
-    """A cross-encoder by name or folder, got where it is not here yet; the last ones are kept in memory.
+    """A cross-encoder by name or folder, downloaded on first use; the most recent ones are kept in memory.
 
     The window is no wider than the model's own.
     """
@@ -147,11 +147,11 @@ def load_pairs(model: str, window: int = WINDOW, progress: Progress = silent) ->
 
 
 def _source(folder: Path) -> Path:
-    """The file that a cross-encoder is made of: an ONNX graph, or else weights."""
-    found = exported(folder) or next((folder / name for name in _WEIGHTS if (folder / name).is_file()), None)
-    if found is None:
+    """The file of a cross-encoder: an ONNX graph, or else weights."""
+    file = exported(folder) or next((folder / name for name in _WEIGHTS if (folder / name).is_file()), None)
+    if file is None:
         raise ModelError(f"{folder} has no weights: it needs model.onnx, model.safetensors or pytorch_model.bin")
-    return found
+    return file
 
 
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
@@ -172,7 +172,7 @@ def _loaded(folder: Path, source: Path, window: int, _changed: int) -> PairScore
         logits, words = _built(folder, source), tokenizer(folder)
     else:
         logits, words = _with_torch(folder)
-        threads = 1  # torch has its own
+        threads = 1  # torch uses threads of its own
     window = min(window, positions(config))
     scorer = PairScorer(logits, words, window, threads, _fingerprint(folder, source, words, window))
     _check(folder, scorer)

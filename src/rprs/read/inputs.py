@@ -77,7 +77,7 @@ def _shorten(value: object) -> str:
 
 
 def _read_any(values: Any, read_files: Callable[[list[Any]], Iterator[Document]]) -> Iterator[Document]:
-    """The documents of paths or values; the first item of an iterable decides which of the two it has."""
+    """The documents of paths or values; the first item of an iterable decides which of the two it contains."""
     if isinstance(values, str | PurePath):
         return read_files([values])
     items = iter([values] if isinstance(values, Document) else _items(values))
@@ -175,7 +175,7 @@ def _with_text_keys(mapping: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it: None for missing values, Python numbers for NumPy's, text for dates and other objects."""
+    """A value in JSON types: None for missing values, Python numbers for NumPy numbers, text for dates and other objects."""
     if isinstance(value, np.generic):
         value = value.item()
     if (

@@ -80,7 +80,7 @@ def _read_table(source: Source) -> Iterator[Document | Skipped]:
 
 @dataclass(frozen=True, slots=True)
 class _Query:
-    """A query as the file has it; a query with a `problem` is skipped."""
+    """A query of a file, with its line; a query with a `problem` is skipped."""
 
     line: int
     id: str = ""
