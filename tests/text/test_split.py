@@ -322,12 +322,12 @@ SPLITTERS = st.one_of(
 
 def check(text: str, splitter: SentenceSplitter | TokenSplitter, end: int) -> None:
     result = splitter.split(text)
-    assert found.spans.dtype == np.int64
-    assert found.spans.shape == (len(result), 2)
-    assert found.paragraphs.dtype == np.int32
-    assert found.paragraphs.shape == (len(result),)
+    assert result.spans.dtype == np.int64
+    assert result.spans.shape == (len(result), 2)
+    assert result.paragraphs.dtype == np.int32
+    assert result.paragraphs.shape == (len(result),)
     position = 0
-    for start, stop in found.spans.tolist():
+    for start, stop in result.spans.tolist():
         assert text[position:start].strip() == ""
         assert text[start:stop] == text[start:stop].strip() != ""
         position = stop
@@ -374,7 +374,7 @@ def test_units_of_a_fixed_number_of_tokens() -> None:
 
 def test_a_unit_belongs_to_the_paragraph_in_which_it_begins() -> None:
     result = TokenSplitter(length=2).split("one two three\n\nfour\n\nfive\n\nsix seven")
-    assert found.paragraphs.tolist() == [0, 0, 1, 2]
+    assert result.paragraphs.tolist() == [0, 0, 1, 2]
 
 
 def test_first_tokens_only() -> None:
