@@ -167,7 +167,7 @@ def test_invalid_coliee_labels_are_a_one_line_error(tmp_path: Path, labels: str)
     (tmp_path / "task1_test_files_2022").mkdir()
     (tmp_path / "task1_test_files_2022" / "000001.txt").write_text("A case.")
     (tmp_path / "task1_test_labels_2022.json").write_text(labels)
-    with pytest.raises(ReadError, match="not labels"):
+    with pytest.raises(ReadError, match="not a label file"):
         open_collection(f"coliee({tmp_path})").qrels()
 
 
@@ -369,7 +369,7 @@ def test_a_pickle_of_plain_data_is_read(tmp_path: Path, protocol: int) -> None:
 @pytest.mark.parametrize("content", [b"", b"not a pickle", b"cos\nsystem\n.", b"\x80\x05\x93.", b"(lp0\nI1\na"])
 def test_a_damaged_pickle_is_a_one_line_error(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "gt").write_bytes(content)
-    with pytest.raises(ReadError, match="gt: not"):
+    with pytest.raises(ReadError, match="gt: (not|rejected)"):
         safe_pickle(tmp_path / "gt")
 
 

@@ -122,7 +122,7 @@ def failing(_source: Source) -> Iterator[Document | Skipped]:
         (nameless, "the valid file has no documents"),
         (nested, r"sample: a is \[1\]"),
         (fickle, "two readings of one file differ"),
-        (choosy, "something of the valid file is skipped"),
+        (choosy, "a part of the valid file is skipped"),
         (twofold, "two documents have the same id"),
         (talking, "the reader writes to the log: .*an odd file"),
         (failing, "the valid file has no documents"),
