@@ -369,7 +369,7 @@ def test_a_pickle_of_plain_data_is_read(tmp_path: Path, protocol: int) -> None:
 @pytest.mark.parametrize("content", [b"", b"not a pickle", b"cos\nsystem\n.", b"\x80\x05\x93.", b"(lp0\nI1\na"])
 def test_a_damaged_pickle_is_a_one_line_error(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "gt").write_bytes(content)
-    with pytest.raises(ReadError, match="gt: (not|rejected)"):
+    with pytest.raises(ReadError, match=r"gt: (not|rejected)"):
         safe_pickle(tmp_path / "gt")
 
 

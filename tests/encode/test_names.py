@@ -156,14 +156,14 @@ from rprs.encode.onnx import Onnx
 from rprs.encode.pairs import load_pairs
 from rprs.errors import ModelError
 names, sentences = json.load(sys.stdin)
-found, errors = {}, {}
+results, errors = {}, {}
 for name in names:
     try:
-        found[name] = Onnx(name, "fp32").load().encode(sentences)
+        results[name] = Onnx(name, "fp32").load().encode(sentences)
     except ModelError as error:
         errors[name] = str(error)
-found["cross"] = load_pairs("somebody/cross").score(sentences, sentences[::-1]).scores
-np.savez(sys.argv[1], **found)
+results["cross"] = load_pairs("somebody/cross").score(sentences, sentences[::-1]).scores
+np.savez(sys.argv[1], **results)
 again = [str(models.find(name, weights=models.for_torch)) for name in ("legal-bert", "all-mpnet-base-v2")]
 print(json.dumps([errors, again]))
 """
@@ -181,18 +181,18 @@ def test_each_name_is_downloaded_and_run_as_its_folder_specifies(shelf: Path, hu
     )
     assert done.returncode == 0, done.stderr
     errors, again = json.loads(done.stdout)
-    # What cannot be run without torch says so, before its weights are got.
+    # A model that needs torch is reported before its weights are downloaded.
     assert errors == {
         "legal-bert": "Cannot download the model 'legal-bert' (the hub's nlpaueb/legal-bert-base-uncased has no "
         "model.safetensors or onnx/model.onnx): use sbert(legal-bert)"
     }
-    with pytest.MonkeyPatch.context() as patch, np.load(vectors) as found:
+    with pytest.MonkeyPatch.context() as patch, np.load(vectors) as results:
         patch.setenv("RPRS_CACHE", str(tmp_path / "own"))
-        assert set(found) == {*REPOSITORIES, "cross"} - set(errors)
+        assert set(results) == {*REPOSITORIES, "cross"} - set(errors)
         here = load_pairs(str(shelf / "somebody/cross"))
-        assert np.allclose(found["cross"], here.score(SENTENCES, SENTENCES[::-1]).scores, atol=1e-6)
-        for name in set(found) - {"cross"}:
-            rows = found[name]
+        assert np.allclose(results["cross"], here.score(SENTENCES, SENTENCES[::-1]).scores, atol=1e-6)
+        for name in set(results) - {"cross"}:
+            rows = results[name]
             assert np.array_equal(rows, Onnx(str(shelf / REPOSITORIES[name]), "fp32").load().encode(SENTENCES)), name
             assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-6)
     got = {folder.name: folder for folder in (cache / "models").iterdir() if folder.is_dir()}
@@ -216,7 +216,7 @@ def test_each_name_is_downloaded_and_run_as_its_folder_specifies(shelf: Path, hu
     assert (got["nlpaueb--legal-bert-base-uncased"] / "pytorch_model.bin").is_file()
 
 
-def test_names_and_folders_lead_to_repositories(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_repositories_of_names_and_folders(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert {name: repository(name) for name in REPOSITORIES} == REPOSITORIES
     assert repository("somebody/model") == "somebody/model"
     monkeypatch.setenv("RPRS_MODELS", str(shelf))
@@ -224,7 +224,7 @@ def test_names_and_folders_lead_to_repositories(shelf: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("name", ["legal-bert", "all-mpnet-base-v2"])
-def test_no_hub_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_a_missing_hub_is_a_one_line_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("RPRS_CACHE", str(tmp_path))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(ModelError) as caught:
@@ -253,17 +253,17 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ({}, 512),
     ],
 )
-def test_positions_begin_after_the_padding_where_they_do(config: dict[str, Any], window: int) -> None:
+def test_the_number_of_input_tokens_depends_on_the_first_position(config: dict[str, Any], window: int) -> None:
     assert positions(config) == window
 
 
-def test_what_can_be_built_is_told_from_the_config() -> None:
+def test_the_config_decides_whether_a_graph_can_be_built() -> None:
     assert obstacle({"model_type": "roberta"}) == ""
     assert obstacle({"model_type": "mpnet"}) == "its model_type is 'mpnet'"
     assert obstacle({"hidden_act": "relu"}) == "its hidden_act is 'relu'"
 
 
-def test_dot_product_models_give_unit_vectors_with_their_own_pooling(shelf: Path, own_cache: None) -> None:
+def test_dot_product_models_have_unit_vectors_with_their_own_pooling(shelf: Path, own_cache: None) -> None:
     mean, cls = (
         Onnx(str(shelf / REPOSITORIES[name]), "fp32").load()
         for name in ("all-mpnet-base-v2", "multi-qa-mpnet-base-dot-v1")
@@ -278,26 +278,26 @@ def test_dot_product_models_give_unit_vectors_with_their_own_pooling(shelf: Path
 def test_positions_of_roberta_are_counted_from_two(shelf: Path, tmp_path: Path, own_cache: None) -> None:
     twin = Onnx(str(make_bert(tmp_path / "bert", positions=24)), "fp32").load()
     for name in ("all-distilroberta-v1", "roberta-large"):
-        found = Onnx(str(shelf / REPOSITORIES[name]), "fp32").load()
-        assert found.window == 24
-        assert np.allclose(found.encode(SENTENCES), twin.encode(SENTENCES), atol=1e-6)
+        roberta = Onnx(str(shelf / REPOSITORIES[name]), "fp32").load()
+        assert roberta.window == 24
+        assert np.allclose(roberta.encode(SENTENCES), twin.encode(SENTENCES), atol=1e-6)
 
 
-def test_a_bert_as_it_was_first_published_is_one(shelf: Path, tmp_path: Path, own_cache: None) -> None:
-    twin, found = make_bert(tmp_path / "bert"), shelf / REPOSITORIES["bert-for-patents"]
+def test_a_bert_as_first_published_is_supported(shelf: Path, tmp_path: Path, own_cache: None) -> None:
+    twin, folder = make_bert(tmp_path / "bert"), shelf / REPOSITORIES["bert-for-patents"]
     sentences = [*SENTENCES, "The Court, and the CAT's mat: cafe!", ""]
-    assert [tokenizer(found).encode(each).ids for each in sentences] == [
+    assert [tokenizer(folder).encode(each).ids for each in sentences] == [
         tokenizer(twin).encode(each).ids for each in sentences
     ]
     assert np.array_equal(
-        Onnx(str(found), "fp32").load().encode(sentences), Onnx(str(twin), "fp32").load().encode(sentences)
+        Onnx(str(folder), "fp32").load().encode(sentences), Onnx(str(twin), "fp32").load().encode(sentences)
     )
     change(words_only(twin), "tokenizer_config.json", do_lower_case=False)
-    assert tokenizer(twin).encode("The").ids != tokenizer(found).encode("The").ids
+    assert tokenizer(twin).encode("The").ids != tokenizer(folder).encode("The").ids
 
 
 @pytest.mark.parametrize("precision", ["int8", "fp32"])
-def test_weights_come_before_a_graph_where_there_are_both(tmp_path: Path, own_cache: None, precision: str) -> None:
+def test_weights_take_precedence_over_a_graph(tmp_path: Path, own_cache: None, precision: str) -> None:
     weights, both = make_bert(tmp_path / "weights"), make_bert(tmp_path / "both")
     (both / "model.onnx").write_bytes(build(both, "fp32", "mean").SerializeToString())
     one, other = (load_encoder(f"onnx({folder},{precision})") for folder in (weights, both))
@@ -317,9 +317,9 @@ def test_a_teacher_may_be_a_folder_or_the_name_of_a_model() -> None:
     assert parse("encoder", "fitted(teacher=2024)") == Fitted(Onnx("2024"))
     assert parse("encoder", "fitted(teacher=onnx)") == Fitted()
     assert parse("encoder", "fitted(teacher=sbert(x))") == Fitted(SBert("x"))
-    found = text(parse("encoder", "fitted(teacher=folder)"))
-    assert found == "fitted(teacher=onnx(model=folder))"
-    assert parse("encoder", found) == Fitted(Onnx("folder"))
+    description = text(parse("encoder", "fitted(teacher=folder)"))
+    assert description == "fitted(teacher=onnx(model=folder))"
+    assert parse("encoder", description) == Fitted(Onnx("folder"))
     with pytest.raises(UsageError, match="There is no encoder named 'onxx'"):
         parse("encoder", "fitted(teacher=onxx(folder))")
 
@@ -329,7 +329,7 @@ def test_a_teacher_may_be_a_folder_or_the_name_of_a_model() -> None:
 
 @pytest.mark.torch
 @pytest.mark.parametrize("name", ["all-MiniLM-L12-v2", "bert-for-patents"])
-def test_sbert_takes_the_names_from_a_shelf(
+def test_sbert_finds_models_by_name_in_rprs_models(
     shelf: Path, monkeypatch: pytest.MonkeyPatch, own_cache: None, name: str
 ) -> None:
     monkeypatch.setenv("RPRS_MODELS", str(shelf))
@@ -339,7 +339,7 @@ def test_sbert_takes_the_names_from_a_shelf(
 
 @pytest.mark.torch
 def test_a_real_mpnet_counts_positions_from_two(tmp_path: Path) -> None:
-    """As many tokens as the window holds go through; one more is beyond the table of positions."""
+    """As many tokens as the window allows can be run; one more exceeds the table of positions."""
     import torch
     import transformers
 

@@ -1,4 +1,4 @@
-"""The transformer in ONNX Runtime: pure, whole, the same as torch, and any BERT or exported model."""
+"""Transformers in ONNX Runtime: deterministic, without truncation, equal to torch, for BERT and exported models."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support.tiny_models import WORDS, load_encoder, make_bert
 
 @pytest.fixture(autouse=True)
 def own_cache(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is made of the small models goes away with the test; MiniLM is got once and stays."""
+    """Files derived from the small models are deleted after the test; MiniLM is downloaded once and kept."""
     if "minilm" not in request.fixturenames:
         monkeypatch.setenv("RPRS_CACHE", str(tmp_path / "cache"))
 
@@ -32,8 +32,8 @@ def minilm() -> dict[str, OnnxEncoder]:
 
 
 def cosines(left: NDArray[np.float32], right: NDArray[np.float32]) -> NDArray[np.float32]:
-    found: NDArray[np.float32] = np.einsum("ij,ij->i", left, right)
-    return found
+    values: NDArray[np.float32] = np.einsum("ij,ij->i", left, right)
+    return values
 
 
 def long(words: int) -> str:
@@ -89,13 +89,13 @@ def test_a_folder_with_a_bert_fulfils_the_contract(tmp_path: Path, precision: st
     check_encoder(load_encoder(f"onnx({folder},{precision})"))
 
 
-def test_pooling_is_the_folders(tmp_path: Path) -> None:
+def test_pooling_is_defined_by_the_folder(tmp_path: Path) -> None:
     mean, cls = (Onnx(str(make_bert(tmp_path / mode, pooling=mode)), "fp32").load() for mode in ("mean", "cls"))
     assert cosines(mean.encode([long(5)]), cls.encode([long(5)]))[0] < 0.999
     assert mean.fingerprint != cls.fingerprint
 
 
-def test_the_folder_says_the_window(tmp_path: Path) -> None:
+def test_the_window_is_defined_by_the_folder(tmp_path: Path) -> None:
     folder = make_bert(tmp_path / "tiny", positions=24)
     assert Onnx(str(folder)).load().window == 24
     (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 10}')
@@ -111,7 +111,7 @@ def test_windows_are_averaged_by_their_tokens(tmp_path: Path) -> None:
     assert np.allclose(encoder.encode([" ".join(words)])[0], total / np.linalg.norm(total), atol=1e-6)
 
 
-def test_the_fingerprint_follows_the_weights(tmp_path: Path) -> None:
+def test_the_fingerprint_depends_on_the_weights(tmp_path: Path) -> None:
     one, other = (make_bert(tmp_path / name, layers=layers) for name, layers in (("one", 1), ("two", 2)))
     assert Onnx(str(one)).load().fingerprint != Onnx(str(other)).load().fingerprint
 
@@ -120,7 +120,7 @@ def test_the_fingerprint_follows_the_weights(tmp_path: Path) -> None:
 
 
 def exported(tmp_path: Path, pooled: bool) -> Path:
-    """The small BERT as others export it: token vectors or a sentence vector out of ids and mask."""
+    """The small BERT as an exported graph, from ids and mask to token vectors or a sentence vector."""
     import onnx
     from onnx import helper
 
@@ -138,7 +138,7 @@ def exported(tmp_path: Path, pooled: bool) -> Path:
 
 @pytest.mark.parametrize("pooled", [True, False])
 @pytest.mark.parametrize("precision", ["int8", "fp32"])
-def test_an_exported_model_is_used_as_it_is(tmp_path: Path, pooled: bool, precision: str) -> None:
+def test_an_exported_model_is_used_unchanged(tmp_path: Path, pooled: bool, precision: str) -> None:
     built = Onnx(str(make_bert(tmp_path / "built")), "fp32").load()
     encoder = load_encoder(f"onnx({exported(tmp_path, pooled)},{precision})")
     check_encoder(encoder, tolerance=1e-6)
@@ -155,7 +155,7 @@ def change(folder: Path, file: str, **values: object) -> Path:
     return folder
 
 
-def test_a_model_that_is_no_bert_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
+def test_a_model_that_is_not_a_bert_is_an_error_with_advice(tmp_path: Path) -> None:
     folder = change(make_bert(tmp_path / "tiny"), "config.json", model_type="mpnet")
     with pytest.raises(ModelError, match=r"model_type is 'mpnet'.*use sbert"):
         Onnx(str(folder)).load()
@@ -186,6 +186,6 @@ def test_a_missing_file_is_an_error_that_names_it(tmp_path: Path, missing: str) 
 
 
 @pytest.mark.parametrize("text", ["onnx(precision=int4)", "onnx(model='')"])
-def test_wrong_parameters(text: str) -> None:
+def test_invalid_parameters_are_errors(text: str) -> None:
     with pytest.raises(UsageError, match="parameter of onnx must be"):
         parse("encoder", text)
