@@ -175,7 +175,7 @@ def _with_text_keys(mapping: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A value in JSON types: None for missing values, Python numbers for NumPy ones, text for dates and other objects."""
+    """A value in JSON types: None for missing values, Python numbers for NumPy ones, text for other objects."""
     if isinstance(value, np.generic):
         value = value.item()
     if (
