@@ -239,7 +239,7 @@ def test_more_labels_are_an_error_that_says_how_many(tmp_path: Path) -> None:
 
 def test_an_encoder_is_no_cross_encoder(tmp_path: Path) -> None:
     encoder = make_bert(tmp_path / "encoder")
-    with pytest.raises(ModelError, match="no sequence-classification model: its weights have no classifier"):
+    with pytest.raises(ModelError, match="not a sequence-classification model: its weights have no classifier"):
         load_pairs(str(encoder))
     graph = build(encoder, "fp32", "mean")
     (encoder / "model.onnx").write_bytes(graph.SerializeToString())
@@ -364,7 +364,7 @@ def test_search_and_explain_tell_it_too(index: Path, folder: Path, tmp_path: Pat
 def test_a_wrong_model_is_one_line(index: Path, tmp_path: Path) -> None:
     encoder = make_bert(tmp_path / "encoder")
     topics = queries(tmp_path, ASKED)
-    assert "no sequence-classification model" in refused("run", index, topics, "--rerank", f"cross({encoder})")
+    assert "not a sequence-classification model" in refused("run", index, topics, "--rerank", f"cross({encoder})")
 
 
 def test_a_study_keeps_the_count_beside_the_run(folder: Path, tmp_path: Path) -> None:
