@@ -150,7 +150,7 @@ def test_what_is_wrong_with_a_search_is_one_line(made: Path, query: Path, tmp_pa
     blank = tmp_path / "blank.txt"
     blank.write_text("  \n ")
     assert said(tmp_path / "none.txt") == f"{tmp_path / 'none.txt'}: no such file or folder"
-    assert "give the one file" in said(tmp_path)
+    assert "name the file of the query document" in said(tmp_path)
     assert "contains no text" in said(blank)
     assert "more than one document" in said(made.parent / "sources/cases.jsonl")
     assert said("-", stdin=b" \n") == "The query 'stdin' has no sentences: there is nothing to compare"
