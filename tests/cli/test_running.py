@@ -62,14 +62,14 @@ def test_queries_that_fail_are_named_and_the_others_go_on(made: Path, tmp_path: 
     path = queries(tmp_path, [RECORDS[0], UNANSWERED, {"id": "q5", "text": ""}, RECORDS[1]])
     outcome = done("run", made, path, "-o", tmp_path / "run.trec")
     assert "2 queries answered, 2 failed" in outcome.err
-    assert "failed my q4: The query 'my q4' cannot stand in a run file" in outcome.err
+    assert "failed my q4: The query 'my q4' cannot be written to a run file" in outcome.err
     assert "skipped" in outcome.err
     assert list(read_run(tmp_path / "run.trec")) == ["q1", "q2"]
 
 
 def test_strict_stops_at_the_first_failure_and_leaves_no_file(made: Path, tmp_path: Path) -> None:
     path = queries(tmp_path, [RECORDS[0], UNANSWERED, RECORDS[1]])
-    assert "cannot stand in a run" in refused("run", made, path, "-o", tmp_path / "run.trec", "--strict")
+    assert "cannot be written to a run" in refused("run", made, path, "-o", tmp_path / "run.trec", "--strict")
     assert [file.name for file in tmp_path.iterdir()] == ["queries.jsonl"]
 
 

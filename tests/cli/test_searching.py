@@ -150,8 +150,8 @@ def test_what_is_wrong_with_a_search_is_one_line(made: Path, query: Path, tmp_pa
     blank = tmp_path / "blank.txt"
     blank.write_text("  \n ")
     assert said(tmp_path / "none.txt") == f"{tmp_path / 'none.txt'}: no such file or folder"
-    assert "give the one file" in said(tmp_path)
-    assert "no text in it" in said(blank)
+    assert "name the file of the query document" in said(tmp_path)
+    assert "contains no text" in said(blank)
     assert "more than one document" in said(made.parent / "sources/cases.jsonl")
     assert said("-", stdin=b" \n") == "The query 'stdin' has no sentences: there is nothing to compare"
     assert said("--id", "nobody") == f"There is no document 'nobody' in {made}"
@@ -168,7 +168,7 @@ def test_what_is_wrong_with_a_search_is_one_line(made: Path, query: Path, tmp_pa
 def test_an_id_with_a_space_cannot_stand_in_a_run(made: Path, tmp_path: Path) -> None:
     spaced = tmp_path / "my brief.txt"
     spaced.write_text(QUERY)
-    assert "cannot stand in a run file" in refused("search", made, spaced, "--format", "trec")
+    assert "cannot be written to a run file" in refused("search", made, spaced, "--format", "trec")
 
 
 # ---------------------------------------------------------------------------- explain

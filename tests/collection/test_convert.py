@@ -1,4 +1,4 @@
-"""Collections as BEIR folders: whole or not at all, and nothing hidden."""
+"""Collections as BEIR folders: complete or absent, with missing parts reported."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.paths import DATA
 SAMPLES = DATA / "collections"
 
 
-def test_what_is_written(tmp_path: Path) -> None:
+def test_the_files_of_a_converted_collection(tmp_path: Path) -> None:
     written = write_beir(open_collection("caselaw(caselaw)", SAMPLES), tmp_path / "out")
     assert written == Written(
         documents=3, queries=2, judgements=5, excluded=2, missing=1, missing_relevant=1, unasked=0
@@ -54,26 +54,26 @@ class Failing(Beir):
         raise ReadError("the disk is gone")
 
 
-def test_nothing_is_left_of_a_conversion_that_fails(tmp_path: Path) -> None:
+def test_a_failed_conversion_leaves_no_files(tmp_path: Path) -> None:
     with pytest.raises(ReadError, match="the disk is gone"):
         write_beir(Failing(str(SAMPLES / "beir")), tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_nothing_is_written_over(tmp_path: Path) -> None:
+def test_existing_folders_are_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     collection = open_collection("beir", SAMPLES)
-    with pytest.raises(UsageError, match="out is there already: remove it, or write to another folder"):
+    with pytest.raises(UsageError, match="out already exists: remove it, or write to another folder"):
         write_beir(collection, tmp_path / "out")
     with pytest.raises(UsageError, match=r"There is no folder .*none to write out to"):
         write_beir(collection, tmp_path / "none/out")
 
 
-def test_the_verb_says_what_is_missing(tmp_path: Path) -> None:
+def test_the_command_reports_missing_documents(tmp_path: Path) -> None:
     done = rprs("convert", f"clefip({SAMPLES / 'clefip'})", "--to", tmp_path / "out")
     assert done.code == 0
     assert done.err.splitlines()[:3] == [
-        f"skipped {SAMPLES / 'clefip'}/EP/000000/00/00/04/EP-0000004-A1.xml: not XML that can be read: it declares the "
+        f"skipped {SAMPLES / 'clefip'}/EP/000000/00/00/04/EP-0000004-A1.xml: not readable XML: it declares the "
         "entity 'a' itself",
         "2 documents, 1 query, 3 judgements, 1 excluded pair",
         "1 judgement, 1 of them relevant, of documents that are not in the collection",
@@ -85,7 +85,7 @@ def test_the_verb_says_what_is_missing(tmp_path: Path) -> None:
         assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "out" / name).read_bytes()
 
 
-def test_the_verb_counts_queries_that_are_not_there(tmp_path: Path) -> None:
+def test_the_command_counts_missing_queries(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("q1 0 d1 1\nq7 0 d1 1\n")
     spec = f"beir({SAMPLES / 'beir'}, judgements={tmp_path / 'mine.txt'})"
     done = rprs("convert", spec, "--to", tmp_path / "out", "--split", "mine")
@@ -93,7 +93,7 @@ def test_the_verb_counts_queries_that_are_not_there(tmp_path: Path) -> None:
     assert (tmp_path / "out/qrels/mine.tsv").is_file()
 
 
-def test_the_verb_fails_in_one_line(tmp_path: Path) -> None:
+def test_the_command_fails_with_a_one_line_error(tmp_path: Path) -> None:
     done = rprs("convert", f"coliee({tmp_path})", "--to", tmp_path / "out")
     assert done.code == 2
     (line,) = done.err.splitlines()

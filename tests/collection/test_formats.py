@@ -42,17 +42,17 @@ def texts(documents: Any) -> dict[str, str]:
 
 
 def skipped_by(collection: Collection) -> list[str]:
-    found: list[Skipped] = []
-    list(collection.documents(found.append))
-    return [str(one).removeprefix(str(SAMPLES)) for one in found]
+    reports: list[Skipped] = []
+    list(collection.documents(reports.append))
+    return [str(one).removeprefix(str(SAMPLES)) for one in reports]
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_every_collection_keeps_the_contract(spec: str, tmp_path: Path) -> None:
+def test_every_collection_fulfils_the_contract(spec: str, tmp_path: Path) -> None:
     check_collection(sample(spec), tmp_path)
 
 
-def test_the_contract_notices_what_is_wrong(tmp_path: Path) -> None:
+def test_faulty_collections_are_rejected(tmp_path: Path) -> None:
     shutil.copytree(SAMPLES / "beir", tmp_path / "beir")
     (tmp_path / "beir/exclude.tsv").write_text("query-id\tcorpus-id\nq1\td1\n")
     with pytest.raises(AssertionError, match="d1 is relevant to q1, and excluded"):
@@ -64,7 +64,7 @@ def test_the_contract_notices_what_is_wrong(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("spec", ["beir", "coliee(coliee)", "caselaw(caselaw)", "clefip(clefip)", "wikipedia(wines)"])
-def test_damaged_files_are_skipped_or_named(spec: str, tmp_path: Path) -> None:
+def test_damaged_files_are_skipped_or_reported(spec: str, tmp_path: Path) -> None:
     shutil.copytree(SAMPLES, tmp_path / "samples")
     collection = open_collection(spec, tmp_path / "samples")
     for path in collection.files():
@@ -89,7 +89,7 @@ def test_beir_reads_what_the_index_reads(tmp_path: Path) -> None:
     assert [path.name for path in collection.files()] == ["corpus.jsonl", "queries.jsonl", "test.tsv", "exclude.tsv"]
 
 
-def test_beir_is_read_packed_and_with_other_judgements(tmp_path: Path) -> None:
+def test_beir_is_read_compressed_and_with_other_judgements(tmp_path: Path) -> None:
     (tmp_path / "qrels").mkdir()
     for name in ("corpus.jsonl", "queries.jsonl", "qrels/test.tsv"):
         (tmp_path / f"{name}.xz").write_bytes(lzma.compress((SAMPLES / "beir" / name).read_bytes()))
@@ -145,17 +145,17 @@ def test_coliee_of_2021_has_one_folder_for_both_splits(tmp_path: Path) -> None:
     assert (list(texts(test.queries())), list(texts(train.queries()))) == (["000104"], ["000101"])
 
 
-def test_coliee_asks_for_the_year_where_there_are_several(tmp_path: Path) -> None:
+def test_coliee_requires_the_year_if_there_are_several(tmp_path: Path) -> None:
     for year in (2021, 2022):
         shutil.copytree(SAMPLES / "coliee/task1_test_files_2022", tmp_path / f"{year}/task1_test_files_{year}")
         (tmp_path / f"{year}/task1_test_labels_{year}.json").write_text(f'{{"00010{year - 2020}": ["000104.txt"]}}')
-    with pytest.raises(UsageError, match=r"has both 2021/task1_test_files_2021 and 2022/.*: say with year="):
+    with pytest.raises(UsageError, match=r"has both 2021/task1_test_files_2021 and 2022/.*: choose one with year="):
         open_collection(f"coliee({tmp_path})").documents()
     assert open_collection(f"coliee({tmp_path}, year=2021)").qrels() == {"000101": {"000104": 1}}
     assert open_collection(f"coliee({tmp_path}, year=2022)").qrels() == {"000102": {"000104": 1}}
 
 
-def test_coliee_of_2020_without_candidates_is_one_line(tmp_path: Path) -> None:
+def test_coliee_of_2020_without_candidates_is_a_one_line_error(tmp_path: Path) -> None:
     (tmp_path / "task1_test_2020" / "001").mkdir(parents=True)
     (tmp_path / "task1_test_2020" / "001" / "base_case.txt").write_text("A case.")
     with pytest.raises(ReadError, match="lacks the folder task1_test_2020/001/candidates of COLIEE task 1"):
@@ -163,11 +163,11 @@ def test_coliee_of_2020_without_candidates_is_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("labels", ["[[1]]", '{"1.txt": "2.txt"}', '{"1.txt": [["2.txt"]]}', "3"])
-def test_coliee_labels_of_another_form_are_one_line(tmp_path: Path, labels: str) -> None:
+def test_invalid_coliee_labels_are_a_one_line_error(tmp_path: Path, labels: str) -> None:
     (tmp_path / "task1_test_files_2022").mkdir()
     (tmp_path / "task1_test_files_2022" / "000001.txt").write_text("A case.")
     (tmp_path / "task1_test_labels_2022.json").write_text(labels)
-    with pytest.raises(ReadError, match="not labels"):
+    with pytest.raises(ReadError, match="not a label file"):
         open_collection(f"coliee({tmp_path})").qrels()
 
 
@@ -176,7 +176,7 @@ def test_coliee_without_its_labels_still_has_queries(tmp_path: Path) -> None:
     (tmp_path / "coliee/task1_test_labels_2022.json").unlink()
     collection = open_collection("coliee(coliee)", tmp_path)
     assert list(texts(collection.queries())) == ["000101", "000104"]
-    with pytest.raises(ReadError, match=r"task1_test_no_labels_2022.json: no case is labelled"):
+    with pytest.raises(ReadError, match=r"task1_test_no_labels_2022.json: no case has labels"):
         collection.qrels()
 
 
@@ -200,7 +200,7 @@ def test_caselaw() -> None:
     assert second == Document("9002", "The dam broke.\n\nThe board had been warned.\n")
     assert third == Document("9003", MILL, "Mill & Sons v. River Board", {"date": "2017-03-01"})
     assert skipped_by(collection) == [
-        "/caselaw/opinions/9004.json: no text in it",
+        "/caselaw/opinions/9004.json: contains no text",
         "/caselaw/opinions/9005.json: not an opinion as JSON",
     ]
 
@@ -216,7 +216,7 @@ def test_caselaw_excludes_the_case_that_both_topics_share() -> None:
     assert kept.qrels()["2"] == {"9002": 3, "9001": 1, "9003": 1}
 
 
-def test_caselaw_reads_the_bulk_data_packed(tmp_path: Path) -> None:
+def test_caselaw_reads_compressed_bulk_data(tmp_path: Path) -> None:
     shutil.copytree(SAMPLES / "caselaw/ussc-caselaw-collection", tmp_path / "ussc-caselaw-collection")
     for what, to in (("opinions", tmp_path / "opinions/scotus.tar.gz"), ("clusters", tmp_path / "clusters.tar")):
         to.parent.mkdir(exist_ok=True)
@@ -227,7 +227,7 @@ def test_caselaw_reads_the_bulk_data_packed(tmp_path: Path) -> None:
     assert list(packed.documents()) == list(sample("caselaw(caselaw)").documents())
     assert [path.name for path in packed.files()][-2:] == ["scotus.tar.gz", "clusters.tar"]
     (tmp_path / "opinions/scotus.tar.gz").write_bytes((tmp_path / "opinions/scotus.tar.gz").read_bytes()[:-200])
-    with pytest.raises(ReadError, match=r"scotus.tar.gz: not a whole tar"):
+    with pytest.raises(ReadError, match=r"scotus.tar.gz: not a valid tar file"):
         list(packed.documents())
 
 
@@ -268,12 +268,12 @@ def test_clefip_in_all_languages() -> None:
     assert collection.qrels()["EP-1000011-A1"] == {"EP-0000002": 1}
 
 
-def test_clefip_refuses_entities_that_could_explode() -> None:
+def test_clefip_rejects_entities_that_expand_without_limit() -> None:
     (skipped,) = skipped_by(sample("clefip(clefip)"))
-    assert skipped.endswith("EP-0000004-A1.xml: not XML that can be read: it declares the entity 'a' itself")
+    assert skipped.endswith("EP-0000004-A1.xml: not readable XML: it declares the entity 'a' itself")
 
 
-def test_clefip_opens_nothing_that_a_file_names(tmp_path: Path) -> None:
+def test_clefip_opens_no_external_entity(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("a secret")
     shutil.copytree(SAMPLES / "clefip", tmp_path / "clefip")
@@ -285,9 +285,9 @@ def test_clefip_opens_nothing_that_a_file_names(tmp_path: Path) -> None:
         '<patent-document lang="EN"><abstract lang="EN"><p>No DTD &mdash; and &what; else?</p></abstract>'
         "</patent-document>"
     )
-    found = texts(open_collection("clefip(clefip)", tmp_path).documents())
-    assert found["EP-0000004"] == "Told: ."
-    assert found["EP-0000002"] == "No DTD — and else?"
+    documents = texts(open_collection("clefip(clefip)", tmp_path).documents())
+    assert documents["EP-0000004"] == "Told: ."
+    assert documents["EP-0000002"] == "No DTD — and else?"
 
 
 def test_clefip_keeps_the_highest_of_several_judgements_of_a_patent(tmp_path: Path) -> None:
@@ -301,9 +301,9 @@ def test_clefip_keeps_the_judgements_of_a_topic_that_cannot_be_read(tmp_path: Pa
     (tmp_path / "clefip/PAC_test/files/EP-1000011-A1.xml").unlink()
     collection = open_collection("clefip(clefip)", tmp_path)
     assert collection.qrels()["EP-1000011-A1"] == {"EP-0000002": 1}
-    found: list[Skipped] = []
-    list(collection.queries(found.append))
-    assert str(found[0]).endswith("EP-1000011-A1.xml: cannot be read: No such file or directory")
+    reports: list[Skipped] = []
+    list(collection.queries(reports.append))
+    assert str(reports[0]).endswith("EP-1000011-A1.xml: cannot be read: No such file or directory")
 
 
 # ---------------------------------------------------------------------------- Wikipedia
@@ -323,23 +323,23 @@ def test_wikipedia() -> None:
     }
     assert skipped_by(collection) == [
         "/wines/raw_data:5: its sections are not a list of (heading, text)",
-        "/wines/raw_data:6: no text in it",
+        "/wines/raw_data:6: contains no text",
     ]
 
 
-def test_wikipedia_names_queries_that_are_not_there(tmp_path: Path) -> None:
+def test_wikipedia_reports_missing_queries(tmp_path: Path) -> None:
     with (tmp_path / "wines.txt").open("w", newline="") as stream:
         csv.writer(stream).writerows([("Title", "Sections"), ("Hill Red", str([("", "A wine.")]))])
     (tmp_path / "gt").write_bytes(pickle.dumps({"Hill Red": ["Late Amber"], "Late Amber": ["Hill Red"]}))
     collection = open_collection(f"wikipedia({tmp_path})")
-    found: list[Skipped] = []
-    assert [query.id for query in collection.queries(found.append)] == ["Hill_Red"]
-    assert [str(one) for one in found] == ["Late_Amber: judged, but not among the articles that can be read"]
+    reports: list[Skipped] = []
+    assert [query.id for query in collection.queries(reports.append)] == ["Hill_Red"]
+    assert [str(one) for one in reports] == ["Late_Amber: judged, but not among the readable articles"]
     assert collection.qrels() == {"Hill_Red": {"Late_Amber": 1}, "Late_Amber": {"Hill_Red": 1}}
 
 
 class Attack:
-    """What pickle would run on loading."""
+    """An object whose pickle would run code on loading."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -349,10 +349,10 @@ class Attack:
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-def test_a_pickle_runs_nothing(tmp_path: Path, protocol: int) -> None:
+def test_a_pickle_cannot_run_code(tmp_path: Path, protocol: int) -> None:
     trap, victim = tmp_path / "gt", tmp_path / "victim"
     trap.write_bytes(pickle.dumps({"Hill Red": Attack(victim)}, protocol=protocol))
-    with pytest.raises(ReadError, match=r"gt: not read, it asks for (posix|nt)\.system, which is not plain data"):
+    with pytest.raises(ReadError, match=r"gt: rejected, it refers to (posix|nt)\.system, which is not plain data"):
         safe_pickle(trap)
     assert not victim.exists()
     pickle.loads(trap.read_bytes())  # the trap is a real one
@@ -367,9 +367,9 @@ def test_a_pickle_of_plain_data_is_read(tmp_path: Path, protocol: int) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"not a pickle", b"cos\nsystem\n.", b"\x80\x05\x93.", b"(lp0\nI1\na"])
-def test_a_damaged_pickle_is_one_line(tmp_path: Path, content: bytes) -> None:
+def test_a_damaged_pickle_is_a_one_line_error(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "gt").write_bytes(content)
-    with pytest.raises(ReadError, match="gt: not"):
+    with pytest.raises(ReadError, match=r"gt: (not|rejected)"):
         safe_pickle(tmp_path / "gt")
 
 
@@ -378,7 +378,7 @@ def test_a_damaged_pickle_is_one_line(tmp_path: Path, content: bytes) -> None:
 
 @pytest.fixture
 def tiny_dataset(tmp_path: Path) -> str:
-    """A dataset that needs no download, under a name of its own."""
+    """A dataset that needs no download, with its own name."""
     for name, content in (
         ("docs.tsv", "d1\tSalt keeps fish.\nd2\tSmoke keeps meat.\n"),
         ("queries.tsv", "q1\tkeeping fish\n"),
@@ -399,7 +399,7 @@ def test_any_dataset_of_ir_datasets(tiny_dataset: str, tmp_path: Path) -> None:
     check_collection(collection, tmp_path)
 
 
-def test_ir_datasets_fails_in_one_line(tmp_path: Path) -> None:
+def test_ir_datasets_errors_are_one_line(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"There is no dataset 'no-such' in ir_datasets: see https://ir-datasets.com"):
         open_collection("irds(no-such)").documents()
     (tmp_path / "docs.tsv").write_text("d1\tSalt keeps fish.\n")
@@ -422,7 +422,7 @@ def test_ir_datasets_fails_in_one_line(tmp_path: Path) -> None:
         ("wikipedia(.)", r"lacks raw_data, which .* https://github.com/microsoft/SDR \(.*zenodo.*\), and put raw_data"),
     ],
 )
-def test_a_collection_that_is_not_there_says_where_to_get_it(tmp_path: Path, spec: str, problem: str) -> None:
+def test_a_missing_collection_is_an_error_that_says_where_to_get_it(tmp_path: Path, spec: str, problem: str) -> None:
     with pytest.raises(ReadError, match=problem) as caught:
         open_collection(spec, tmp_path).documents()
     assert "\n" not in str(caught.value)
@@ -431,7 +431,7 @@ def test_a_collection_that_is_not_there_says_where_to_get_it(tmp_path: Path, spe
             getattr(open_collection(spec, tmp_path), part)()
 
 
-def test_a_split_that_is_not_there_names_those_that_are() -> None:
+def test_a_missing_split_is_an_error_that_lists_the_existing_ones() -> None:
     with pytest.raises(ReadError, match="has no split 'train': it has dev, test"):
         sample("beir(beir, split=train)").qrels()
 
@@ -441,10 +441,10 @@ def test_a_split_that_is_not_there_names_those_that_are() -> None:
     [
         ("coliee(coliee, split=validation)", "The 'split' parameter of coliee must be 'train' or 'test'"),
         ("coliee(coliee, french=translate)", "The 'translator' parameter of coliee must be package.module:function"),
-        ("coliee(coliee, translator=os:getcwd)", "must be left out without french=translate"),
+        ("coliee(coliee, translator=os:getcwd)", "must be omitted without french=translate"),
         ("beer(beir)", "There is no collection named 'beer': did you mean 'beir'"),
     ],
 )
-def test_a_wrong_setting_is_one_line(spec: str, problem: str) -> None:
+def test_an_invalid_parameter_is_a_one_line_error(spec: str, problem: str) -> None:
     with pytest.raises(UsageError, match=problem):
         sample(spec)

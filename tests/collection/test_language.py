@@ -1,4 +1,4 @@
-"""French sentences among English ones: found, dropped, translated."""
+"""French sentences in English texts: detected, dropped, translated."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def lazy(sentences: list[str]) -> list[str]:
     return sentences[1:]
 
 
-def test_french_sentences_are_found_and_short_ones_not_judged() -> None:
+def test_french_sentences_are_detected_and_short_ones_ignored() -> None:
     assert [TEXT[start:end] for start, end in french_spans(TEXT)] == [
         "[2] La veuve demande la pension de son mari, qui est mort en mer.",
         "[3] Le tribunal FRAGMENT_SUPPRESSED a refusé la demande sans donner de motifs.",
@@ -49,11 +49,11 @@ def test_french_sentences_are_found_and_short_ones_not_judged() -> None:
         ("Une question de droit de cette nature appelle la norme de la décision correcte.", True),
     ],
 )
-def test_english_and_french_are_told_apart(sentence: str, french: bool) -> None:
+def test_english_and_french_are_distinguished(sentence: str, french: bool) -> None:
     assert bool(french_spans(sentence)) == french
 
 
-def test_sentences_are_replaced_where_they_stand() -> None:
+def test_sentences_are_replaced_in_place() -> None:
     first = TEXT[TEXT.index("[2]") : TEXT.index(" See Moss")]
     second = TEXT[TEXT.index("[3]") :].rstrip()
     assert replace_french(TEXT, shouted) == TEXT.replace(first, first.upper()).replace(second, second.upper())
@@ -61,7 +61,7 @@ def test_sentences_are_replaced_where_they_stand() -> None:
     assert treatment("keep", None)(TEXT) == TEXT
 
 
-def test_all_french_sentences_of_a_text_come_at_once() -> None:
+def test_the_translator_receives_all_french_sentences_of_a_text() -> None:
     calls: list[int] = []
 
     def counting(sentences: list[str]) -> list[str]:
@@ -73,23 +73,25 @@ def test_all_french_sentences_of_a_text_come_at_once() -> None:
     assert calls == [2]
 
 
-def test_a_translator_of_the_user_translates_a_collection() -> None:
+def test_a_user_defined_translator_translates_a_collection() -> None:
     collection = open_collection(
         f"coliee(coliee, french=translate, translator='{__name__}:shouted')".replace("coliee(", "coliee(", 1), SAMPLES
     )
-    found = {document.id: document.text for document in collection.documents()}
+    texts = {document.id: document.text for document in collection.documents()}
     assert (
-        "[2] LE PROPRIÉTAIRE DU TRAVERSIER SOUTIENT QUE L'AMENDE EST BEAUCOUP TROP ÉLEVÉE. The Court" in found["000101"]
+        "[2] LE PROPRIÉTAIRE DU TRAVERSIER SOUTIENT QUE L'AMENDE EST BEAUCOUP TROP ÉLEVÉE. The Court" in texts["000101"]
     )
-    assert found["000102"].startswith("[1] A fine for sailing")
-    assert found["000103"].isupper()
+    assert texts["000102"].startswith("[1] A fine for sailing")
+    assert texts["000103"].isupper()
 
 
-def test_dropping_can_leave_nothing() -> None:
-    said: list[str] = []
-    found = open_collection("coliee(coliee, french=drop)", SAMPLES).documents(lambda what: said.append(str(what)))
-    assert [document.id for document in found] == ["000101", "000102", "000104"]
-    assert said == ["000103: all of it is French"]
+def test_a_document_with_only_french_sentences_is_skipped() -> None:
+    reports: list[str] = []
+    documents = open_collection("coliee(coliee, french=drop)", SAMPLES).documents(
+        lambda item: reports.append(str(item))
+    )
+    assert [document.id for document in documents] == ["000101", "000102", "000104"]
+    assert reports == ["000103: all sentences are French"]
 
 
 @pytest.mark.parametrize(
@@ -101,17 +103,17 @@ def test_dropping_can_leave_nothing() -> None:
         ("os:name", "must be a callable"),
     ],
 )
-def test_a_translator_that_is_none_is_one_line(name: str, problem: str) -> None:
+def test_an_invalid_translator_is_a_one_line_error(name: str, problem: str) -> None:
     with pytest.raises(UsageError, match=problem):
         load_translator(name)
 
 
-def test_a_translator_must_give_a_text_for_each() -> None:
-    with pytest.raises(UsageError, match="gave 1 texts for 2 sentences"):
+def test_a_translator_must_return_one_text_per_sentence() -> None:
+    with pytest.raises(UsageError, match="returned 1 texts for 2 sentences"):
         replace_french(TEXT, lazy)
 
 
-def test_without_the_library_its_extra_is_named() -> None:
+def test_a_missing_library_is_reported_with_its_extra() -> None:
     language._identifier.cache_clear()
     with (
         patch.dict(sys.modules, {"py3langid": None}),

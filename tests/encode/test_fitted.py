@@ -1,4 +1,4 @@
-"""The fitted table: close to its teacher, pure, the same on every fit, and the same after a round trip to disk."""
+"""The fitted table: close to its teacher, deterministic, and unchanged after saving and loading."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from rprs.errors import IndexCorrupt, UsageError
 from rprs.index import Index, Writer
 from rprs.spec import parse, text
 from rprs.testing.encoders import check_encoder
-from tests.support.tiny_models import WORDS, make_bert
+from tests.support.tiny_models import WORDS, load_encoder, make_bert
 
 
 def sentences(number: int, seed: int = 1) -> list[str]:
-    """Distinct texts of three to twelve of the small model's words."""
+    """Distinct texts of three to twelve words of the small model."""
     random = np.random.default_rng(seed)
     return list(dict.fromkeys(" ".join(random.choice(WORDS, random.integers(3, 13))) for _ in range(number)))
 
@@ -44,11 +44,11 @@ def table(fitted: Fitted) -> Table:
     return fitted.fit(sentences(600))
 
 
-def test_a_table_keeps_the_contract_to_the_last_bit(table: Table) -> None:
+def test_a_table_fulfils_the_contract_to_the_last_bit(table: Table) -> None:
     check_encoder(table)
 
 
-def test_the_table_agrees_with_its_teacher_on_sentences_it_never_saw(fitted: Fitted, table: Table) -> None:
+def test_the_table_agrees_with_its_teacher_on_new_sentences(fitted: Fitted, table: Table) -> None:
     unseen = sorted(set(sentences(300, seed=2)) - set(sentences(600)))
     cosine = np.einsum("ij,ij->i", table.encode(unseen), fitted.teacher.load().encode(unseen)).mean()
     assert cosine > 0.8
@@ -79,7 +79,7 @@ def test_a_vector_is_the_unit_sum_of_its_tokens_rows(table: Table) -> None:
     assert np.allclose(table.encode(["The COURT dismissed the appeal"])[0], total / np.linalg.norm(total), atol=1e-6)
 
 
-def test_a_table_comes_back_from_disk(table: Table, tmp_path: Path) -> None:
+def test_a_table_can_be_saved_and_loaded(table: Table, tmp_path: Path) -> None:
     table.save(tmp_path)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["report.json", "rows.npy", "tokenizer.json"]
     back = Table.open(tmp_path)
@@ -89,13 +89,13 @@ def test_a_table_comes_back_from_disk(table: Table, tmp_path: Path) -> None:
     assert np.array_equal(back.encode(sentences(50)), table.encode(sentences(50)))
 
 
-def test_the_table_of_one_index_serves_another_without_being_fitted_again(fitted: Fitted, tmp_path: Path) -> None:
+def test_the_table_of_one_index_can_be_used_for_another(fitted: Fitted, tmp_path: Path) -> None:
     documents = [Document(f"d{place}", ". ".join(sentences(40, place))) for place in range(30)]
     small = replace(fitted, sample=100)  # the collection is larger, or the teacher itself would serve
     with Writer(tmp_path / "first.rprs", create=True, encoder=text(small)) as writer:
         writer.add(documents)
     with Index(tmp_path / "first.rprs") as first:
-        assert parse("encoder", first.encoder_text).load().fingerprint == first.encoder.fingerprint
+        assert load_encoder(first.encoder_text).fingerprint == first.encoder.fingerprint
         with Writer(tmp_path / "second.rprs", create=True, encoder=first.encoder_text) as writer:
             writer.add(documents[:3])
         with Index(tmp_path / "second.rprs") as second:
@@ -113,7 +113,7 @@ def test_a_damaged_table_is_an_error_that_names_the_folder(table: Table, tmp_pat
         Table.open(tmp_path)
 
 
-def test_the_report_says_how_good_the_fit_is(table: Table) -> None:
+def test_the_report_has_the_quality_of_the_fit(table: Table) -> None:
     report = json.loads(json.dumps(dict(table.report)))
     assert report["sample"] == len(sentences(600))
     assert report["tokens"] == len(WORDS)
@@ -121,7 +121,7 @@ def test_the_report_says_how_good_the_fit_is(table: Table) -> None:
     assert report["lambda"] > 0
 
 
-def test_sentences_without_tokens_teach_nothing(fitted: Fitted, table: Table) -> None:
+def test_sentences_without_tokens_are_ignored(fitted: Fitted, table: Table) -> None:
     assert fitted.fit(["", " ", *sentences(600), "\t"]).fingerprint == table.fingerprint
 
 
@@ -130,7 +130,7 @@ def test_too_few_sentences_are_an_error(fitted: Fitted) -> None:
         fitted.fit(sentences(10))
 
 
-def test_specs_parse_back_and_say_what_they_are() -> None:
+def test_text_forms_parse_back() -> None:
     spec = parse("encoder", "fitted(teacher=onnx(precision=fp32),sample=500)")
     assert spec == Fitted(Onnx(precision="fp32"), 500)
     assert parse("encoder", text(spec, full=True)) == spec
@@ -142,7 +142,7 @@ def test_specs_parse_back_and_say_what_they_are() -> None:
 
 
 def test_the_default_fits_minilm() -> None:
-    """The real teacher on a little real prose: more like it than chance, by far."""
+    """The default teacher on a small sample of prose: agreement far above chance."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("RPRS_CACHE")
         words = "The {} of the {} shall be {} by the {} before the end of the {}."

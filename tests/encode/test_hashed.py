@@ -11,11 +11,11 @@ from rprs.testing.encoders import check_encoder
 
 
 @pytest.mark.parametrize("dimension", [16, 256])
-def test_keeps_the_contract(dimension: int) -> None:
+def test_hashed_fulfils_the_contract(dimension: int) -> None:
     check_encoder(Hashed(dimension))
 
 
-def test_sentences_are_alike_as_far_as_they_share_words() -> None:
+def test_sentences_are_similar_if_they_share_words() -> None:
     whole, half, none = Hashed().encode(["a lease of land", "a lease of rooms", "purple dragons sing"])
     assert whole @ half > 0.5 > abs(whole @ none)
     assert Hashed().encode(["A LEASE, of land!"])[0] @ whole == pytest.approx(1)

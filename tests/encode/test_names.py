@@ -1,5 +1,4 @@
-"""Encoders of the paper by name: what is got from a hub for each, that it is run as it was trained, and without a hub
-one line."""
+"""Encoders of the paper by name: their files on a hub, their vectors, and one-line errors without a hub."""
 
 from __future__ import annotations
 
@@ -22,14 +21,14 @@ from rprs.encode.fitted import Fitted
 from rprs.encode.folder import obstacle, positions, tokenizer
 from rprs.encode.graph import build, build_cross
 from rprs.encode.hub import repository
-from rprs.encode.onnx import Onnx
+from rprs.encode.onnx import Onnx, OnnxEncoder
 from rprs.encode.pairs import load_pairs
 from rprs.encode.runtime import BATCH
 from rprs.encode.sbert import SBert
 from rprs.errors import ModelError, UsageError
 from rprs.spec import parse, text
 from tests.support.hub_server import serving
-from tests.support.tiny_models import WORDS, make_bert, make_cross
+from tests.support.tiny_models import WORDS, load_encoder, make_bert, make_cross
 
 SENTENCES = [" ".join(WORDS[i : i + 7]) for i in range(8)]
 MODULES = ("Transformer", "Pooling", "Normalize")
@@ -63,7 +62,7 @@ def with_modules(folder: Path, *kinds: str) -> Path:
 
 
 def roberta(folder: Path, prefix: str = "") -> Path:
-    """The small BERT as a RoBERTa: the same weights, with two unused positions before them, and one type."""
+    """The small BERT as a RoBERTa: the same weights, preceded by two unused positions, and one type."""
     make_bert(folder, positions=24)
     weights = load_file(folder / "model.safetensors")
     table = weights["embeddings.position_embeddings.weight"]
@@ -75,7 +74,7 @@ def roberta(folder: Path, prefix: str = "") -> Path:
 
 
 def mpnet(folder: Path, pooling: str, *kinds: str) -> Path:
-    """A model of a family that has to come as a graph: ids and mask in, vectors of tokens out."""
+    """A model that must be exported as a graph, from ids and mask to token vectors."""
     make_bert(folder, positions=24, pooling=pooling)
     graph = build(folder, "fp32", "mean")
     tokens = next(node.output[0] for node in reversed(graph.graph.node) if node.op_type == "Reshape")
@@ -91,7 +90,7 @@ def mpnet(folder: Path, pooling: str, *kinds: str) -> Path:
 
 
 def words_only(folder: Path) -> Path:
-    """A tokenizer as the oldest models have it: a list of word pieces."""
+    """A tokenizer of the oldest kind: a list of word pieces."""
     vocabulary = tokenizer(folder).get_vocab()
     (folder / "vocab.txt").write_text("\n".join(sorted(vocabulary, key=vocabulary.__getitem__)) + "\n")
     for name in ("tokenizer.json", "tokenizer_config.json"):
@@ -100,7 +99,7 @@ def words_only(folder: Path) -> Path:
 
 
 def plain_bert(folder: Path) -> Path:
-    """BERT as it was first published: little in its config, older names of weights, no sentence-transformers."""
+    """BERT as first published: a minimal config, old names of weights, no files of sentence-transformers."""
     words_only(make_bert(folder))
     (folder / "1_Pooling/config.json").unlink()
     config = json.loads((folder / "config.json").read_text())
@@ -124,7 +123,7 @@ def legal(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Small models in the shapes of the paper's, under the names of their repositories."""
+    """Small models with the architectures of the paper's models, under the names of their repositories."""
     root = tmp_path_factory.mktemp("hub")
     at = {name: root / place for name, place in REPOSITORIES.items()}
     mpnet(at["all-mpnet-base-v2"], "mean", *MODULES)
@@ -157,20 +156,20 @@ from rprs.encode.onnx import Onnx
 from rprs.encode.pairs import load_pairs
 from rprs.errors import ModelError
 names, sentences = json.load(sys.stdin)
-found, errors = {}, {}
+results, errors = {}, {}
 for name in names:
     try:
-        found[name] = Onnx(name, "fp32").load().encode(sentences)
+        results[name] = Onnx(name, "fp32").load().encode(sentences)
     except ModelError as error:
         errors[name] = str(error)
-found["cross"] = load_pairs("somebody/cross").score(sentences, sentences[::-1]).scores
-np.savez(sys.argv[1], **found)
+results["cross"] = load_pairs("somebody/cross").score(sentences, sentences[::-1]).scores
+np.savez(sys.argv[1], **results)
 again = [str(models.find(name, weights=models.for_torch)) for name in ("legal-bert", "all-mpnet-base-v2")]
 print(json.dumps([errors, again]))
 """
 
 
-def test_each_name_is_got_from_the_hub_and_run_as_its_folder_says(shelf: Path, hub: str, tmp_path: Path) -> None:
+def test_each_name_is_downloaded_and_run_as_its_folder_specifies(shelf: Path, hub: str, tmp_path: Path) -> None:
     cache, vectors = tmp_path / "cache", tmp_path / "vectors.npz"
     environment = {"RPRS_CACHE": str(cache), "HF_ENDPOINT": hub, "HF_HUB_OFFLINE": "0", "NO_PROXY": "127.0.0.1"}
     done = subprocess.run(
@@ -182,18 +181,18 @@ def test_each_name_is_got_from_the_hub_and_run_as_its_folder_says(shelf: Path, h
     )
     assert done.returncode == 0, done.stderr
     errors, again = json.loads(done.stdout)
-    # What cannot be run without torch says so, before its weights are got.
+    # A model that needs torch is reported before its weights are downloaded.
     assert errors == {
-        "legal-bert": "Cannot get the model 'legal-bert' (the hub's nlpaueb/legal-bert-base-uncased has no "
+        "legal-bert": "Cannot download the model 'legal-bert' (the hub's nlpaueb/legal-bert-base-uncased has no "
         "model.safetensors or onnx/model.onnx): use sbert(legal-bert)"
     }
-    with pytest.MonkeyPatch.context() as patch, np.load(vectors) as found:
+    with pytest.MonkeyPatch.context() as patch, np.load(vectors) as results:
         patch.setenv("RPRS_CACHE", str(tmp_path / "own"))
-        assert set(found) == {*REPOSITORIES, "cross"} - set(errors)
+        assert set(results) == {*REPOSITORIES, "cross"} - set(errors)
         here = load_pairs(str(shelf / "somebody/cross"))
-        assert np.allclose(found["cross"], here.score(SENTENCES, SENTENCES[::-1]).scores, atol=1e-6)
-        for name in set(found) - {"cross"}:
-            rows = found[name]
+        assert np.allclose(results["cross"], here.score(SENTENCES, SENTENCES[::-1]).scores, atol=1e-6)
+        for name in set(results) - {"cross"}:
+            rows = results[name]
             assert np.array_equal(rows, Onnx(str(shelf / REPOSITORIES[name]), "fp32").load().encode(SENTENCES)), name
             assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-6)
     got = {folder.name: folder for folder in (cache / "models").iterdir() if folder.is_dir()}
@@ -217,7 +216,7 @@ def test_each_name_is_got_from_the_hub_and_run_as_its_folder_says(shelf: Path, h
     assert (got["nlpaueb--legal-bert-base-uncased"] / "pytorch_model.bin").is_file()
 
 
-def test_names_and_folders_lead_to_repositories(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_repositories_of_names_and_folders(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert {name: repository(name) for name in REPOSITORIES} == REPOSITORIES
     assert repository("somebody/model") == "somebody/model"
     monkeypatch.setenv("RPRS_MODELS", str(shelf))
@@ -225,13 +224,14 @@ def test_names_and_folders_lead_to_repositories(shelf: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("name", ["legal-bert", "all-mpnet-base-v2"])
-def test_no_hub_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_a_missing_hub_is_a_one_line_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("RPRS_CACHE", str(tmp_path))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(ModelError) as caught:
         Onnx(name).load()
     assert str(caught.value) == (
-        f"Cannot get the model {name!r} (HF_HUB_OFFLINE is set): copy its folder here, and name the folder instead"
+        f"Cannot download the model {name!r} (HF_HUB_OFFLINE is set): "
+        "copy its folder to this machine and give the path of the folder"
     )
 
 
@@ -253,17 +253,17 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ({}, 512),
     ],
 )
-def test_positions_begin_after_the_padding_where_they_do(config: dict[str, Any], window: int) -> None:
+def test_the_number_of_input_tokens_depends_on_the_first_position(config: dict[str, Any], window: int) -> None:
     assert positions(config) == window
 
 
-def test_what_can_be_built_is_told_from_the_config() -> None:
+def test_the_config_decides_whether_a_graph_can_be_built() -> None:
     assert obstacle({"model_type": "roberta"}) == ""
     assert obstacle({"model_type": "mpnet"}) == "its model_type is 'mpnet'"
     assert obstacle({"hidden_act": "relu"}) == "its hidden_act is 'relu'"
 
 
-def test_dot_product_models_give_unit_vectors_with_their_own_pooling(shelf: Path, own_cache: None) -> None:
+def test_dot_product_models_have_unit_vectors_with_their_own_pooling(shelf: Path, own_cache: None) -> None:
     mean, cls = (
         Onnx(str(shelf / REPOSITORIES[name]), "fp32").load()
         for name in ("all-mpnet-base-v2", "multi-qa-mpnet-base-dot-v1")
@@ -278,29 +278,30 @@ def test_dot_product_models_give_unit_vectors_with_their_own_pooling(shelf: Path
 def test_positions_of_roberta_are_counted_from_two(shelf: Path, tmp_path: Path, own_cache: None) -> None:
     twin = Onnx(str(make_bert(tmp_path / "bert", positions=24)), "fp32").load()
     for name in ("all-distilroberta-v1", "roberta-large"):
-        found = Onnx(str(shelf / REPOSITORIES[name]), "fp32").load()
-        assert found.window == 24
-        assert np.allclose(found.encode(SENTENCES), twin.encode(SENTENCES), atol=1e-6)
+        roberta = Onnx(str(shelf / REPOSITORIES[name]), "fp32").load()
+        assert roberta.window == 24
+        assert np.allclose(roberta.encode(SENTENCES), twin.encode(SENTENCES), atol=1e-6)
 
 
-def test_a_bert_as_it_was_first_published_is_one(shelf: Path, tmp_path: Path, own_cache: None) -> None:
-    twin, found = make_bert(tmp_path / "bert"), shelf / REPOSITORIES["bert-for-patents"]
+def test_a_bert_as_first_published_is_supported(shelf: Path, tmp_path: Path, own_cache: None) -> None:
+    twin, folder = make_bert(tmp_path / "bert"), shelf / REPOSITORIES["bert-for-patents"]
     sentences = [*SENTENCES, "The Court, and the CAT's mat: cafe!", ""]
-    assert [tokenizer(found).encode(each).ids for each in sentences] == [
+    assert [tokenizer(folder).encode(each).ids for each in sentences] == [
         tokenizer(twin).encode(each).ids for each in sentences
     ]
     assert np.array_equal(
-        Onnx(str(found), "fp32").load().encode(sentences), Onnx(str(twin), "fp32").load().encode(sentences)
+        Onnx(str(folder), "fp32").load().encode(sentences), Onnx(str(twin), "fp32").load().encode(sentences)
     )
     change(words_only(twin), "tokenizer_config.json", do_lower_case=False)
-    assert tokenizer(twin).encode("The").ids != tokenizer(found).encode("The").ids
+    assert tokenizer(twin).encode("The").ids != tokenizer(folder).encode("The").ids
 
 
 @pytest.mark.parametrize("precision", ["int8", "fp32"])
-def test_weights_come_before_a_graph_where_there_are_both(tmp_path: Path, own_cache: None, precision: str) -> None:
+def test_weights_take_precedence_over_a_graph(tmp_path: Path, own_cache: None, precision: str) -> None:
     weights, both = make_bert(tmp_path / "weights"), make_bert(tmp_path / "both")
     (both / "model.onnx").write_bytes(build(both, "fp32", "mean").SerializeToString())
-    one, other = (parse("encoder", f"onnx({folder},{precision})").load() for folder in (weights, both))
+    one, other = (load_encoder(f"onnx({folder},{precision})") for folder in (weights, both))
+    assert isinstance(other, OnnxEncoder)
     assert other.batch == BATCH
     assert one.fingerprint == other.fingerprint
     assert np.array_equal(one.encode(SENTENCES), other.encode(SENTENCES))
@@ -316,9 +317,9 @@ def test_a_teacher_may_be_a_folder_or_the_name_of_a_model() -> None:
     assert parse("encoder", "fitted(teacher=2024)") == Fitted(Onnx("2024"))
     assert parse("encoder", "fitted(teacher=onnx)") == Fitted()
     assert parse("encoder", "fitted(teacher=sbert(x))") == Fitted(SBert("x"))
-    found = text(parse("encoder", "fitted(teacher=folder)"))
-    assert found == "fitted(teacher=onnx(model=folder))"
-    assert parse("encoder", found) == Fitted(Onnx("folder"))
+    description = text(parse("encoder", "fitted(teacher=folder)"))
+    assert description == "fitted(teacher=onnx(model=folder))"
+    assert parse("encoder", description) == Fitted(Onnx("folder"))
     with pytest.raises(UsageError, match="There is no encoder named 'onxx'"):
         parse("encoder", "fitted(teacher=onxx(folder))")
 
@@ -328,7 +329,7 @@ def test_a_teacher_may_be_a_folder_or_the_name_of_a_model() -> None:
 
 @pytest.mark.torch
 @pytest.mark.parametrize("name", ["all-MiniLM-L12-v2", "bert-for-patents"])
-def test_sbert_takes_the_names_from_a_shelf(
+def test_sbert_finds_models_by_name_in_rprs_models(
     shelf: Path, monkeypatch: pytest.MonkeyPatch, own_cache: None, name: str
 ) -> None:
     monkeypatch.setenv("RPRS_MODELS", str(shelf))
@@ -338,7 +339,7 @@ def test_sbert_takes_the_names_from_a_shelf(
 
 @pytest.mark.torch
 def test_a_real_mpnet_counts_positions_from_two(tmp_path: Path) -> None:
-    """As many tokens as the window holds go through; one more is beyond the table of positions."""
+    """As many tokens as the window allows can be run; one more exceeds the table of positions."""
     import torch
     import transformers
 

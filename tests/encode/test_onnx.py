@@ -1,4 +1,4 @@
-"""The transformer in ONNX Runtime: pure, whole, the same as torch, and any BERT or exported model."""
+"""Transformers in ONNX Runtime: deterministic, without truncation, equal to torch, for BERT and exported models."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rprs.encode import Encoder, models
+from rprs.encode import models
 from rprs.encode.graph import build
 from rprs.encode.onnx import Onnx, OnnxEncoder
 from rprs.errors import ModelError, UsageError
 from rprs.spec import parse
 from rprs.testing.encoders import SENTENCES, check_encoder
-from tests.support.tiny_models import WORDS, make_bert
+from tests.support.tiny_models import WORDS, load_encoder, make_bert
 
 
 @pytest.fixture(autouse=True)
 def own_cache(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is made of the small models goes away with the test; MiniLM is got once and stays."""
+    """Files derived from the small models are deleted after the test; MiniLM is downloaded once and kept."""
     if "minilm" not in request.fixturenames:
         monkeypatch.setenv("RPRS_CACHE", str(tmp_path / "cache"))
 
@@ -32,8 +32,8 @@ def minilm() -> dict[str, OnnxEncoder]:
 
 
 def cosines(left: NDArray[np.float32], right: NDArray[np.float32]) -> NDArray[np.float32]:
-    found: NDArray[np.float32] = np.einsum("ij,ij->i", left, right)
-    return found
+    values: NDArray[np.float32] = np.einsum("ij,ij->i", left, right)
+    return values
 
 
 def long(words: int) -> str:
@@ -43,17 +43,17 @@ def long(words: int) -> str:
 # ---------------------------------------------------------------------------- MiniLM
 
 
-def test_minilm_keeps_the_contract_to_the_last_bit(minilm: dict[str, OnnxEncoder]) -> None:
+def test_minilm_fulfils_the_contract_to_the_last_bit(minilm: dict[str, OnnxEncoder]) -> None:
     check_encoder(minilm["int8"])
 
 
-def test_a_vector_in_fp32_depends_on_its_text_alone(minilm: dict[str, OnnxEncoder]) -> None:
+def test_a_vector_in_fp32_depends_only_on_its_text(minilm: dict[str, OnnxEncoder]) -> None:
     together = minilm["fp32"].encode([*SENTENCES, *(f"{sentence} Again." for sentence in SENTENCES)])
     alone = np.concatenate([minilm["fp32"].encode([sentence]) for sentence in SENTENCES])
     assert np.array_equal(together[: len(SENTENCES)], alone)
 
 
-def test_minilm_knows_what_is_alike(minilm: dict[str, OnnxEncoder]) -> None:
+def test_minilm_recognises_similar_sentences(minilm: dict[str, OnnxEncoder]) -> None:
     rent, due, weld = minilm["int8"].encode(SENTENCES[:3])
     assert rent @ due > 0.7 > 0.3 > rent @ weld
 
@@ -84,18 +84,18 @@ def test_parity_with_sentence_transformers(minilm: dict[str, OnnxEncoder]) -> No
 
 @pytest.mark.parametrize("precision", ["int8", "fp32"])
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
-def test_a_folder_with_a_bert_keeps_the_contract(tmp_path: Path, precision: str, pooling: str) -> None:
+def test_a_folder_with_a_bert_fulfils_the_contract(tmp_path: Path, precision: str, pooling: str) -> None:
     folder = make_bert(tmp_path / "tiny", pooling=pooling)
-    check_encoder(parse("encoder", f"onnx({folder},{precision})").load())
+    check_encoder(load_encoder(f"onnx({folder},{precision})"))
 
 
-def test_pooling_is_the_folders(tmp_path: Path) -> None:
+def test_pooling_is_defined_by_the_folder(tmp_path: Path) -> None:
     mean, cls = (Onnx(str(make_bert(tmp_path / mode, pooling=mode)), "fp32").load() for mode in ("mean", "cls"))
     assert cosines(mean.encode([long(5)]), cls.encode([long(5)]))[0] < 0.999
     assert mean.fingerprint != cls.fingerprint
 
 
-def test_the_folder_says_the_window(tmp_path: Path) -> None:
+def test_the_window_is_defined_by_the_folder(tmp_path: Path) -> None:
     folder = make_bert(tmp_path / "tiny", positions=24)
     assert Onnx(str(folder)).load().window == 24
     (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 10}')
@@ -111,7 +111,7 @@ def test_windows_are_averaged_by_their_tokens(tmp_path: Path) -> None:
     assert np.allclose(encoder.encode([" ".join(words)])[0], total / np.linalg.norm(total), atol=1e-6)
 
 
-def test_the_fingerprint_follows_the_weights(tmp_path: Path) -> None:
+def test_the_fingerprint_depends_on_the_weights(tmp_path: Path) -> None:
     one, other = (make_bert(tmp_path / name, layers=layers) for name, layers in (("one", 1), ("two", 2)))
     assert Onnx(str(one)).load().fingerprint != Onnx(str(other)).load().fingerprint
 
@@ -120,7 +120,7 @@ def test_the_fingerprint_follows_the_weights(tmp_path: Path) -> None:
 
 
 def exported(tmp_path: Path, pooled: bool) -> Path:
-    """The small BERT as others export it: token vectors or a sentence vector out of ids and mask."""
+    """The small BERT as an exported graph, from ids and mask to token vectors or a sentence vector."""
     import onnx
     from onnx import helper
 
@@ -138,9 +138,9 @@ def exported(tmp_path: Path, pooled: bool) -> Path:
 
 @pytest.mark.parametrize("pooled", [True, False])
 @pytest.mark.parametrize("precision", ["int8", "fp32"])
-def test_an_exported_model_is_used_as_it_is(tmp_path: Path, pooled: bool, precision: str) -> None:
+def test_an_exported_model_is_used_unchanged(tmp_path: Path, pooled: bool, precision: str) -> None:
     built = Onnx(str(make_bert(tmp_path / "built")), "fp32").load()
-    encoder: Encoder = parse("encoder", f"onnx({exported(tmp_path, pooled)},{precision})").load()
+    encoder = load_encoder(f"onnx({exported(tmp_path, pooled)},{precision})")
     check_encoder(encoder, tolerance=1e-6)
     texts = [long(n) for n in range(1, 40)]
     assert cosines(encoder.encode(texts), built.encode(texts)).min() > (0.98 if precision == "int8" else 0.99999)
@@ -155,7 +155,7 @@ def change(folder: Path, file: str, **values: object) -> Path:
     return folder
 
 
-def test_a_model_that_is_no_bert_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
+def test_a_model_that_is_not_a_bert_is_an_error_with_advice(tmp_path: Path) -> None:
     folder = change(make_bert(tmp_path / "tiny"), "config.json", model_type="mpnet")
     with pytest.raises(ModelError, match=r"model_type is 'mpnet'.*use sbert"):
         Onnx(str(folder)).load()
@@ -186,6 +186,6 @@ def test_a_missing_file_is_an_error_that_names_it(tmp_path: Path, missing: str) 
 
 
 @pytest.mark.parametrize("text", ["onnx(precision=int4)", "onnx(model='')"])
-def test_wrong_parameters(text: str) -> None:
+def test_invalid_parameters_are_errors(text: str) -> None:
     with pytest.raises(UsageError, match="parameter of onnx must be"):
         parse("encoder", text)

@@ -1,4 +1,4 @@
-"""sentence-transformers behind the same protocol."""
+"""Models of sentence-transformers as encoders."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def test_a_model_must_be_named() -> None:
 
 
 @pytest.mark.torch
-def test_a_folder_keeps_the_contract(tmp_path: Path) -> None:
+def test_a_folder_fulfils_the_contract(tmp_path: Path) -> None:
     check_encoder(SBert(str(make_bert(tmp_path / "tiny", positions=64))).load(), tolerance=1e-5)
 
 
 @pytest.mark.torch
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
-def test_it_agrees_with_onnx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pooling: str) -> None:
+def test_vectors_agree_with_onnx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pooling: str) -> None:
     monkeypatch.setenv("RPRS_CACHE", str(tmp_path / "cache"))
     folder = str(make_bert(tmp_path / "tiny", pooling=pooling))
     (Path(folder) / "modules.json").write_text(
@@ -51,7 +51,7 @@ def test_it_agrees_with_onnx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, po
 
 
 @pytest.mark.torch
-def test_it_teaches_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_can_be_fitted_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RPRS_CACHE", str(tmp_path / "cache"))
     random = np.random.default_rng(1)
     texts = list(dict.fromkeys(" ".join(random.choice(WORDS, 8)) for _ in range(300)))
@@ -60,7 +60,7 @@ def test_it_teaches_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.torch
-def test_a_model_that_cannot_be_had_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_model_is_a_one_line_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(ModelError, match="cannot load 'no-such/model'") as caught:
         SBert("no-such/model").load()

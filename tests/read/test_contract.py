@@ -1,4 +1,4 @@
-"""Every built-in reader passes the contract, and stands anything that it is given."""
+"""Every built-in reader fulfils the contract and handles any input."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def reader_of(suffix: str) -> Reader:
 
 
 @pytest.mark.parametrize("suffix", SAMPLES)
-def test_the_contract(suffix: str) -> None:
+def test_built_in_readers_fulfil_the_contract(suffix: str) -> None:
     check_reader(reader_of(suffix), SAMPLES[suffix])
 
 
 @pytest.mark.parametrize("suffix", SAMPLES)
 @relaxed
 @given(data=st.binary(max_size=2000))
-def test_any_bytes(suffix: str, data: bytes) -> None:
+def test_any_bytes_are_handled(suffix: str, data: bytes) -> None:
     check_bytes(reader_of(suffix), data)
     check_bytes(reader_of(suffix), MAGIC.get(suffix, b"") + data)
 
@@ -49,7 +49,7 @@ def test_any_bytes(suffix: str, data: bytes) -> None:
 @pytest.mark.parametrize("suffix", SAMPLES)
 @relaxed
 @given(edits=st.lists(st.tuples(st.floats(0, 1), st.integers(0, 30), st.binary(max_size=30)), min_size=1, max_size=4))
-def test_edited_files(suffix: str, edits: list[tuple[float, int, bytes]]) -> None:
+def test_edited_files_are_handled(suffix: str, edits: list[tuple[float, int, bytes]]) -> None:
     data = SAMPLES[suffix]
     for place, length, new in edits:
         at = int(place * len(data))
@@ -65,7 +65,7 @@ def test_edited_files(suffix: str, edits: list[tuple[float, int, bytes]]) -> Non
         max_size=300,
     )
 )
-def test_any_text(suffix: str, text: str) -> None:
+def test_any_text_is_handled(suffix: str, text: str) -> None:
     check_bytes(reader_of(suffix), MAGIC.get(suffix, b"") + text.encode())
 
 
@@ -117,17 +117,17 @@ def failing(_source: Source) -> Iterator[Document | Skipped]:
 
 
 @pytest.mark.parametrize(
-    ("reader", "told"),
+    ("reader", "problem"),
     [
         (nameless, "the valid file has no documents"),
         (nested, r"sample: a is \[1\]"),
         (fickle, "two readings of one file differ"),
-        (choosy, "something of the valid file is skipped"),
+        (choosy, "a part of the valid file is skipped"),
         (twofold, "two documents have the same id"),
-        (talking, "the reader talks: .*an odd file"),
+        (talking, "the reader writes to the log: .*an odd file"),
         (failing, "the valid file has no documents"),
     ],
 )
-def test_the_contract_finds_bad_readers(reader: Reader, told: str) -> None:
-    with pytest.raises(AssertionError, match=told):
+def test_faulty_readers_are_rejected(reader: Reader, problem: str) -> None:
+    with pytest.raises(AssertionError, match=problem):
         check_reader(reader, b"sample")

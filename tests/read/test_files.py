@@ -27,10 +27,12 @@ def written(folder: Path, files: dict[str, bytes | str]) -> Path:
 
 
 def outcome(*sources: Path, **options: Any) -> tuple[list[Document], list[str]]:
-    """What is read, and the lines about what is skipped, without the folder's name."""
+    """The documents, and one line per skipped file without the name of the folder."""
     skipped: list[Skipped] = []
-    found = list(read(sources, skipped=skipped.append, **options))
-    return found, [str(line).removeprefix(f"{sources[0]}/").removeprefix(f"{sources[0].parent}/") for line in skipped]
+    documents = list(read(sources, skipped=skipped.append, **options))
+    return documents, [
+        str(line).removeprefix(f"{sources[0]}/").removeprefix(f"{sources[0].parent}/") for line in skipped
+    ]
 
 
 # ---------------------------------------------------------------------------- folders
@@ -38,14 +40,14 @@ def outcome(*sources: Path, **options: Any) -> tuple[list[Document], list[str]]:
 
 def test_a_tree_is_read_by_name_with_ids_relative_to_it(tmp_path: Path) -> None:
     written(tmp_path, {"b.txt": "b", "a/z.md": "z", "a/y.txt": "y", "c/d/e.TXT": "e", ".git/x.txt": "x", ".b.txt": "b"})
-    found, skipped = outcome(tmp_path)
-    assert [document.id for document in found] == ["a/y.txt", "a/z.md", "b.txt", "c/d/e.TXT"]
-    assert [document.title for document in found] == ["y", "z", "b", "e"]
+    documents, skipped = outcome(tmp_path)
+    assert [document.id for document in documents] == ["a/y.txt", "a/z.md", "b.txt", "c/d/e.TXT"]
+    assert [document.title for document in documents] == ["y", "z", "b", "e"]
     assert skipped == []
-    assert found == outcome(tmp_path)[0]
+    assert documents == outcome(tmp_path)[0]
 
 
-def test_every_format_is_read_plain_and_packed(tmp_path: Path) -> None:
+def test_every_format_is_read_plain_and_compressed(tmp_path: Path) -> None:
     for suffix, sample in SAMPLES.items():
         names = [f"{suffix}/x.{suffix}", *(f"{suffix}/x.{suffix}.{packer}" for packer in PACKERS)]
         written(tmp_path, dict.fromkeys(names, sample))
@@ -57,7 +59,7 @@ def test_every_format_is_read_plain_and_packed(tmp_path: Path) -> None:
         assert texts[2] == texts[0], suffix
 
 
-def test_metadata_of_a_file_is_its_path_and_its_date_unless_it_has_its_own(tmp_path: Path) -> None:
+def test_metadata_of_a_file_are_its_path_and_date_unless_it_has_its_own(tmp_path: Path) -> None:
     written(
         tmp_path, {"a.txt": "text", "b.html": "<meta name=date content=1999-12-31><p>text", "c.jsonl": '{"text": "x"}'}
     )
@@ -70,7 +72,7 @@ def test_metadata_of_a_file_is_its_path_and_its_date_unless_it_has_its_own(tmp_p
     assert record.metadata == {"path": str(tmp_path / "c.jsonl")}
 
 
-def test_of_a_beir_folder_only_the_corpus_is_read_and_only_the_queries(tmp_path: Path) -> None:
+def test_in_a_beir_folder_only_the_corpus_or_the_queries_are_read(tmp_path: Path) -> None:
     queries = json.dumps({"_id": "q1", "text": "Who pays?"}).encode()
     written(
         tmp_path, {"set/corpus.jsonl.gz": gzip.compress(JSONL), "set/queries.jsonl": queries, "set/qrels/test.tsv": "q"}
@@ -84,18 +86,18 @@ def test_links_are_followed_but_not_in_circles(tmp_path: Path) -> None:
     (tmp_path / "tree/a/up").symlink_to(tmp_path / "tree")
     (tmp_path / "tree/other").symlink_to(tmp_path / "elsewhere")
     (tmp_path / "tree/gone.txt").symlink_to(tmp_path / "nowhere.txt")
-    found, skipped = outcome(tmp_path / "tree")
-    assert [document.id for document in found] == ["a/x.txt", "other/y.txt"]
+    documents, skipped = outcome(tmp_path / "tree")
+    assert [document.id for document in documents] == ["a/x.txt", "other/y.txt"]
     assert skipped == [
-        "a/up: a link to a folder that is read already",
+        "a/up: a link to a folder that is already being read",
         "gone.txt: cannot be read: No such file or directory",
     ]
 
 
-def test_an_index_among_the_documents_is_passed_over(tmp_path: Path) -> None:
+def test_an_index_among_the_documents_is_skipped(tmp_path: Path) -> None:
     written(tmp_path, {"a.txt": "text", "mine.rprs/catalog.sqlite": "", "mine.rprs/segments/000001/spans.npy": ""})
-    found, skipped = outcome(tmp_path)
-    assert [document.id for document in found] == ["a.txt"]
+    documents, skipped = outcome(tmp_path)
+    assert [document.id for document in documents] == ["a.txt"]
     assert skipped == ["mine.rprs: an index, not documents"]
 
 
@@ -104,7 +106,7 @@ def test_a_pipe_in_a_folder_does_not_block(tmp_path: Path) -> None:
     assert outcome(tmp_path) == ([], ["pipe.txt: not a regular file"])
 
 
-def test_what_may_not_be_read_is_skipped(tmp_path: Path) -> None:
+def test_files_without_read_permission_are_skipped(tmp_path: Path) -> None:
     written(tmp_path, {"open/a.txt": "text", "open/b/c.txt": "text", "shut/d.txt": "text"})
     (tmp_path / "open").chmod(0o755)
     for name in ("open/a.txt", "open/b", "shut"):
@@ -119,12 +121,12 @@ def test_what_may_not_be_read_is_skipped(tmp_path: Path) -> None:
         "except ReadError as error: print(error)"
     )
     tmp_path.chmod(0o755)
-    told = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path / "open")], capture_output=True, text=True, check=True
     ).stdout
     (tmp_path / "open/b").chmod(0o700)
     (tmp_path / "shut").chmod(0o700)
-    assert told.splitlines() == [
+    assert output.splitlines() == [
         "a.txt: cannot be read: Permission denied",
         "b: cannot be read: Permission denied",
         "[]",
@@ -145,33 +147,33 @@ def test_a_name_that_is_not_utf8_gives_an_id_that_can_be_stored(tmp_path: Path) 
 SKIPPED = {
     "empty.txt": (b"", "an empty file"),
     "empty.txt.gz": (gzip.compress(b""), "an empty file"),
-    "blank.txt": (b" \n\t \r\n", "no text in it"),
+    "blank.txt": (b" \n\t \r\n", "contains no text"),
     "binary.txt": (bytes(range(256)) * 10, "a binary file, not text"),
     "noise.txt": (bytes(range(1, 32)) * 10, "a binary file, not text"),
-    "picture.png": (b"\x89PNG\r\n", "not a kind of file that is read"),
-    "README": (b"read me", "not a kind of file that is read"),
-    "scan.pdf": (pdf([[], []]), "a PDF without text on its 2 page(s): a scan? run OCR first"),
+    "picture.png": (b"\x89PNG\r\n", "an unsupported file type"),
+    "README": (b"read me", "an unsupported file type"),
+    "scan.pdf": (pdf([[], []]), "a PDF without text on its 2 page(s): if it is a scan, run OCR first"),
     "secret.pdf": (encrypted(pdf([PROSE]), "key"), "an encrypted PDF: save a copy that opens without a password"),
     "cut.pdf": (pdf([PROSE])[:40], "damaged? "),
     "no.pdf": (b"hello", "damaged? "),
     "cut.docx": (word(*PROSE)[:-200], "damaged? BadZipFile: File is not a zip file"),
-    "none.docx": (word(), "no text in it"),
-    "cut.rtf": (b"hello", r"damaged, or no RTF: it does not begin with {\rtf"),
-    "bare.html": (b"<html><script>var x</script></html>", "no text in it"),
+    "none.docx": (word(), "contains no text"),
+    "cut.rtf": (b"hello", r"not an RTF file, or damaged: it does not begin with {\rtf"),
+    "bare.html": (b"<html><script>var x</script></html>", "contains no text"),
     "cut.txt.gz": (gzip.compress(PROSE[0].encode())[:-9], "damaged? EOFError: Compressed file ended before"),
     "no.txt.gz": (b"hello", "damaged? BadGzipFile: Not a gzipped file"),
     "no.txt.xz": (b"hello", "damaged? LZMAError: Input format not supported"),
-    "none.json": (b"[]", "no documents in it"),
-    "header.license": (b"---\nkey: x\nname: X\n---\n", "no text in it"),
+    "none.json": (b"[]", "contains no documents"),
+    "header.license": (b"---\nkey: x\nname: X\n---\n", "contains no text"),
 }
 
 
 @pytest.mark.parametrize("name", SKIPPED)
-def test_what_cannot_be_read_is_skipped_with_the_reason_and_an_error_if_strict(tmp_path: Path, name: str) -> None:
+def test_unreadable_files_are_skipped_with_a_reason_or_an_error_if_strict(tmp_path: Path, name: str) -> None:
     content, reason = SKIPPED[name]
     written(tmp_path, {name: content, "zz.txt": "fine"})
-    found, skipped = outcome(tmp_path)
-    assert [document.id for document in found] == ["zz.txt"]
+    documents, skipped = outcome(tmp_path)
+    assert [document.id for document in documents] == ["zz.txt"]
     assert len(skipped) == 1
     assert skipped[0].startswith(f"{name}: {reason}")
     with pytest.raises(ReadError) as raised:
@@ -184,14 +186,16 @@ def test_a_pdf_that_the_empty_password_opens_is_read(tmp_path: Path) -> None:
     assert read_one(tmp_path / "a.pdf").text == " ".join(PROSE)
 
 
-def test_an_id_that_is_taken_is_skipped_and_the_other_named(tmp_path: Path) -> None:
+def test_a_repeated_id_is_skipped_and_the_first_file_named(tmp_path: Path) -> None:
     written(tmp_path, {"one/a.txt": "first", "two/a.txt": "second"})
-    found, skipped = outcome(tmp_path / "one", tmp_path / "two")
-    assert [document.text for document in found] == ["first"]
-    assert skipped == [f"two/a.txt: the id 'a.txt' is taken by a document of {tmp_path}/one/a.txt"]
+    documents, skipped = outcome(tmp_path / "one", tmp_path / "two")
+    assert [document.text for document in documents] == ["first"]
+    assert skipped == [f"two/a.txt: the id 'a.txt' is already used by a document of {tmp_path}/one/a.txt"]
 
 
-def test_a_document_that_unpacks_to_too_much_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_document_that_is_too_large_after_unpacking_is_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(source_module, "LIMIT", 2**20)
     bomb = word("a" * 2**21)
     assert len(bomb) < 2**18
@@ -206,16 +210,16 @@ def test_a_document_that_unpacks_to_too_much_is_skipped(tmp_path: Path, monkeypa
     )
     assert outcome(tmp_path)[1] == [
         "a.txt.gz: larger than 1 MB: split it into several documents",
-        "b.docx: larger than 1 MB once unpacked: split it into several documents",
+        "b.docx: larger than 1 MB after unpacking: split it into several documents",
         "c.jsonl.gz: a line longer than 1 MB",
-        "d.csv:2: not CSV: field larger than field limit (1048576); is a quote missing?",
+        "d.csv:2: not valid CSV: field larger than field limit (1048576); is a quote missing?",
     ]
 
 
 # ---------------------------------------------------------------------------- single files
 
 
-def test_a_file_of_unknown_kind_that_is_named_itself_is_read_as_text(tmp_path: Path) -> None:
+def test_a_source_of_an_unknown_file_type_is_read_as_text(tmp_path: Path) -> None:
     written(tmp_path, {"NOTICE": "Some text.", "data.bin": b"\0\1\2"})
     assert read_one(tmp_path / "NOTICE") == Document(
         "NOTICE", "Some text.", "NOTICE", read_one(str(tmp_path / "NOTICE")).metadata
@@ -234,14 +238,14 @@ def test_one_source_need_not_be_a_list(tmp_path: Path) -> None:
     assert list(read(str(tmp_path))) == list(read([tmp_path]))
 
 
-def test_a_query_file_holds_one_document(tmp_path: Path) -> None:
+def test_a_query_file_has_one_document(tmp_path: Path) -> None:
     written(tmp_path, {"two.jsonl": JSONL, "one.json": '{"id": 7, "text": "Who pays?"}', "none.csv": "text\n"})
     assert read_one(tmp_path / "one.json").id == "7"
-    with pytest.raises(ReadError, match=r"two\.jsonl: more than one document in it"):
+    with pytest.raises(ReadError, match=r"two\.jsonl: contains more than one document"):
         read_one(tmp_path / "two.jsonl")
-    with pytest.raises(ReadError, match=r"none\.csv: no documents in it"):
+    with pytest.raises(ReadError, match=r"none\.csv: contains no documents"):
         read_one(tmp_path / "none.csv")
-    with pytest.raises(ReadError, match="a folder; give the one file"):
+    with pytest.raises(ReadError, match="a folder; name the file"):
         read_one(tmp_path)
 
 

@@ -18,14 +18,14 @@ def document(folder: Path, name: str, content: bytes | str) -> Document:
     return read_one(folder / name)
 
 
-def metadata(found: Document) -> dict[str, object]:
-    return {key: value for key, value in found.metadata.items() if key not in ("path", "date")}
+def metadata(result: Document) -> dict[str, object]:
+    return {key: value for key, value in result.metadata.items() if key not in ("path", "date")}
 
 
 # ---------------------------------------------------------------------------- text and Markdown
 
 
-def test_line_ends_are_one_kind(tmp_path: Path) -> None:
+def test_line_ends_are_normalised(tmp_path: Path) -> None:
     assert document(tmp_path, "a.txt", "one\r\n\r\ntwo\rthree\n").text == "one\n\ntwo\nthree\n"
 
 
@@ -53,10 +53,10 @@ The tenant pays.
 
 @pytest.mark.parametrize("name", ["a.txt", "a.md", "a.LICENSE"])
 def test_front_matter_becomes_metadata(tmp_path: Path, name: str) -> None:
-    found = document(tmp_path, name, LICENCE)
-    assert found.title == "The Lease: 1.0"
-    assert found.text.startswith("The tenant pays.")
-    assert metadata(found) == {
+    result = document(tmp_path, name, LICENCE)
+    assert result.title == "The Lease: 1.0"
+    assert result.text.startswith("The tenant pays.")
+    assert metadata(result) == {
         "key": "lease-1.0", "short_name": "Lease 1", "name": "The Lease: 1.0", "is_exception": "yes", "year": 1999,
     }  # fmt: skip
 
@@ -66,15 +66,15 @@ def test_front_matter_becomes_metadata(tmp_path: Path, name: str) -> None:
     ["---\nA rule, then text: more\n---\nrest", "---\nkey: never closed\n", "text\n---\nkey: x\n---\n", "--- \n"],
 )
 def test_dashes_alone_are_not_front_matter(tmp_path: Path, text: str) -> None:
-    found = document(tmp_path, "a.txt", text)
-    assert found.text == text
-    assert metadata(found) == {}
+    result = document(tmp_path, "a.txt", text)
+    assert result.text == text
+    assert metadata(result) == {}
 
 
-def test_a_date_in_the_front_matter_is_the_documents(tmp_path: Path) -> None:
-    found = document(tmp_path, "a.md", "---\ntitle: Lease\ndate: 1999-12-31\n---\n# Heading\ntext")
-    assert (found.title, found.metadata["date"], found.text) == ("Lease", "1999-12-31", "Heading\n\ntext")
-    assert "title" not in found.metadata
+def test_a_date_in_the_front_matter_is_the_date_of_the_document(tmp_path: Path) -> None:
+    result = document(tmp_path, "a.md", "---\ntitle: Lease\ndate: 1999-12-31\n---\n# Heading\ntext")
+    assert (result.title, result.metadata["date"], result.text) == ("Lease", "1999-12-31", "Heading\n\ntext")
+    assert "title" not in result.metadata
 
 
 def test_markdown_headings_and_items_are_paragraphs_and_links_are_text(tmp_path: Path) -> None:
@@ -83,9 +83,9 @@ def test_markdown_headings_and_items_are_paragraphs_and_links_are_text(tmp_path:
         "  goes on\n"
         "1. three\nTerms\n=====\nlast <!-- not\nshown -->line\n```sh\n# no heading\n- no item\n```\nend"
     )
-    found = document(tmp_path, "a.md", markdown)
-    assert found.title == "The *Lease*"
-    assert found.text == (
+    result = document(tmp_path, "a.md", markdown)
+    assert result.title == "The *Lease*"
+    assert result.text == (
         "Preface\n\nThe *Lease*\n\nSee the act and a seal.\n\n- one\n\n- two\n  goes on\n\n1. three\n\n"
         "Terms\n\nlast line\n```sh\n# no heading\n- no item\n```\nend"
     )
@@ -94,27 +94,27 @@ def test_markdown_headings_and_items_are_paragraphs_and_links_are_text(tmp_path:
 # ---------------------------------------------------------------------------- HTML
 
 
-def test_html_blocks_are_paragraphs_and_boilerplate_goes(tmp_path: Path) -> None:
-    found = document(tmp_path, "a.html", HTML)
-    assert found.title == "Lease & rent"
-    assert found.metadata["date"] == "2015-03-09"
-    assert found.metadata["author"] == "A. Clerk"
-    assert found.text.split("\n\n") == [
+def test_html_blocks_are_paragraphs_and_boilerplate_is_removed(tmp_path: Path) -> None:
+    result = document(tmp_path, "a.html", HTML)
+    assert result.title == "Lease & rent"
+    assert result.metadata["date"] == "2015-03-09"
+    assert result.metadata["author"] == "A. Clerk"
+    assert result.text.split("\n\n") == [
         "Lease", "The tenant shall pay rent.", "No dogs.\nNo cats.", "No fish.", "one", "two",
         "Rent\tDue", "100\tmonthly", "Signed here\nand there",
     ]  # fmt: skip
 
 
 def test_html_in_layout_tables_keeps_its_paragraphs(tmp_path: Path) -> None:
-    found = document(tmp_path, "a.htm", "<table><tr><td><p>One.</p><p>Two.</p></td><td><div>Three.</div></table>Four.")
-    assert found.text == "One.\n\nTwo.\n\nThree.\n\nFour."
+    result = document(tmp_path, "a.htm", "<table><tr><td><p>One.</p><p>Two.</p></td><td><div>Three.</div></table>Four.")
+    assert result.text == "One.\n\nTwo.\n\nThree.\n\nFour."
 
 
 @pytest.mark.parametrize(
     ("page", "title"),
     [("<title> \n</title><h1>The\n<i>Lease</i></h1>x", "The Lease"), ("<h2>Not this</h2>x", "a"), ("x", "a")],
 )
-def test_the_title_of_a_page_is_its_heading_or_the_files_name(tmp_path: Path, page: str, title: str) -> None:
+def test_the_title_of_a_page_is_its_heading_or_the_file_name(tmp_path: Path, page: str, title: str) -> None:
     assert document(tmp_path, "a.html", page).title == title
 
 
@@ -128,7 +128,7 @@ def test_the_title_of_a_page_is_its_heading_or_the_files_name(tmp_path: Path, pa
         ("", "utf-16"),
     ],
 )
-def test_html_in_the_encoding_that_it_declares(tmp_path: Path, head: str, encoding: str) -> None:
+def test_html_in_its_declared_encoding(tmp_path: Path, head: str, encoding: str) -> None:
     assert document(tmp_path, "a.html", f"{head}<p>契約".encode(encoding)).text == "契約"
 
 
@@ -140,14 +140,14 @@ def test_html_may_be_nested_deeper_than_python_recurses(tmp_path: Path) -> None:
 
 
 def test_word_paragraphs_tables_and_properties(tmp_path: Path) -> None:
-    found = document(tmp_path, "a.docx", word(*PROSE, title="Lease", rows=[["Rent", "Due\nSoon"], ["100", "monthly"]]))
-    assert found.title == "Lease"
-    assert metadata(found) == {"author": "A. Clerk"}
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d", str(found.metadata["date"]))
-    assert found.text.split("\n\n") == [*PROSE, "Rent\tDue\nSoon", "100\tmonthly"]
+    result = document(tmp_path, "a.docx", word(*PROSE, title="Lease", rows=[["Rent", "Due\nSoon"], ["100", "monthly"]]))
+    assert result.title == "Lease"
+    assert metadata(result) == {"author": "A. Clerk"}
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", str(result.metadata["date"]))
+    assert result.text.split("\n\n") == [*PROSE, "Rent\tDue\nSoon", "100\tmonthly"]
 
 
-def test_word_content_that_python_docx_passes_over(tmp_path: Path) -> None:
+def test_word_content_that_python_docx_omits(tmp_path: Path) -> None:
     body = (
         "<w:sdt><w:sdtContent><w:p><w:r><w:t>In a control.</w:t></w:r></w:p></w:sdtContent></w:sdt>"
         "<w:p><w:r><w:t>Kept</w:t><w:tab/><w:t>apart</w:t><w:noBreakHyphen/><w:t>ly</w:t></w:r>"
@@ -173,8 +173,8 @@ def test_word_content_that_python_docx_passes_over(tmp_path: Path) -> None:
         note = "<w:footnote><w:p><w:r><w:t>A note.</w:t></w:r></w:p></w:footnote>"
         note = f'<w:footnotes xmlns:w="{space}">{note}</w:footnotes>'
         new.writestr("word/footnotes.xml", note)
-    found = document(tmp_path, "a.docx", out.getvalue())
-    assert found.text.split("\n\n") == [
+    result = document(tmp_path, "a.docx", out.getvalue())
+    assert result.text.split("\n\n") == [
         "In a control.",
         "Kept apart-ly",
         "One.",
@@ -188,11 +188,11 @@ def test_word_content_that_python_docx_passes_over(tmp_path: Path) -> None:
 
 
 def test_rtf_paragraphs_cells_escapes_and_properties(tmp_path: Path) -> None:
-    found = document(tmp_path, "a.rtf", RTF)
-    assert found.title == "Lease of a café"
-    assert found.metadata["date"] == "2015-03-09"
-    assert found.metadata["author"] == "A. Clerk"
-    assert found.text.split("\n\n") == [
+    result = document(tmp_path, "a.rtf", RTF)
+    assert result.title == "Lease of a café"
+    assert result.metadata["date"] == "2015-03-09"
+    assert result.metadata["author"] == "A. Clerk"
+    assert result.text.split("\n\n") == [
         "Lease",
         "The tenant pays.\nHe pays on time.",
         "Café, naïve {sic} \\par none.",
@@ -212,11 +212,11 @@ def test_rtf_in_another_code_page(tmp_path: Path) -> None:
 
 
 def test_pdf_pages_and_properties(tmp_path: Path) -> None:
-    found = document(
+    result = document(
         tmp_path, "a.pdf", pdf([PROSE, ["Signed."]], Title="Lease", Author="A. Clerk", CreationDate="D:20150309100000")
     )
-    assert (found.title, found.metadata["author"], found.metadata["date"]) == ("Lease", "A. Clerk", "2015-03-09")
-    assert found.text.split("\n\n") == [" ".join(PROSE), "Signed."]
+    assert (result.title, result.metadata["author"], result.metadata["date"]) == ("Lease", "A. Clerk", "2015-03-09")
+    assert result.text.split("\n\n") == [" ".join(PROSE), "Signed."]
 
 
 def test_pdf_lines_become_paragraphs() -> None:
@@ -243,7 +243,7 @@ def test_pdf_lines_become_paragraphs() -> None:
     ]
 
 
-def test_pdf_running_heads_and_page_numbers_go() -> None:
+def test_pdf_running_heads_and_page_numbers_are_removed() -> None:
     pages = [["Lease 2015", "", f"Sentence {word} goes on over", f"{number}"] for number, word in enumerate("abcd", 1)]
     assert (
         paragraphs(pages)
@@ -252,5 +252,5 @@ def test_pdf_running_heads_and_page_numbers_go() -> None:
     assert paragraphs(pages[:2]).count("Lease 2015") == 2
 
 
-def test_pdf_that_is_nothing_but_the_same_line_keeps_it() -> None:
+def test_a_pdf_with_the_same_line_on_every_page_keeps_it() -> None:
     assert paragraphs([["Void"], [], []]) == "Void"

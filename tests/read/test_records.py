@@ -13,15 +13,15 @@ from rprs.read import Skipped, read
 def outcome(path: Path, content: str | bytes) -> tuple[list[Document], list[str]]:
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     skipped: list[Skipped] = []
-    found = list(read(path, skipped=skipped.append))
-    return found, [str(line).removeprefix(f"{path.parent}/") for line in skipped]
+    documents = list(read(path, skipped=skipped.append))
+    return documents, [str(line).removeprefix(f"{path.parent}/") for line in skipped]
 
 
 def metadata(document: Document) -> dict[str, object]:
     return {key: value for key, value in document.metadata.items() if key != "path"}
 
 
-def test_title_and_text_are_joined_once_and_the_title_kept(tmp_path: Path) -> None:
+def test_the_title_is_prepended_once_and_kept(tmp_path: Path) -> None:
     records = [
         {"_id": "1", "title": "Lease", "text": "The tenant pays."},
         {"_id": "2", "title": "Lease", "text": "Lease of a house."},
@@ -29,9 +29,9 @@ def test_title_and_text_are_joined_once_and_the_title_kept(tmp_path: Path) -> No
         {"_id": "4", "title": "Only a title", "text": ""},
         {"_id": 5, "Title": None, "Contents": ["One.", "Two."]},
     ]
-    found, skipped = outcome(tmp_path / "a.jsonl", "\n".join(map(json.dumps, records)))
+    documents, skipped = outcome(tmp_path / "a.jsonl", "\n".join(map(json.dumps, records)))
     assert skipped == []
-    assert [(document.id, document.title, document.text) for document in found] == [
+    assert [(document.id, document.title, document.text) for document in documents] == [
         ("1", "Lease", "Lease\n\nThe tenant pays."),
         ("2", "Lease", "Lease of a house."),
         ("3", "", "No title."),
@@ -51,7 +51,7 @@ def test_every_other_column_is_metadata(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_what_cannot_be_stored_is_not_in_a_record(tmp_path: Path) -> None:
+def test_values_that_cannot_be_stored_are_removed(tmp_path: Path) -> None:
     line = (
         r'{"id": "a\u0000b", "n": NaN, "i": Infinity, "k\ud800": "\udc00", "text": "one\u0000\r\n \ud83d\ude00\ud83d"}'
     )
@@ -61,7 +61,7 @@ def test_what_cannot_be_stored_is_not_in_a_record(tmp_path: Path) -> None:
     assert metadata(document) == {"n": None, "k\ufffd": "\ufffd", "i": None}
 
 
-def test_a_bad_line_is_skipped_and_the_others_are_read(tmp_path: Path) -> None:
+def test_an_invalid_line_is_skipped_and_the_others_are_read(tmp_path: Path) -> None:
     lines = [
         '{"id": "1", "text": "one"}',
         "",
@@ -75,26 +75,26 @@ def test_a_bad_line_is_skipped_and_the_others_are_read(tmp_path: Path) -> None:
         "[" * 100_000,
         '{"text": "last"}',
     ]
-    found, skipped = outcome(tmp_path / "a.jsonl", "\r\n".join(lines))
-    assert [(document.id, document.text) for document in found] == [("1", "one"), ("a.jsonl#10", "last")]
+    documents, skipped = outcome(tmp_path / "a.jsonl", "\r\n".join(lines))
+    assert [(document.id, document.text) for document in documents] == [("1", "one"), ("a.jsonl#10", "last")]
     assert skipped == [
-        "a.jsonl:3: not JSON: Expecting value at column 20",
+        "a.jsonl:3: not valid JSON: Expecting value at column 20",
         "a.jsonl:4: not a record with columns but [1, 2]",
-        "a.jsonl:5: no text: looked for the columns text, contents, body, content; it has id, summary",
+        "a.jsonl:5: no text: expected one of the columns text, contents, body, content; the columns are id, summary",
         "a.jsonl:6: its id, in the column id, is empty",
         "a.jsonl:7: its title is not a text but {}",
         "a.jsonl:8: its text, in the column text, is empty",
         "a.jsonl:9: its title is not a text but true",
-        "a.jsonl:10: not JSON that can be read: nested too deeply",
+        "a.jsonl:10: JSON that cannot be read: nested too deeply",
     ]
 
 
 def test_json_is_a_list_of_records_or_one(tmp_path: Path) -> None:
-    found, skipped = outcome(tmp_path / "a.json", '[{"text": "one"}, 5, {"text": "three"}]')
-    assert [document.id for document in found] == ["a.json#1", "a.json#3"]
+    documents, skipped = outcome(tmp_path / "a.json", '[{"text": "one"}, 5, {"text": "three"}]')
+    assert [document.id for document in documents] == ["a.json#1", "a.json#3"]
     assert skipped == ["a.json#2: not a record with columns but 5"]
     assert outcome(tmp_path / "b.json", '{"text": "x"}\n{"text": "y"}')[1] == [
-        "b.json: not JSON: Extra data at line 2, column 1; one record a line is .jsonl"
+        "b.json: not valid JSON: Extra data at line 2, column 1; for one record per line, use .jsonl"
     ]
 
 
@@ -104,32 +104,32 @@ def test_tables_with_comma_semicolon_and_tab(tmp_path: Path) -> None:
             ["ID", "Title", "text", "year", "zip", "share", ""],
             ["1", "T", '"Say ""no"".\n\nTwice."', "1999", "007", "-0.5", "z"],
         ]
-        found, skipped = outcome(tmp_path / name, "\ufeff" + "\r\n".join(mark.join(row) for row in rows))
+        documents, skipped = outcome(tmp_path / name, "\ufeff" + "\r\n".join(mark.join(row) for row in rows))
         assert skipped == []
-        (document,) = found
+        (document,) = documents
         assert (document.id, document.title, document.text) == ("1", "T", 'T\n\nSay "no".\n\nTwice.')
         assert metadata(document) == {"year": 1999, "zip": "007", "share": -0.5}
 
 
 def test_a_broken_row_is_skipped_and_the_others_are_read(tmp_path: Path) -> None:
     table = 'id,text,note\n1,one,x\n2,two\n\n3,three,x,y\n4,"fo"ur,x\n5,five,\n6,"never closed\n7,seven,x\n'
-    found, skipped = outcome(tmp_path / "a.csv", table)
-    assert [(document.id, document.text, document.metadata["note"]) for document in found] == [
+    documents, skipped = outcome(tmp_path / "a.csv", table)
+    assert [(document.id, document.text, document.metadata["note"]) for document in documents] == [
         ("1", "one", "x"),
         ("2", "two", None),
         ("5", "five", None),
     ]
     assert skipped == [
         "a.csv:5: 4 cells under 3 columns: is a quote missing?",
-        "a.csv:6: not CSV: ',' expected after '\"'; is a quote missing?",
-        "a.csv:8: not CSV: unexpected end of data; is a quote missing?",
+        "a.csv:6: not valid CSV: ',' expected after '\"'; is a quote missing?",
+        "a.csv:8: not valid CSV: unexpected end of data; is a quote missing?",
     ]
 
 
 def test_a_table_without_a_text_column_is_one_line(tmp_path: Path) -> None:
     assert outcome(tmp_path / "a.csv", "number,words\n1,x\n2,y\n") == (
         [],
-        ["a.csv: no text: looked for the columns text, contents, body, content; it has number, words"],
+        ["a.csv: no text: expected one of the columns text, contents, body, content; the columns are number, words"],
     )
 
 
@@ -145,11 +145,11 @@ def test_records_that_are_not_utf8(tmp_path: Path) -> None:
         assert document.text == "Ein Kläger, drei Beklagte, schöne Grüße — „so“.", encoding
 
 
-def test_damage_within_a_compressed_file_keeps_what_was_read_and_is_told(tmp_path: Path) -> None:
+def test_damage_in_a_compressed_file_is_reported_and_earlier_records_are_read(tmp_path: Path) -> None:
     records = [json.dumps({"id": str(n), "text": f"document {n * 7919}"}) for n in range(50_000)]
     packed = lzma.compress("\n".join(records).encode(), preset=0)
-    found, skipped = outcome(tmp_path / "a.jsonl.xz", packed[: len(packed) // 2])
-    assert 10_000 < len(found) < 50_000
+    documents, skipped = outcome(tmp_path / "a.jsonl.xz", packed[: len(packed) // 2])
+    assert 10_000 < len(documents) < 50_000
     assert skipped == [
         "a.jsonl.xz: damaged? EOFError: Compressed file ended before the end-of-stream marker was reached"
     ]
@@ -162,12 +162,12 @@ def test_memory_stays_flat_over_a_long_file(tmp_path: Path) -> None:
     code = (
         "import resource, sys; from rprs.read import read\n"
         "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024\n"
-        "found = read(sys.argv[1]); next(found); before = peak()\n"
-        "print(sum(1 for _ in found), peak() - before)"
+        "documents = read(sys.argv[1]); next(documents); before = peak()\n"
+        "print(sum(1 for _ in documents), peak() - before)"
     )
-    told = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True
     ).stdout
-    count, grown = told.split()
+    count, grown = output.split()
     assert int(count) == 999
     assert float(grown) < 20, f"{grown} MB"

@@ -42,7 +42,7 @@ def test_the_score_decides_and_ties_keep_the_order_of_the_file(tmp_path: Path, s
         ("q1 Q0 d 2 2 1.0 tag", "7 columns; a run has six"),
         ("q1 Q0 d2 2 high tag", "the score 'high' is not a number"),
         ("q1 Q0 d2 2 nan tag", "the score 'nan' is not a number"),
-        ("q1 Q0 d1 2 1.0 tag", "the document d1 is there twice for the query q1"),
+        ("q1 Q0 d1 2 1.0 tag", "the document d1 occurs twice for the query q1"),
     ],
 )
 def test_an_error_names_the_file_and_the_line(tmp_path: Path, line: str, problem: str) -> None:
@@ -84,17 +84,17 @@ scores = st.lists(st.floats(allow_nan=False) | st.sampled_from([0.0, 0.1, 1 / 3,
 
 
 @given(st.dictionaries(st.sampled_from(["q1", "q2", "é"]), scores, max_size=3))
-def test_what_is_written_is_read_back(
+def test_a_run_is_read_back_as_written(
     tmp_path_factory: pytest.TempPathFactory, queries: dict[str, list[float]]
 ) -> None:
     path = tmp_path_factory.mktemp("run") / "run.trec"
     path.touch()
     rankings = {
         query: Ranking(
-            tuple(f"d{n}" for n in range(len(given))), np.array(sorted(given, reverse=True), dtype=np.float64)
+            tuple(f"d{n}" for n in range(len(values))), np.array(sorted(values, reverse=True), dtype=np.float64)
         )
-        for query, given in queries.items()
-        if given
+        for query, values in queries.items()
+        if values
     }
     for query, ranking in rankings.items():
         write_run(path, query, ranking, "rprs(n=4,k1=2.8)")
@@ -113,23 +113,23 @@ def test_the_lines_of_a_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "id", "tag", "told"),
+    ("query", "id", "tag", "problem"),
     [
-        ("q 1", "a", "t", "The query 'q 1' cannot stand in a run file"),
-        ("q", "my file.pdf", "t", "The document 'my file.pdf' cannot stand in a run file"),
-        ("q", "", "t", "The document '' cannot stand in a run file"),
-        ("q", "a", "my tag\n", r"The tag 'my tag\\n' cannot stand in a run file"),
+        ("q 1", "a", "t", "The query 'q 1' cannot be written to a run file"),
+        ("q", "my file.pdf", "t", "The document 'my file.pdf' cannot be written to a run file"),
+        ("q", "", "t", "The document '' cannot be written to a run file"),
+        ("q", "a", "my tag\n", r"The tag 'my tag\\n' cannot be written to a run file"),
     ],
 )
-def test_what_the_format_cannot_hold_is_an_error(query: str, id: str, tag: str, told: str) -> None:
+def test_names_that_the_format_cannot_represent_are_an_error(query: str, id: str, tag: str, problem: str) -> None:
     stream = io.StringIO()
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=problem):
         write_run(stream, query, Ranking((id,), np.array([1.0])), tag)
     assert stream.getvalue() == ""
 
 
 @pytest.mark.parametrize("values", [[1.0, 2.0], [1.0, float("nan")], [float("nan")]])
-def test_a_ranking_that_its_scores_would_not_give_back_is_an_error(values: list[float]) -> None:
+def test_increasing_scores_are_an_error(values: list[float]) -> None:
     ids = tuple("ab"[: len(values)])
-    with pytest.raises(UsageError, match="its scores do not fall"):
+    with pytest.raises(UsageError, match="its scores must not increase"):
         write_run(io.StringIO(), "q", Ranking(ids, np.array(values)), "t")

@@ -154,7 +154,7 @@ def test_the_tag_of_a_run_has_its_provenance(tmp_path: Path) -> None:
 
 
 def test_an_id_that_a_run_cannot_hold_is_named() -> None:
-    with pytest.raises(UsageError, match=r"The document 'my file\.txt' cannot stand in a run file"):
+    with pytest.raises(UsageError, match=r"The document 'my file\.txt' cannot be written to a run file"):
         written("trec", hit("my file.txt"))
 
 

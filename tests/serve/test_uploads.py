@@ -100,7 +100,7 @@ def test_a_file_without_a_name_is_text() -> None:
 
 def test_files_that_hold_no_document() -> None:
     assert refusal(b"", "a.txt") == "an empty file"
-    assert refusal(pdf([[], []]), "scan.pdf") == "a PDF without text on its 2 page(s): a scan? run OCR first"
+    assert refusal(pdf([[], []]), "scan.pdf") == "a PDF without text on its 2 page(s): if it is a scan, run OCR first"
     assert refusal(b"MZ\0\0\1", "a.txt") == "a binary file, not text"
     assert refusal(b"x", "a.exe").startswith("not a kind of file that is read; these are: csv, docx,")
 
@@ -123,7 +123,7 @@ def test_hostile_pdfs(name: str) -> None:
 
 def test_a_file_that_needs_too_much_memory() -> None:
     tight = Limits(reading_bytes=3 * 2**28)
-    assert refusal(hostile_files.swollen(), "a.json", tight) == "needs more memory than there is for it"
+    assert refusal(hostile_files.swollen(), "a.json", tight) == "needs more memory than is available"
 
 
 def test_a_file_that_takes_too_long() -> None:

@@ -1,4 +1,4 @@
-"""Files that are made to harm their reader."""
+"""Files designed to harm a reader."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _pdf(content: bytes, filters: str) -> bytes:
 
 @cache
 def bomb() -> bytes:
-    """A PDF of a few kB whose page is 2 GB: blocks that stand for themselves, 128 times the same."""
+    """A PDF of a few kB whose page unpacks to 2 GB: uncompressed blocks, repeated 128 times."""
     packer, times = zlib.compressobj(9), 128
     block = packer.compress(bytes(2**24)) + packer.flush(zlib.Z_FULL_FLUSH)
     checksum = (times * 2**24 % 65521 << 16 | 1).to_bytes(4)  # Adler-32 of so many zeros
@@ -38,7 +38,7 @@ def bomb() -> bytes:
 
 @cache
 def nested() -> bytes:
-    """A PDF whose page opens arrays and never closes one."""
+    """A PDF whose page opens arrays and never closes them."""
     return _pdf(zlib.compress(b"BT " + b"[" * 200_000 + b" ET"), "/FlateDecode")
 
 
@@ -50,7 +50,7 @@ def endless() -> bytes:
 
 @cache
 def cyclic() -> bytes:
-    """A PDF whose pages have themselves as pages."""
+    """A PDF whose page tree contains itself."""
     return (
         b"%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n"
         b"2 0 obj\n<< /Type /Pages /Kids [2 0 R] /Count 1 >>\nendobj\n"
@@ -60,5 +60,5 @@ def cyclic() -> bytes:
 
 @cache
 def swollen() -> bytes:
-    """JSON of 30 MB that takes a gigabyte as objects."""
+    """JSON of 30 MB that needs a gigabyte of memory as objects."""
     return b"[" + b"{}," * 10_000_000 + b"{}]"

@@ -1,4 +1,4 @@
-"""A model hub on loopback: the folders owner/model of a shelf, served as a download asks for them."""
+"""A model hub on localhost that serves the folders owner/model of a root folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["serving"]
 
 
 class _Hub(SimpleHTTPRequestHandler):
-    """The paths of the hub that a download uses: /{owner}/{model}/resolve/main/{file}."""
+    """The URLs of the hub that downloads use: /{owner}/{model}/resolve/main/{file}."""
 
     def send_head(self) -> Any:
         self.path = self.path.replace("/resolve/main/", "/")
@@ -37,7 +37,7 @@ class _Hub(SimpleHTTPRequestHandler):
 
 @contextmanager
 def serving(shelf: Path) -> Iterator[str]:
-    """The address of a hub with the models of a shelf."""
+    """The address of a hub with the models in a folder."""
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Hub, directory=str(shelf))) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()

@@ -1,4 +1,4 @@
-"""Real files of every format, made on the spot."""
+"""Valid files of every format, created for the tests."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ PROSE = [
 
 
 def pdf(pages: list[list[str]], **properties: str) -> bytes:
-    """A PDF whose pages show lines of text, one below the other."""
+    """A PDF whose pages contain lines of text, one below the other."""
     objects = ["<< /Type /Catalog /Pages 2 0 R >>", "", "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"]
     kids = []
     for lines in pages:
-        shown = " ".join(f"({re.sub(r'[()]', '', line)}) Tj T*" for line in lines)
-        content = f"BT /F1 11 Tf 14 TL 72 760 Td {shown} ET" if lines else ""
+        drawing = " ".join(f"({re.sub(r'[()]', '', line)}) Tj T*" for line in lines)
+        content = f"BT /F1 11 Tf 14 TL 72 760 Td {drawing} ET" if lines else ""
         kids.append(f"{len(objects) + 1} 0 R")
         objects.append(
             f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents {len(objects) + 2} 0 R "
@@ -48,7 +48,7 @@ def pdf(pages: list[list[str]], **properties: str) -> bytes:
 
 
 def encrypted(data: bytes, password: str) -> bytes:
-    """The same PDF, which only the password opens."""
+    """The same PDF, encrypted with a password."""
     writer = PdfWriter(clone_from=PdfReader(io.BytesIO(data)))
     writer.encrypt(password, "owner", algorithm="AES-256")
     out = io.BytesIO()
@@ -57,7 +57,7 @@ def encrypted(data: bytes, password: str) -> bytes:
 
 
 def word(*paragraphs: str, title: str = "", rows: list[list[str]] | None = None) -> bytes:
-    """A Word document of paragraphs and, after them, a table."""
+    """A Word document of paragraphs, followed by a table."""
     document = docx.Document()
     document.core_properties.title = title
     document.core_properties.author = "A. Clerk"

@@ -1,4 +1,4 @@
-"""A small BERT made on the spot: random weights, a WordPiece vocabulary of a few words, in a folder as models come."""
+"""Small BERT models with random weights and a WordPiece vocabulary of a few words, written as model folders."""
 
 from __future__ import annotations
 
@@ -9,9 +9,19 @@ import numpy as np
 from safetensors.numpy import save_file
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-__all__ = ["WORDS", "make_bert", "make_cross"]
+from rprs.encode import Encoder, Loadable
+from rprs.spec import parse
+
+__all__ = ["WORDS", "load_encoder", "make_bert", "make_cross"]
 
 WORDS = "the a court tenant pays rent of steel laser welds and dismissed appeal month first cat dog mat".split()
+
+
+def load_encoder(text: str) -> Encoder:
+    """The loaded encoder that a text describes."""
+    encoder = parse("encoder", text)
+    assert isinstance(encoder, Loadable)
+    return encoder.load()
 
 
 def make_bert(folder: Path, *, width: int = 32, layers: int = 2, positions: int = 24, pooling: str = "mean") -> Path:
@@ -55,7 +65,7 @@ def make_bert(folder: Path, *, width: int = 32, layers: int = 2, positions: int 
 
 
 def make_cross(folder: Path, *, width: int = 32, layers: int = 2, positions: int = 24, labels: int = 1) -> Path:
-    """The same with a pooler and a classifier, as transformers saves a BertForSequenceClassification."""
+    """A model with a pooler and a classifier, as transformers saves a BertForSequenceClassification."""
     from safetensors.numpy import load_file
 
     make_bert(folder, width=width, layers=layers, positions=positions)

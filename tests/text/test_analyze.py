@@ -9,8 +9,9 @@ import Stemmer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rprs import analyze, spec
+from rprs import spec
 from rprs.errors import UsageError
+from rprs.text import analyze
 from rprs.text.analyze import STOP_WORDS, Words, ngrams
 
 WORDS = Words()
@@ -41,7 +42,7 @@ def test_terms_of_a_text(text: str, terms: str) -> None:
     assert WORDS.terms(text) == terms.split()
 
 
-def test_a_composed_and_a_decomposed_letter_are_the_same() -> None:
+def test_composed_and_decomposed_letters_are_equal() -> None:
     assert WORDS.terms(unicodedata.normalize("NFD", "Café Müller")) == WORDS.terms("Café Müller") == ["café", "müller"]
 
 
@@ -61,7 +62,7 @@ def test_scripts_without_spaces_become_pairs_of_characters(text: str, terms: str
     assert WORDS.terms(text) == terms.split()
 
 
-def test_stop_words_and_stemming_can_be_left_out() -> None:
+def test_stop_words_and_stemming_can_be_turned_off() -> None:
     text = "The courts were not amused"
     assert Words(stop=False).terms(text) == ["the", "court", "were", "not", "amus"]
     assert Words(stem=False).terms(text) == ["courts", "were", "amused"]
@@ -74,7 +75,7 @@ def test_other_languages_have_their_own_stemmer_and_no_stop_words() -> None:
     assert Words(language="french").terms("l'homme et l’histoire") == ["l", "homm", "et", "l", "histoir"]
 
 
-def test_an_endless_word_is_cut_and_not_remembered() -> None:
+def test_a_very_long_word_is_cut_off_and_not_cached() -> None:
     assert WORDS.terms("q" * 100_000) == ["q" * 64]
     assert "q" * 100_000 not in analyze._table("english", True, True)
 
@@ -87,8 +88,8 @@ def test_n_grams() -> None:
     assert Words(ngrams=3).terms("two words") == ["two", "word"]
 
 
-def test_memory_is_bounded_and_forgetting_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(analyze, "_REMEMBERED", 10)
+def test_the_cache_is_bounded_and_clearing_it_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(analyze, "_CACHED", 10)
     text = " ".join(f"({word}s), {word}ing" for word in ["claim", "court", "walk", "talk", "hold", "sign"] * 5)
     small = analyze._Table(STOP_WORDS, Stemmer.Stemmer("english").stemWord, False)
     assert " ".join(small[chunk] for chunk in text.split()).split() == WORDS.terms(text)
@@ -97,7 +98,7 @@ def test_memory_is_bounded_and_forgetting_changes_nothing(monkeypatch: pytest.Mo
 
 @settings(max_examples=300, deadline=None)
 @given(st.text())
-def test_terms_are_plain_words_whatever_the_text(text: str) -> None:
+def test_terms_of_any_text_are_plain_words(text: str) -> None:
     terms = WORDS.terms(text)
     assert all(term and len(term) <= 64 and not any(map(str.isspace, term)) for term in terms)
     assert terms == WORDS.terms(text)
@@ -111,12 +112,12 @@ def test_punctuation_around_a_word_makes_no_difference(words: list[str]) -> None
         assert WORDS.terms(f"({word}),") == WORDS.terms(word)
 
 
-def test_threads_change_nothing() -> None:
+def test_analysis_is_thread_safe() -> None:
     texts = [" ".join(f"{a}{b}ing" for a in "bcdfghjk") for b in ("at", "in", "on", "ell")] * 50
     fresh = Words(language="porter")
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(fresh.terms, texts))
-    assert found == [fresh.terms(text) for text in texts]
+        results = list(pool.map(fresh.terms, texts))
+    assert results == [fresh.terms(text) for text in texts]
 
 
 @pytest.mark.parametrize("text", ["words", "words(language=german)", "words(stop=false,stem=false,ngrams=2)"])
@@ -126,14 +127,14 @@ def test_the_text_of_an_analyzer_parses_back(text: str) -> None:
     assert pickle.loads(pickle.dumps(analyzer)) == analyzer
 
 
-def test_a_wrong_parameter_is_named() -> None:
+def test_an_invalid_parameter_is_named_in_the_error() -> None:
     with pytest.raises(UsageError, match=r"The 'language' parameter of words must be one of .*english.* Got 'klingon'"):
         Words(language="klingon")
     with pytest.raises(UsageError, match="The 'ngrams' parameter of words must be"):
         Words(ngrams=0)
 
 
-def test_the_stemmer_is_the_real_one() -> None:
+def test_stems_are_those_of_snowball() -> None:
     stem = Stemmer.Stemmer("english").stemWord
     for word in ["generalization", "retrieval", "relational", "patents", "liability"]:
         assert WORDS.terms(word) == [stem(word)]

@@ -26,9 +26,9 @@ def split(text: str, splitter: SentenceSplitter | TokenSplitter = SENTENCES) -> 
 
 
 def paragraphs(text: str) -> list[list[str]]:
-    found = SENTENCES.split(text)
-    groups: list[list[str]] = [[] for _ in range(int(found.paragraphs.max(initial=-1)) + 1)]
-    for number, sentence in zip(found.paragraphs.tolist(), found.texts(text), strict=True):
+    result = SENTENCES.split(text)
+    groups: list[list[str]] = [[] for _ in range(int(result.paragraphs.max(initial=-1)) + 1)]
+    for number, sentence in zip(result.paragraphs.tolist(), result.texts(text), strict=True):
         groups[number].append(sentence)
     return groups
 
@@ -96,7 +96,7 @@ The office was the U.S. Pat. Off. before it was renamed.|It has grown since.
 He relied on exhibit A.|The court did not.
 """.strip().splitlines()
 
-# What is known to go wrong: "h." and "A." are taken for parts of a name, and "Off." is not taken for an abbreviation.
+# Known errors: "h." and "A." are treated as parts of a name, and "Off." is not recognised as an abbreviation.
 KNOWN_LIMITS = set(HARD[-3:])
 
 
@@ -109,14 +109,14 @@ def test_hard_cases_are_split_as_a_reader_would() -> None:
 # ---------------------------------------------------------------------------- fragments
 
 
-def test_a_fragment_joins_what_stands_before_it() -> None:
+def test_a_fragment_is_merged_with_the_preceding_sentence() -> None:
     assert split("The judgment of the court is affirmed. So ordered. Costs are to be shared.") == [
         "The judgment of the court is affirmed. So ordered.",
         "Costs are to be shared.",
     ]
 
 
-def test_a_first_fragment_and_a_list_marker_join_what_follows() -> None:
+def test_a_first_fragment_and_a_list_marker_are_merged_with_the_following_sentence() -> None:
     assert split("Yes. He did it on purpose.") == ["Yes. He did it on purpose."]
     assert split("The terms are these. IV. The tenant pays. § 5. The landlord repairs.") == [
         "The terms are these.",
@@ -135,7 +135,7 @@ def test_a_marker_on_a_line_of_its_own_belongs_to_the_next_paragraph() -> None:
     ]
 
 
-def test_a_heading_stays_a_sentence_of_its_own() -> None:
+def test_a_heading_is_a_separate_sentence() -> None:
     assert paragraphs("Introduction\n\nPlants defend themselves. They do it well.") == [
         ["Introduction"],
         ["Plants defend themselves.", "They do it well."],
@@ -162,8 +162,8 @@ WRAPPED = dedent(
 
 
 def test_in_wrapped_text_a_newline_is_only_white_space() -> None:
-    found = [[" ".join(sentence.split()) for sentence in group] for group in paragraphs(WRAPPED)]
-    assert found == [
+    result = [[" ".join(sentence.split()) for sentence in group] for group in paragraphs(WRAPPED)]
+    assert result == [
         ["GENERAL TERMS"],
         [
             "The licensee may copy the work and give copies of it to others, as long as every copy carries this "
@@ -235,7 +235,7 @@ def test_one_or_two_last_words_stay_with_their_piece(count: int, sizes: list[int
     assert [len(piece.split()) for piece in pieces] == sizes
 
 
-def test_an_endless_word_is_cut() -> None:
+def test_a_very_long_word_is_cut() -> None:
     assert max(map(len, split("QUJD" * 25_000))) <= 2_500
     assert max(map(len, split("a " * 200 + "QUJD" * 25_000))) <= 2_500
 
@@ -246,12 +246,12 @@ def test_time_grows_linearly_with_the_text(unit: str) -> None:
 
     def best(size: int) -> float:
         text = unit * (size // len(unit))
-        taken = []
+        seconds = []
         for _ in range(3):
             start = time.process_time()
             split(text)
-            taken.append(time.process_time() - start)
-        return min(taken)
+            seconds.append(time.process_time() - start)
+        return min(seconds)
 
     # Sixteen times the text: sixteen times as long, or 256 times if it were quadratic; a busy machine lies between.
     assert best(160_000) < 100 * best(10_000) + 0.5
@@ -286,7 +286,7 @@ def test_chinese_and_japanese_are_split_on_their_own_punctuation() -> None:
     assert split("这是第一句话.这是第二句话!这是第三句话") == ["这是第一句话.", "这是第二句话!", "这是第三句话"]
 
 
-def test_other_stops_end_sentences_too() -> None:
+def test_full_stops_of_other_scripts_end_sentences() -> None:
     assert split("यह पहला वाक्य है। यह दूसरा वाक्य है।") == ["यह पहला वाक्य है।", "यह दूसरा वाक्य है।"]
     assert split("هل هذا هو العقد؟ نعم هذا هو العقد.") == ["هل هذا هو العقد؟", "نعم هذا هو العقد."]
 
@@ -321,28 +321,26 @@ SPLITTERS = st.one_of(
 
 
 def check(text: str, splitter: SentenceSplitter | TokenSplitter, end: int) -> None:
-    found = splitter.split(text)
-    assert found.spans.dtype == np.int64
-    assert found.spans.shape == (len(found), 2)
-    assert found.paragraphs.dtype == np.int32
-    assert found.paragraphs.shape == (len(found),)
+    result = splitter.split(text)
+    assert result.spans.dtype == np.int64
+    assert result.spans.shape == (len(result), 2)
+    assert result.paragraphs.dtype == np.int32
+    assert result.paragraphs.shape == (len(result),)
     position = 0
-    for start, stop in found.spans.tolist():
+    for start, stop in result.spans.tolist():
         assert text[position:start].strip() == ""
         assert text[start:stop] == text[start:stop].strip() != ""
         position = stop
     assert text[position:end].strip() == ""
     assert position <= end
-    steps = [after - before for before, after in pairwise([0, *found.paragraphs.tolist()])]
+    steps = [after - before for before, after in pairwise([0, *result.paragraphs.tolist()])]
     assert all(step in (0, 1) for step in steps)
     assert steps[:1] in ([], [0])
 
 
 @settings(max_examples=250, deadline=None)
 @given(TEXTS, SPLITTERS)
-def test_nothing_is_lost_between_sentences_but_white_space(
-    text: str, splitter: SentenceSplitter | TokenSplitter
-) -> None:
+def test_sentences_contain_everything_but_white_space(text: str, splitter: SentenceSplitter | TokenSplitter) -> None:
     check(text, splitter, len(text))
 
 
@@ -375,8 +373,8 @@ def test_units_of_a_fixed_number_of_tokens() -> None:
 
 
 def test_a_unit_belongs_to_the_paragraph_in_which_it_begins() -> None:
-    found = TokenSplitter(length=2).split("one two three\n\nfour\n\nfive\n\nsix seven")
-    assert found.paragraphs.tolist() == [0, 0, 1, 2]
+    result = TokenSplitter(length=2).split("one two three\n\nfour\n\nfive\n\nsix seven")
+    assert result.paragraphs.tolist() == [0, 0, 1, 2]
 
 
 def test_first_tokens_only() -> None:
@@ -409,18 +407,18 @@ def test_the_text_of_a_splitter_parses_back(text: str) -> None:
     "text",
     ["sentences(limit=0)", "sentences(piece=0)", "sentences(limit=20)", "sentences(first=0)", "tokens(length=0)"],
 )
-def test_a_wrong_parameter_is_named(text: str) -> None:
+def test_an_invalid_parameter_is_named_in_the_error(text: str) -> None:
     with pytest.raises(UsageError, match=r"The '(limit|piece|first|length)' parameter of (sentences|tokens) must be"):
         spec.parse("splitter", text)
 
 
-def test_threads_and_repetition_change_nothing() -> None:
+def test_splitting_is_deterministic_and_thread_safe() -> None:
     texts = [case.replace("|", " ") for case in HARD] * 5
     expected = [split(text) for text in texts]
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(split, texts)) == expected
 
 
-def test_nupunkt_is_loaded_on_use_only() -> None:
+def test_nupunkt_is_loaded_on_first_use() -> None:
     code = "import sys, rprs.text.split; sys.exit('nupunkt' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,10 +1,10 @@
-"""Collections that systems are measured on: documents, queries, judgements, and what must not be ranked.
+"""Test collections: documents, queries, judgements, and documents excluded from the ranking of a query.
 
     collection = open_collection("coliee(data/coliee, year=2021)")
     for query in collection.queries(): ...
 
-Each format is a component, so that its text form is the argument of a command and the value in a study. Third parties
-add theirs through entry points in the group `rprs.collection`, and check them with `rprs.testing.collections`.
+Each format is a component, whose text form is used in commands and study files. Third parties add formats through
+entry points in the group `rprs.collection` and check them with `rprs.testing.collections`.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ __all__ = ["Collection", "Written", "open_collection", "write_beir"]
 
 
 def open_collection(text: str, base: Path | None = None) -> Collection:
-    """The collection that a text describes; the path of a folder is a BEIR folder.
+    """The collection that a text describes; the path of a folder means a BEIR folder.
 
-    Relative paths in the text are relative to `base`, or else to the folder at hand.
+    Relative paths in the text are relative to `base`, by default the current folder.
     """
     base = base or Path()
     if (base / text).is_dir():
         from rprs.collection.beir import Beir
 
         return Beir(str(base / text))
-    found: Any = parse("collection", text)
-    paths: tuple[str, ...] = getattr(found, "paths", ("folder",))
-    given = {name: getattr(found, name, None) for name in paths}
-    return cast("Collection", replace(found, **{name: str(base / path) for name, path in given.items() if path}))
+    collection: Any = parse("collection", text)
+    paths: tuple[str, ...] = getattr(collection, "paths", ("folder",))
+    values = {name: getattr(collection, name, None) for name in paths}
+    return cast("Collection", replace(collection, **{name: str(base / path) for name, path in values.items() if path}))

@@ -1,6 +1,6 @@
-"""BEIR folders: `corpus.jsonl`, `queries.jsonl`, `qrels/<split>.tsv`, and our `exclude.tsv`; also .gz and .xz.
+"""BEIR folders: `corpus.jsonl`, `queries.jsonl`, `qrels/<split>.tsv` and optionally `exclude.tsv`; also .gz and .xz.
 
-`exclude.tsv` (header `query-id corpus-id`) names documents that must not be ranked for a query.
+`exclude.tsv` (header `query-id corpus-id`), an addition of rprs, lists documents that must not be ranked for a query.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from typing import ClassVar
 from rprs.collection.source import Report, missing
 from rprs.document import Document
 from rprs.errors import ReadError
-from rprs.read import Qrels, ignore, read, read_pairs, read_qrels, read_queries
+from rprs.read import Qrels, ignore, read, read_exclusions, read_qrels, read_queries
+from rprs.read.qrels import find_exclusions
+from rprs.read.source import find_file
 from rprs.spec import Component, Kind
 
 __all__ = ["Beir"]
@@ -23,7 +25,7 @@ _MAKERS = "its makers (https://github.com/beir-cellar/beir lists many)"
 
 @dataclass(frozen=True)
 class Beir(Component):
-    """A BEIR folder. The judgements are those of a split, or of any file that `judgements` names."""
+    """A BEIR folder. `judgements` names a file of judgements to use instead of those of the split."""
 
     name: ClassVar[str] = "beir"
     kinds: ClassVar[tuple[Kind, ...]] = ("collection",)
@@ -34,34 +36,29 @@ class Beir(Component):
     judgements: str | None = None
 
     def documents(self, skipped: Report = ignore) -> Iterator[Document]:
-        """The same as `rprs index` reads from the folder."""
+        """The documents that `rprs index` reads from the folder."""
         return read(self._file("corpus.jsonl"), skipped=skipped)
 
     def queries(self, skipped: Report = ignore) -> Iterator[Document]:
-        """The same as `rprs run` reads from the folder."""
+        """The queries that `rprs run` reads from the folder."""
         return read_queries(self._file("queries.jsonl"), skipped=skipped)
 
     def qrels(self) -> Qrels:
-        """The judgements of the split, or of the file that is given."""
-        return read_qrels(self._judged())
+        """The judgements of the split, or of the file `judgements`."""
+        return read_qrels(self._qrels_file())
 
     def excluded(self) -> Mapping[str, frozenset[str]]:
-        """The pairs of `exclude.tsv`, if there is one."""
-        path = self._present("exclude.tsv")
-        return read_pairs(path) if path else {}
+        """The pairs in `exclude.tsv`, if there is one."""
+        return read_exclusions(None, self.folder)
 
     def files(self) -> Sequence[Path]:
-        """Corpus, queries, judgements and what is excluded."""
-        found = [self._file("corpus.jsonl"), self._file("queries.jsonl"), self._judged()]
-        exclude = self._present("exclude.tsv")
-        return [*found, exclude] if exclude else found
-
-    def _present(self, name: str) -> Path | None:
-        paths = (Path(self.folder, name + end) for end in ("", ".gz", ".xz"))
-        return next((path for path in paths if path.is_file()), None)
+        """Corpus, queries, judgements and exclusions."""
+        required = [self._file("corpus.jsonl"), self._file("queries.jsonl"), self._qrels_file()]
+        exclude = find_exclusions(self.folder)
+        return [*required, exclude] if exclude else required
 
     def _file(self, name: str) -> Path:
-        path = self._present(name)
+        path = find_file(Path(self.folder, name))
         if path is None:
             raise missing(
                 f"{name}, which a BEIR folder has",
@@ -71,13 +68,13 @@ class Beir(Component):
             )
         return path
 
-    def _judged(self) -> Path:
+    def _qrels_file(self) -> Path:
         if self.judgements:
             return Path(self.judgements)
-        path = self._present(f"qrels/{self.split}.tsv")
+        path = find_file(Path(self.folder, "qrels", f"{self.split}.tsv"))
         if path is None:
-            has = sorted(file.name.split(".tsv")[0] for file in Path(self.folder, "qrels").glob("*.tsv*"))
-            if has:
-                raise ReadError(f"{self.folder} has no split {self.split!r}: it has {', '.join(has)}")
+            splits = sorted(file.name.split(".tsv")[0] for file in Path(self.folder, "qrels").glob("*.tsv*"))
+            if splits:
+                raise ReadError(f"{self.folder} has no split {self.split!r}: it has {', '.join(splits)}")
             return self._file(f"qrels/{self.split}.tsv")
         return path

@@ -1,17 +1,16 @@
 """Caselaw: decisions of the US Supreme Court with human judgements (Locke, Zuccon and Scells 2017).
 
     airs2017-collection/topic/1.json ... 100.json    topics: id, case_id, case_title, date_filed, html, plain_text
-    airs2017-collection/qrel.txt                     judgements: 1 relevant, 3 cited in the topic's sentence
+    airs2017-collection/qrel.txt                     judgements: 1 relevant, 3 cited in the sentence of the topic
     opinions/*.json  or a tar of them                CourtListener's bulk data
     clusters/*.json  or a tar of them, optional      the names and dates of the cases
 
-The first two are the repository `ielab/ussc-caselaw-collection`, whose clone may stand in the folder. The id of an
-opinion is the number that its file is called. Its text is `plain_text`, or else the first of the HTML fields that is
-not empty, with its markup taken away; the name of the case is put before it.
+The first two are in the repository `ielab/ussc-caselaw-collection`, of which the folder may contain a clone. The id of
+an opinion is the number in its file name. Its text is `plain_text`, or else the first non-empty HTML field without
+markup; the name of the case is prepended.
 
-Two topics share a query case, which the assessors judged, too: it is relevant to itself. Left in, it would be found by
-every system on rank one; so it is excluded for both, and its judgement with it, unless `itself="keep"` asks for the
-judgements as they were made.
+Two topics share a query case, which the assessors judged as relevant to itself. Every system would rank it first, so
+it is excluded for both topics, together with its judgement, unless `itself="keep"` restores the original judgements.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from lzma import LZMAError
 from pathlib import Path, PurePath
 from typing import Any, ClassVar, Literal
 
-from rprs.collection.source import Report, document, loaded, missing, sifted
+from rprs.collection.source import Report, distinct, document, loaded, missing
 from rprs.document import Document, Value
 from rprs.errors import ReadError
 from rprs.read import Qrels, Skipped, Source, ignore, read_qrels
@@ -45,7 +44,7 @@ _BULK = "CourtListener (https://www.courtlistener.com/help/api/bulk-data/)"
 
 @dataclass(frozen=True)
 class Caselaw(Component):
-    """The 100 topics over all opinions. `itself` says whether a query's own case is excluded or kept."""
+    """The 100 topics over all opinions. `itself` decides whether a query's own case is excluded or kept."""
 
     name: ClassVar[str] = "caselaw"
     kinds: ClassVar[tuple[Kind, ...]] = ("collection",)
@@ -54,15 +53,15 @@ class Caselaw(Component):
     itself: Literal["exclude", "keep"] = "exclude"
 
     def documents(self, skipped: Report = ignore) -> Iterator[Document]:
-        """The opinions, with the date of the case where its cluster is there."""
-        return sifted(_documents(self._opinions(), _place(Path(self.folder), "clusters")), skipped)
+        """The opinions, with the date of the case if its cluster is available."""
+        return distinct(_documents(self._opinions(), _place(Path(self.folder), "clusters")), skipped)
 
     def queries(self, skipped: Report = ignore) -> Iterator[Document]:
-        """The query case of each topic, under the number of the topic."""
-        return sifted((_query(path, _topic(path)) for path in self._topics()), skipped)
+        """The query case of each topic, with the number of the topic as id."""
+        return distinct((_query(path, _topic(path)) for path in self._topics()), skipped)
 
     def qrels(self) -> Qrels:
-        """The judgements, without those of a query's own case unless it is kept."""
+        """The judgements, without those of a query's own case unless `itself` is "keep"."""
         own = self.excluded()
         return {
             query: {id: grade for id, grade in grades.items() if id not in own.get(query, ())}
@@ -70,7 +69,7 @@ class Caselaw(Component):
         }
 
     def excluded(self) -> Mapping[str, frozenset[str]]:
-        """The query's own case, unless it is kept."""
+        """The query's own case, unless `itself` is "keep"."""
         if self.itself == "keep":
             return {}
         topics = (_topic(path) for path in self._topics())
@@ -85,10 +84,10 @@ class Caselaw(Component):
     def _topics(self) -> list[Path]:
         root = Path(self.folder)
         folders = (place for pattern in ("topic", "*/topic", "*/*/topic") for place in sorted(root.glob(pattern)))
-        found = [path for path in next(folders, root).glob("*.json") if path.stem.isdecimal()]
-        if not found:
+        topics = [path for path in next(folders, root).glob("*.json") if path.stem.isdecimal()]
+        if not topics:
             raise missing("the topics of Caselaw", Path(self.folder), _REPOSITORY, "a clone of it")
-        return sorted(found, key=lambda path: int(path.stem))
+        return sorted(topics, key=lambda path: int(path.stem))
 
     def _judgements(self) -> Path:
         path = self._topics()[0].parent.parent / "qrel.txt"
@@ -109,7 +108,7 @@ class Caselaw(Component):
 
 
 def _place(folder: Path, what: str) -> Path | None:
-    """Where the opinions or clusters are: a folder of JSON files, or a tar in it or beside it."""
+    """The location of the opinions or clusters: a folder of JSON files, or a tar file in it or beside it."""
     inside, beside = folder / what, [folder / f"{what}{end}" for end in _TARS]
     tars = [path for path in sorted(inside.glob("*")) if path.name.endswith(_TARS)] if inside.is_dir() else []
     if inside.is_dir() and not tars and next(inside.glob("*.json"), None):
@@ -122,7 +121,7 @@ def _json_files(folder: Path) -> list[Path]:
 
 
 def _records(place: Path) -> Iterator[tuple[str, bytes]]:
-    """The files of a folder or of a tar, which is read as a stream: never unpacked, never in memory as a whole."""
+    """The files of a folder or a tar file, which is read as a stream and never unpacked or loaded as a whole."""
     if place.is_dir():
         for path in _json_files(place):
             yield str(path), path.read_bytes()
@@ -134,7 +133,7 @@ def _records(place: Path) -> Iterator[tuple[str, bytes]]:
                 if stream:
                     yield f"{place}/{member.name}", stream.read()
     except (tarfile.TarError, EOFError, OSError, LZMAError, zlib.error) as error:
-        raise ReadError(f"{place}: not a whole tar: {error}") from error
+        raise ReadError(f"{place}: not a valid tar file: {error}") from error
 
 
 def _parsed(content: bytes) -> dict[str, Any] | None:
@@ -149,7 +148,7 @@ def _parsed(content: bytes) -> dict[str, Any] | None:
 
 
 def _documents(opinions: Path, clusters: Path | None) -> Iterator[Document | Skipped]:
-    """The opinions, with the names and dates that their clusters give them."""
+    """The opinions, with names and dates from their clusters."""
     cases = {
         PurePath(name).stem: (_string(record, "case_name"), _string(record, "date_filed"))
         for name, content in (_records(clusters) if clusters else ())
@@ -190,13 +189,13 @@ def _string(record: Mapping[str, Any], key: str) -> str:
 
 
 def _text(record: Mapping[str, Any]) -> str:
-    """The plain text, or the first HTML that is there, without its markup."""
+    """The plain text, or the first non-empty HTML field without its markup."""
     field = next((field for field in _TEXTS if _string(record, field).strip()), "")
     if field in ("", "plain_text"):
         return _string(record, field)
     markup = _string(record, field)
-    if _INLINE.match(markup.lstrip()):  # preformatted text that each citation interrupts: one block to its readers
+    if _INLINE.match(markup.lstrip()):  # citations interrupt the preformatted text, which is one block to readers
         markup = f"<pre>{_INLINE.sub('', markup)}</pre>"
     page: Any = io.BytesIO(f'<meta charset="utf-8">{markup}'.encode("utf-8", "replace"))
     source = Source("", "", io.BufferedReader(page))
-    return "".join(found.text for found in read_html(source) if isinstance(found, Document))
+    return "".join(item.text for item in read_html(source) if isinstance(item, Document))

@@ -20,14 +20,14 @@ __all__ = ["Written", "write_beir"]
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a conversion has written, and what the judgements speak of that is not there."""
+    """Counts of a conversion, including judgements whose document or query is missing."""
 
     documents: int
     queries: int
     judgements: int
     excluded: int  # pairs that must not be ranked
     missing: int  # judgements of documents that are not in the collection
-    missing_relevant: int  # those of them with a grade above 0
+    missing_relevant: int  # of these, judgements with a grade above 0
     unasked: int  # judged queries that are not in the collection
 
 
@@ -39,12 +39,12 @@ def write_beir(
     progress: Progress = silent,
     skipped: Report = ignore,
 ) -> Written:
-    """Write a collection as a BEIR folder, which is there when it is whole and not before.
+    """Write a collection as a BEIR folder, which appears only when it is complete.
 
-    The split is the collection's own, or `test`, unless it is given.
+    `split` defaults to the split of the collection, or `test`.
     """
     if to.exists():
-        raise UsageError(f"{to} is there already: remove it, or write to another folder")
+        raise UsageError(f"{to} already exists: remove it, or write to another folder")
     if not to.absolute().parent.is_dir():
         raise UsageError(f"There is no folder {to.parent} to write {to.name} to")
     qrels, excluded = collection.qrels(), collection.excluded()
@@ -61,20 +61,20 @@ def write_beir(
         draft.rename(to)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-    lost = [int(grade) for _, document, grade in _judgements(qrels) if document not in documents]
+    missing = [int(grade) for _, document, grade in _judgements(qrels) if document not in documents]
     return Written(
         documents=len(documents),
         queries=len(queries),
         judgements=sum(map(len, qrels.values())),
         excluded=pairs,
-        missing=len(lost),
-        missing_relevant=sum(grade > 0 for grade in lost),
+        missing=len(missing),
+        missing_relevant=sum(grade > 0 for grade in missing),
         unasked=sum(query not in queries for query in qrels),
     )
 
 
 def _write_records(path: Path, documents: Iterable[Document], advance: Advance) -> dict[str, None]:
-    """Write documents as JSON lines and return their ids, in order. Where they were read from is not part of them."""
+    """Write documents as JSON lines, without the paths they were read from, and return their ids in order."""
     ids: dict[str, None] = {}
     with path.open("w", encoding="utf-8") as stream:
         for document in documents:

@@ -1,7 +1,7 @@
 """Any dataset of the catalogue `ir_datasets`, by its id: `irds(vaswani)`, `irds("beir/scifact/test")`.
 
-What a dataset calls the default text of a document or a query is its text. What has to be downloaded is, by
-`ir_datasets` and into its own folder, when it is first used.
+The text of a document or query is its default text in the dataset. `ir_datasets` downloads files into its own folder on
+first use.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from rprs.collection.source import Report, document, identifier, sifted
+from rprs.collection.source import Report, distinct, document, identifier
 from rprs.document import Document
 from rprs.errors import MissingExtra, ReadError, UsageError
 from rprs.read import Qrels, ignore
@@ -32,34 +32,34 @@ class IrDatasets(Component):
 
     def documents(self, skipped: Report = ignore) -> Iterator[Document]:
         """The documents of the dataset."""
-        found = self._part("docs")
-        return sifted((_document(self.id, record, record.doc_id) for record in found), skipped)
+        records = self._part("docs")
+        return distinct((_document(self.id, record, record.doc_id) for record in records), skipped)
 
     def queries(self, skipped: Report = ignore) -> Iterator[Document]:
-        """The queries of the dataset, all its fields joined where it names no default text."""
-        found = self._part("queries")
-        return sifted((_document(self.id, record, record.query_id) for record in found), skipped)
+        """The queries of the dataset; if there is no default text, all fields are joined."""
+        records = self._part("queries")
+        return distinct((_document(self.id, record, record.query_id) for record in records), skipped)
 
     def qrels(self) -> Qrels:
-        """The judgements of the dataset; of several for one pair, the last."""
-        found: Qrels = {}
+        """The judgements of the dataset; if a pair has several, the last one."""
+        qrels: Qrels = {}
         for judgement in self._part("qrels"):
             document = identifier(judgement.doc_id)
-            found.setdefault(identifier(judgement.query_id), {})[document] = int(judgement.relevance)
-        return found
+            qrels.setdefault(identifier(judgement.query_id), {})[document] = int(judgement.relevance)
+        return qrels
 
     def excluded(self) -> Mapping[str, frozenset[str]]:
-        """Nothing but the query itself."""
+        """No documents besides the query itself."""
         return {}
 
     def files(self) -> Sequence[Path]:
-        """None that are known: `ir_datasets` keeps its own, and checks them itself."""
+        """None: `ir_datasets` manages and checks its own files."""
         return []
 
     def _part(self, what: str) -> Iterable[Any]:
         dataset = self._dataset()
         if not getattr(dataset, f"has_{what}")():
-            raise UsageError(f"The dataset {self.id!r} of ir_datasets has no {what}: take one of its parts")
+            raise UsageError(f"The dataset {self.id!r} of ir_datasets has no {what}: use one of its subsets")
         return _guarded(self.id, getattr(dataset, f"{what}_iter"))
 
     def _dataset(self) -> Any:
@@ -70,17 +70,19 @@ class IrDatasets(Component):
         try:
             return ir_datasets.load(self.id)
         except KeyError as error:
-            known = "see https://ir-datasets.com for their ids"
-            raise UsageError(f"There is no dataset {self.id!r} in ir_datasets: {known}") from error
+            advice = "see https://ir-datasets.com for their ids"
+            raise UsageError(f"There is no dataset {self.id!r} in ir_datasets: {advice}") from error
 
 
 def _guarded(id: str, records: Callable[[], Iterable[Any]]) -> Iterator[Any]:
-    """The records; a download that fails, or one that only a person can do, is one line."""
+    """The records; a failed download, or one that needs manual steps, is a one-line error."""
     try:
         yield from records()
     except (OSError, RuntimeError) as error:
-        said = " ".join(str(error).split())
-        raise ReadError(f"The dataset {id!r} of ir_datasets cannot be got: {said or type(error).__name__}") from error
+        reason = " ".join(str(error).split())
+        raise ReadError(
+            f"The dataset {id!r} of ir_datasets cannot be downloaded: {reason or type(error).__name__}"
+        ) from error
 
 
 def _document(dataset: str, record: Any, id: str) -> Any:

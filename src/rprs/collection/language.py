@@ -1,8 +1,8 @@
-"""French sentences in English collections: found, dropped, or handed to a translator.
+"""French sentences in English collections: find them, drop them, or pass them to a translator.
 
-The Federal Court of Canada publishes in English and French, so some cases of COLIEE are French in part. Each sentence
-is judged on its own, English against French and nothing else, since over all languages a sentence of names and
-citations can come out as anything. Sentences of fewer than five words are never judged: they tell too little.
+The Federal Court of Canada publishes in English and French, so some cases of COLIEE are partly French. Each sentence is
+classified on its own, and only as English or French, since among all languages a sentence of names and citations could
+be classified as anything. Sentences of fewer than five words are too short to classify and count as English.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _identifier() -> Any:
     try:
         import py3langid
     except ImportError as error:
-        raise MissingExtra("Telling French from English", "py3langid", "collections") from error
+        raise MissingExtra("Detecting French sentences", "py3langid", "collections") from error
     return py3langid
 
 
@@ -44,45 +44,45 @@ def _is_french(sentence: str) -> bool:
 
 
 def french_spans(text: str) -> list[tuple[int, int]]:
-    """Where the French sentences of a text are: `text[start:end]` is one."""
+    """The spans of the French sentences of a text: `text[start:end]` is a sentence."""
     spans = SentenceSplitter().split(text).spans.tolist()
     return [(start, end) for start, end in spans if _is_french(text[start:end])]
 
 
 def replace_french(text: str, translate: Translator) -> str:
-    """The text with its French sentences replaced where they stand, so that paragraphs stay what they are."""
+    """The text with its French sentences replaced in place, so that paragraphs stay the same."""
     spans = french_spans(text)
     if not spans:
         return text
-    given = list(translate([text[start:end] for start, end in spans]))
-    if len(given) != len(spans) or not all(isinstance(sentence, str) for sentence in given):
+    translations = list(translate([text[start:end] for start, end in spans]))
+    if len(translations) != len(spans) or not all(isinstance(sentence, str) for sentence in translations):
         raise UsageError(
-            f"The translator gave {len(given)} texts for {len(spans)} sentences: it must give one for each"
+            f"The translator returned {len(translations)} texts for {len(spans)} sentences: it must return one for each"
         )
     pieces, after = [], 0
-    for (start, end), sentence in zip(spans, given, strict=True):
+    for (start, end), sentence in zip(spans, translations, strict=True):
         pieces += [text[after:start], sentence]
         after = end
     return "".join([*pieces, text[after:]])
 
 
 def load_translator(name: str) -> Translator:
-    """The callable that `package.module:function` names."""
+    """The callable with the name `package.module:function`."""
     module, colon, attribute = name.partition(":")
     try:
-        found = getattr(import_module(module), attribute) if module and colon else None
+        translator = getattr(import_module(module), attribute) if module and colon else None
     except (ImportError, AttributeError) as error:
         raise UsageError(f"The translator {name!r} cannot be loaded: {error}") from error
-    if not callable(found):
+    if not callable(translator):
         raise UsageError(f"The translator {name!r} must be a callable named as package.module:function")
-    return cast("Translator", found)
+    return cast("Translator", translator)
 
 
 def treatment(french: French, translator: str | None) -> Callable[[str], str]:
-    """What to do with each text: nothing, or something to its French sentences."""
+    """A function that applies the option `french` to a text."""
     if french == "keep":
         return lambda text: text
-    _identifier()  # what is not installed is said at once, not at the first French sentence
+    _identifier()  # report a missing package at once, not at the first French sentence
     if french == "drop":
         return lambda text: replace_french(text, lambda sentences: [""] * len(sentences))
     translate = load_translator(translator or "")

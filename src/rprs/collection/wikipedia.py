@@ -4,9 +4,9 @@
                                                  list of (heading, text)
     gt                                           a pickle: title → {similar title: how often experts named it}
 
-A pickle is a program that Python would run. It is read here by an unpickler that makes plain containers, texts and
-numbers and nothing else. An id is the title with `_` for white space. The text is the title and the texts of the
-sections, without their headings, as SDR reads them. How often experts named a title is its grade.
+A pickle can run code. It is read here by an unpickler that creates only plain containers, texts and numbers. An id is
+the title with `_` for white space. The text is the title and the texts of the sections, without their headings, as in
+SDR. The grade of a title is how often experts named it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from rprs.collection.source import Report, document, identifier, missing, sifted
+from rprs.collection.source import Report, distinct, document, identifier, missing
 from rprs.document import Document
 from rprs.errors import ReadError
 from rprs.read import Qrels, Skipped, ignore
@@ -38,12 +38,12 @@ _HARMLESS = {
     **{("builtins", kind.__name__): kind for kind in (dict, list, set, frozenset, int)},
     **{("collections", kind.__name__): kind for kind in (Counter, OrderedDict, defaultdict)},
 }
-_RENAMED = {("__builtin__", "long"): ("builtins", "int")}  # as old pickles call them, after Python 2
+_RENAMED = {("__builtin__", "long"): ("builtins", "int")}  # names in pickles of Python 2
 
 
 @dataclass(frozen=True)
 class Wikipedia(Component):
-    """The articles of one domain; the queries are those among them that experts found similar ones for."""
+    """The articles of one domain; the queries are those for which experts named similar articles."""
 
     name: ClassVar[str] = "wikipedia"
     kinds: ClassVar[tuple[Kind, ...]] = ("collection",)
@@ -51,15 +51,15 @@ class Wikipedia(Component):
     folder: str
 
     def documents(self, skipped: Report = ignore) -> Iterator[Document]:
-        """All articles, the queries among them."""
-        return sifted(_articles(self._file(*_ARTICLES)), skipped)
+        """All articles, including the queries."""
+        return distinct(_articles(self._file(*_ARTICLES)), skipped)
 
     def queries(self, skipped: Report = ignore) -> Iterator[Document]:
         """The articles that have judgements."""
-        return sifted(_judged(self.documents(), self.qrels()), skipped)
+        return distinct(_judged(self.documents(), self.qrels()), skipped)
 
     def qrels(self) -> Qrels:
-        """The counts of the ground truth."""
+        """The counts in the ground truth."""
         path = self._file("gt")
         content = safe_pickle(path)
         if not isinstance(content, dict):
@@ -67,7 +67,7 @@ class Wikipedia(Component):
         return {_id(title): _grades(similar, path) for title, similar in content.items()}
 
     def excluded(self) -> Mapping[str, frozenset[str]]:
-        """Nothing but the query itself."""
+        """No documents besides the query itself."""
         return {}
 
     def files(self) -> Sequence[Path]:
@@ -75,8 +75,8 @@ class Wikipedia(Component):
         return [self._file(*_ARTICLES), self._file("gt")]
 
     def _file(self, *names: str) -> Path:
-        found = next((path for name in names if (path := Path(self.folder, name)).is_file()), None)
-        if found is None:
+        existing = next((path for name in names if (path := Path(self.folder, name)).is_file()), None)
+        if existing is None:
             raise missing(
                 f"{names[0]}, which a Wikipedia collection of SDR has",
                 Path(self.folder),
@@ -84,21 +84,21 @@ class Wikipedia(Component):
                 "https://zenodo.org/record/4812962 for video games)",
                 "raw_data (or wines.txt, video_games.txt) and gt",
             )
-        return found
+        return existing
 
 
 def _id(title: object) -> str:
-    """Titles are spelled now with `&amp;` and now with `&` in the released files."""
+    """The id of a title; the released files write both `&amp;` and `&`."""
     return identifier(html.unescape(str(title)))
 
 
 def _judged(articles: Iterator[Document], qrels: Qrels) -> Iterator[Document | Skipped]:
-    missed = dict.fromkeys(qrels)
+    remaining = dict.fromkeys(qrels)
     for article in articles:
-        if article.id in missed:
-            del missed[article.id]
+        if article.id in remaining:
+            del remaining[article.id]
             yield article
-    yield from (Skipped(id, "judged, but not among the articles that can be read") for id in missed)
+    yield from (Skipped(id, "judged, but not among the readable articles") for id in remaining)
 
 
 def _grades(similar: object, path: Path) -> dict[str, int]:
@@ -125,7 +125,7 @@ def _articles(path: Path) -> Iterator[Document | Skipped]:
                 if row:
                     yield _article(f"{path}:{table.line_num}", row)
         except csv.Error as error:
-            raise ReadError(f"{path}:{table.line_num}: not CSV: {error}") from error
+            raise ReadError(f"{path}:{table.line_num}: not valid CSV: {error}") from error
 
 
 def _article(where: str, row: list[str]) -> Document | Skipped:
@@ -142,21 +142,21 @@ def _article(where: str, row: list[str]) -> Document | Skipped:
 
 
 class _Unpickler(pickle.Unpickler):
-    """Makes containers, texts and numbers; any other name that the pickle asks for is refused, not looked up."""
+    """Creates containers, texts and numbers; any other name in the pickle is rejected without being imported."""
 
     def find_class(self, module: str, name: str) -> Any:
         module, name = _RENAMED.get((module, name), (module.replace("__builtin__", "builtins"), name))
         if (module, name) not in _HARMLESS:
-            raise ReadError(f"it asks for {module}.{name}, which is not plain data")
+            raise ReadError(f"it refers to {module}.{name}, which is not plain data")
         return _HARMLESS[module, name]
 
 
 def safe_pickle(path: Path) -> Any:
-    """The plain data in a pickle. One that would run code, or is damaged, is a `ReadError` that names what it wants."""
+    """The plain data in a pickle. One that would run code, or is damaged, is a `ReadError` that says why."""
     try:
         return _Unpickler(io.BytesIO(path.read_bytes())).load()
     except ReadError as error:
-        raise ReadError(f"{path}: not read, {error}") from error
-    # A damaged pickle can make the unpickler raise nearly anything; none of it has run code.
+        raise ReadError(f"{path}: rejected, {error}") from error
+    # A damaged pickle can raise almost any exception; no code has been run.
     except Exception as error:
         raise ReadError(f"{path}: not a pickle of plain data: {type(error).__name__}: {error}") from error

@@ -1,14 +1,15 @@
-"""A table of token vectors fitted to the collection: nearly the transformer's vectors at the speed of reading.
+"""A table of token vectors fitted to the collection: close to the transformer's vectors, at the speed of reading.
 
-A sample of the collection's sentences goes through a transformer, the teacher. Then one ridge regression finds the
-token vectors W whose weighted mean over a sentence comes closest to the teacher's vector of it,
+A transformer, the teacher, encodes a sample of the collection's sentences. Then one ridge regression finds the token
+vectors W whose weighted mean over a sentence is closest to the teacher's vector of the sentence,
 
     min ‖X W − Y‖² + λ ‖W − W0‖²
 
-with X (sentences × tokens) the sparse shares of tokens in sentences, rare tokens weighing more, and Y the teacher's
-vectors. The prior W0 is each token passed through the teacher alone, mapped linearly onto Y; a token that the sample
-does not have keeps it. Conjugate gradients on the normal equations solve it for all dimensions at once. λ is the one
-that agrees best with the teacher on sentences held out, and that agreement is reported.
+where X (sentences × tokens) is the sparse matrix of the shares of tokens in sentences, with higher weights for rare
+tokens, and Y holds the teacher's vectors. The prior W0 is the teacher's vector of each single token, mapped linearly
+onto Y; a token that does not occur in the sample keeps its prior. Conjugate gradients on the normal equations solve the
+regression for all dimensions at once. λ is chosen by the agreement with the teacher on held-out sentences, which is
+reported.
 """
 
 from __future__ import annotations
@@ -42,27 +43,27 @@ Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
 LAMBDAS = (0.3, 0.1, 0.03)
-STEPS = 10  # of conjugate gradients for each λ, each starting where the last one ended
-HELD_OUT = 20  # every so many sentences, one is held out
+STEPS = 10  # of conjugate gradients for each λ; the next λ starts from the solution of the last
+HELD_OUT = 20  # one in so many sentences is held out
 CHUNK = 8192  # sentences tokenised at a time
 
 
 class Teacher(Encoder, Protocol):
-    """What a table learns from: an encoder that shows its tokenizer and the vectors of single tokens."""
+    """An encoder that a table learns from: it provides its tokenizer and the vectors of single tokens."""
 
     @property
     def words(self) -> Any:
-        """The tokenizer, of the package `tokenizers`."""
+        """The tokenizer, an object of the package `tokenizers`."""
 
     def token_vectors(self, advance: Advance = no_op) -> Floats:
-        """(vocabulary, dimension): each token passed through the model alone."""
+        """(vocabulary, dimension): the vector of each single token."""
 
 
 @dataclass(frozen=True)
 class Fitted(Component):
-    """A token table fitted to a sample of the collection's sentences, which the teacher encodes.
+    """A token table fitted to the teacher's vectors of a sample of the collection's sentences.
 
-    In its text form a teacher may be a model's name or folder alone: `fitted(teacher=FOLDER)` has onnx(FOLDER).
+    In the text form, the teacher may be just the name or folder of a model: `fitted(teacher=FOLDER)` uses onnx(FOLDER).
     """
 
     name: ClassVar[str] = "fitted"
@@ -79,36 +80,38 @@ class Fitted(Component):
         start = time.perf_counter()
         teacher: Teacher = self.teacher.load(progress)
         ids, offsets = _tokens(teacher.words, sentences)
-        kept = np.flatnonzero(np.diff(offsets))  # a sentence without tokens teaches nothing
+        kept = np.flatnonzero(np.diff(offsets))  # a sentence without tokens is of no use
         if len(kept) < 2 * HELD_OUT:
-            raise UsageError(f"fitted needs at least {2 * HELD_OUT} sentences to learn from. Got {len(kept)}; use onnx")
+            raise UsageError(
+                f"fitted needs at least {2 * HELD_OUT} sentences to learn from. Got {len(kept)}; use onnx instead"
+            )
         chosen = [sentences[number] for number in kept.tolist()]
         ids, offsets = _tokens(teacher.words, chosen)
-        with progress("passing tokens through the teacher", teacher.words.get_vocab_size(), "tokens") as advance:
-            alone = _alone(teacher, advance)
+        with progress("encoding single tokens with the teacher", teacher.words.get_vocab_size(), "tokens") as advance:
+            alone = _token_vectors(teacher, advance)
         with progress("encoding a sample with the teacher", len(chosen), "sentences") as advance:
             targets = teacher.encode(chosen, advance)
         with progress("fitting the table", len(LAMBDAS) * STEPS, "steps") as advance:
-            rows, found = _fit(ids, offsets, targets, alone, advance)
-        report = {"teacher": text(self.teacher), "sample": len(chosen), **found}
+            rows, results = _fit(ids, offsets, targets, alone, advance)
+        report = {"teacher": text(self.teacher), "sample": len(chosen), **results}
         report["seconds"] = round(time.perf_counter() - start, 1)
         return Table(rows.astype(np.float16), teacher.words.to_str(), report)
 
     def open(self, folder: Path) -> Table:
-        """The table that `Table.save` wrote."""
+        """The table saved by `Table.save`."""
         return Table.open(folder)
 
 
 @dataclass(frozen=True)
 class Saved(Component):
-    """A table that was fitted elsewhere: the folder that holds it, such as `encoders/000001` of another index."""
+    """A table fitted earlier, by its folder, such as `encoders/000001` of another index."""
 
     folder: str
     name: ClassVar[str] = "table"
     kinds: ClassVar[tuple[Kind, ...]] = ("encoder",)
 
     def load(self, progress: Progress = silent) -> Table:
-        """The table that `Table.save` wrote."""
+        """The table saved by `Table.save`."""
         return Table.open(Path(self.folder))
 
 
@@ -116,21 +119,21 @@ class Saved(Component):
 class Table:
     """A fitted encoder: the vector of a sentence is the sum of its tokens' rows, scaled to unit length.
 
-    It depends on the sentence's text alone, to the last bit.
+    The vector depends only on the text of the sentence, to the last bit.
     """
 
-    rows: NDArray[np.float16] = field(repr=False)  # (vocabulary, dimension), each with its token's weight in it
+    rows: NDArray[np.float16] = field(repr=False)  # (vocabulary, dimension), each multiplied by the weight of its token
     tokenizer: str = field(repr=False)  # as JSON
     report: Mapping[str, float | int | str]
 
     @property
     def dimension(self) -> int:
-        """How long a vector is."""
+        """The number of entries of a vector."""
         return int(self.rows.shape[1])
 
     @cached_property
     def fingerprint(self) -> str:
-        """Of the rows and the tokenizer."""
+        """A hash of the rows and the tokenizer."""
         digest = hashlib.sha256(self.tokenizer.encode())
         digest.update(np.ascontiguousarray(self.rows).view(np.uint8).data)
         return digest.hexdigest()[:16]
@@ -147,13 +150,13 @@ class Table:
         return self.rows.astype(np.float32)
 
     def encode(self, sentences: Sequence[str], advance: Advance = no_op) -> Floats:
-        """(m, dimension): a unit row a sentence, in the given order; a text without tokens gives a zero row."""
-        found = np.zeros((len(sentences), self.dimension), dtype=np.float32)
+        """(m, dimension): one unit row per sentence, in the same order; a text without tokens has a zero row."""
+        vectors = np.zeros((len(sentences), self.dimension), dtype=np.float32)
         for start in range(0, len(sentences), CHUNK):
             ids, offsets = _tokens(self.words, sentences[start : start + CHUNK])
-            found[start : start + CHUNK] = _mix(offsets, ids, np.ones(len(ids), dtype=np.float32), self._table)
+            vectors[start : start + CHUNK] = _mix(offsets, ids, np.ones(len(ids), dtype=np.float32), self._table)
             advance(len(offsets) - 1)
-        return unit(found)
+        return unit(vectors)
 
     def save(self, folder: Path) -> None:
         """Write rows.npy, tokenizer.json and report.json into an existing folder."""
@@ -163,13 +166,13 @@ class Table:
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """The table that `save` wrote; its rows are mapped, not read."""
+        """The table saved by `save`; its rows are memory-mapped."""
         try:
             rows = np.load(folder / "rows.npy", mmap_mode="r")
             tokenizer = (folder / "tokenizer.json").read_text(encoding="utf-8")
             report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            raise IndexCorrupt(f"The fitted encoder in {folder} cannot be read: {error}; fit it anew") from error
+            raise IndexCorrupt(f"The fitted encoder in {folder} cannot be read: {error}; fit it again") from error
         return cls(rows, tokenizer, report)
 
 
@@ -177,15 +180,15 @@ class Table:
 
 
 def _tokens(words: Any, sentences: Sequence[str]) -> tuple[Ints, Ints]:
-    """The token ids of all sentences end to end, and where each sentence starts."""
+    """The concatenated token ids of all sentences, and the offset of each sentence."""
     lists = [encoding.ids for encoding in words.encode_batch_fast(list(sentences), add_special_tokens=False)]
     offsets = np.zeros(len(lists) + 1, dtype=np.int64)
     np.cumsum([len(ids) for ids in lists], out=offsets[1:])
     return np.fromiter(chain.from_iterable(lists), dtype=np.int64, count=int(offsets[-1])), offsets
 
 
-def _alone(teacher: Teacher, advance: Advance) -> Floats:
-    """Each token's own vector: made once a teacher, and cached."""
+def _token_vectors(teacher: Teacher, advance: Advance) -> Floats:
+    """The teacher's vectors of single tokens, computed once per teacher and cached."""
 
     def make(file: Path) -> None:
         np.save(file, teacher.token_vectors(advance))
@@ -204,7 +207,7 @@ class _Shares:
     offsets: Ints
     ids: Ints
     shares: Floats
-    turned: tuple[Ints, Ints, Floats]
+    transposed: tuple[Ints, Ints, Floats]
 
     @classmethod
     def of(cls, ids: Ints, offsets: Ints, weights: Floats) -> Self:
@@ -218,40 +221,40 @@ class _Shares:
         """X · table"""
         return _mix(self.offsets, self.ids, self.shares, table)
 
-    def turned_times(self, rows: Floats) -> Floats:
+    def transposed_times(self, rows: Floats) -> Floats:
         """Xᵀ · rows"""
-        starts, sentences, shares = self.turned
+        starts, sentences, shares = self.transposed
         return _mix(starts, sentences, shares, rows)
 
 
 def _fit(
     ids: Ints, offsets: Ints, targets: Floats, alone: Floats, advance: Advance
 ) -> tuple[Floats, dict[str, float | int]]:
-    """The rows of the table and what to report of them."""
+    """The rows of the table and a report about them."""
     held = np.arange(len(targets)) % HELD_OUT == HELD_OUT - 1
     weights = _weights(ids, offsets, len(alone))
-    seen, ids = np.unique(ids, return_inverse=True)  # no other token's vector can change
-    learnt, unseen = (_Shares.of(*_select(ids, offsets, part), weights[seen]) for part in (~held, held))
-    goal, unseen_goal = targets[~held], targets[held]
-    prior = _map(learnt.times(alone[seen]), goal, alone)
-    start = prior[seen]
-    gap = goal - learnt.times(start)
+    used, ids = np.unique(ids, return_inverse=True)  # only the vectors of these tokens can change
+    training, held_out = (_Shares.of(*_select(ids, offsets, part), weights[used]) for part in (~held, held))
+    goal, held_out_goal = targets[~held], targets[held]
+    prior = _map(training.times(alone[used]), goal, alone)
+    start = prior[used]
+    gap = goal - training.times(start)
     change = np.zeros_like(start)
-    tried: list[tuple[float, float, Floats]] = []
+    fits: list[tuple[float, float, Floats]] = []
     for strength in LAMBDAS:
-        change = _solve(learnt, gap, strength, change, advance)
-        agreement = _agreement(unseen.times(start + change), unseen_goal)
-        if tried and agreement < tried[-1][0]:
+        change = _solve(training, gap, strength, change, advance)
+        agreement = _agreement(held_out.times(start + change), held_out_goal)
+        if fits and agreement < fits[-1][0]:
             break
-        tried.append((agreement, strength, change))
-    agreement, strength, change = tried[-1]
-    prior[seen] += change
-    found = {"held_out": int(held.sum()), "tokens": len(seen), "lambda": strength, "agreement": round(agreement, 4)}
-    return weights[:, None] * prior, found
+        fits.append((agreement, strength, change))
+    agreement, strength, change = fits[-1]
+    prior[used] += change
+    report = {"held_out": int(held.sum()), "tokens": len(used), "lambda": strength, "agreement": round(agreement, 4)}
+    return weights[:, None] * prior, report
 
 
 def _weights(ids: Ints, offsets: Ints, vocabulary: int) -> Floats:
-    """How much a token counts: the logarithm of its rarity, a little more than nothing for the commonest."""
+    """The weight of a token: the logarithm of its rarity, slightly above zero for the most frequent tokens."""
     sentence = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     pairs = np.unique(sentence * vocabulary + ids)
     frequency = np.bincount(pairs % vocabulary, minlength=vocabulary)
@@ -263,24 +266,24 @@ def _select(ids: Ints, offsets: Ints, chosen: NDArray[np.bool_]) -> tuple[Ints, 
     return ids[np.repeat(chosen, lengths)], np.concatenate([[0], np.cumsum(lengths[chosen])])
 
 
-def _map(seen: Floats, goal: Floats, vectors: Floats) -> Floats:
-    """The vectors under the linear map that takes what is seen of them closest to the goal."""
-    square = seen.T.astype(np.float64) @ seen
+def _map(inputs: Floats, goal: Floats, vectors: Floats) -> Floats:
+    """The vectors under the linear map that brings the inputs closest to the goal (least squares)."""
+    square = inputs.T.astype(np.float64) @ inputs
     square += np.eye(len(square)) * 1e-3 * np.trace(square) / len(square)
-    return (vectors @ np.linalg.solve(square, seen.T.astype(np.float64) @ goal)).astype(np.float32)
+    return (vectors @ np.linalg.solve(square, inputs.T.astype(np.float64) @ goal)).astype(np.float32)
 
 
 def _solve(shares: _Shares, goal: Floats, strength: float, start: Floats, advance: Advance) -> Floats:
-    """Preconditioned conjugate gradients for (XᵀX + λ) W = Xᵀ goal, one independent run a column."""
-    starts, _, values = shares.turned
+    """Preconditioned conjugate gradients for (XᵀX + λ) W = Xᵀ goal, independently for each column."""
+    starts, _, values = shares.transposed
     squares = np.concatenate([[0], np.cumsum(values.astype(np.float64) ** 2)])
     scale = (1 / (np.diff(squares[starts]) + strength)).astype(np.float32)[:, None]
     solution = start.copy()
-    residual = shares.turned_times(goal - shares.times(solution)) - strength * solution
+    residual = shares.transposed_times(goal - shares.times(solution)) - strength * solution
     step = scale * residual
     size = np.einsum("ij,ij->j", residual, step)
     for _ in range(STEPS):
-        image = shares.turned_times(shares.times(step)) + strength * step
+        image = shares.transposed_times(shares.times(step)) + strength * step
         length = size / np.maximum(np.einsum("ij,ij->j", step, image), 1e-30)
         solution += length * step
         residual -= length * image
@@ -292,8 +295,8 @@ def _solve(shares: _Shares, goal: Floats, strength: float, start: Floats, advanc
     return solution
 
 
-def _agreement(found: Floats, goal: Floats) -> float:
-    return float(np.einsum("ij,ij->i", unit(found), unit(goal), dtype=np.float64).mean())
+def _agreement(vectors: Floats, goal: Floats) -> float:
+    return float(np.einsum("ij,ij->i", unit(vectors), unit(goal), dtype=np.float64).mean())
 
 
 # ---------------------------------------------------------------------------- the kernel

@@ -1,4 +1,4 @@
-"""What the folder of a model says: its kind, how many tokens it takes at once, its tokenizer, its files."""
+"""The folder of a model: its architecture, the length of its input, its tokenizer and its files."""
 
 from __future__ import annotations
 
@@ -26,79 +26,79 @@ __all__ = [
 ]
 
 EXPORTED = ("model.onnx", "onnx/model.onnx")
-# What the oldest config.json files of BERT leave out.
+# Defaults for the oldest config.json files of BERT, which lack them.
 BERT = {"model_type": "bert", "hidden_act": "gelu", "layer_norm_eps": 1e-12, "max_position_embeddings": 512}
 BUILT = {
     "model_type": ("bert", "roberta", "xlm-roberta", "camembert"),
     "hidden_act": ("gelu",),
     "position_embedding_type": ("absolute", None),
 }
-# Whose positions are counted from the one after the padding token's number.
+# Models whose positions start after the id of the padding token.
 OFFSET = ("camembert", "data2vec-text", "longformer", "mpnet", "roberta", "xlm-roberta", "xlm-roberta-xl", "xmod")
 
 
 def config_of(folder: Path) -> dict[str, Any]:
-    """config.json, with what the oldest ones leave out."""
+    """config.json, with defaults for values that the oldest files lack."""
     return {**BERT, **read_config(folder)}
 
 
 def obstacle(config: Config) -> str:
-    """Why graph.py cannot build such a model from its weights; nothing if it can."""
-    whole = {**BERT, **config}
+    """Why graph.py cannot build a model with this configuration; an empty text if it can."""
+    values = {**BERT, **config}
     return next(
-        (f"its {name} is {whole.get(name)!r}" for name, good in BUILT.items() if whole.get(name) not in good), ""
+        (f"its {name} is {values.get(name)!r}" for name, good in BUILT.items() if values.get(name) not in good), ""
     )
 
 
 def positions(config: Config) -> int:
-    """How many tokens such a model takes at once, the special ones among them."""
+    """The maximum number of input tokens, including special tokens."""
     return int({**BERT, **config}["max_position_embeddings"]) - first_position(config)
 
 
 def first_position(config: Config) -> int:
-    """The number of a first token's position: not 0 where positions are counted from the padding token's number on."""
-    whole = {**BERT, **config}
-    padding = whole.get("pad_token_id")
-    return (1 if padding is None else int(padding)) + 1 if whole["model_type"] in OFFSET else 0
+    """The position of the first token: not 0 for models whose positions start after the id of the padding token."""
+    values = {**BERT, **config}
+    padding = values.get("pad_token_id")
+    return (1 if padding is None else int(padding)) + 1 if values["model_type"] in OFFSET else 0
 
 
 def exported(folder: Path) -> Path | None:
-    """The ONNX file of a folder, if it has one."""
+    """The ONNX file in a folder, if there is one."""
     return next((folder / name for name in EXPORTED if (folder / name).is_file()), None)
 
 
 def tokenizer(folder: Path) -> Any:
-    """The tokenizer of a model folder, which neither pads nor truncates: tokenizer.json or, of a BERT, vocab.txt."""
+    """The tokenizer of a model folder, without padding and truncation: tokenizer.json or, for BERT, vocab.txt."""
     from tokenizers import Tokenizer
 
     if (folder / "tokenizer.json").is_file():
         with plainly(f"{folder / 'tokenizer.json'} cannot be read"):
-            found = Tokenizer.from_file(str(folder / "tokenizer.json"))
+            words = Tokenizer.from_file(str(folder / "tokenizer.json"))
     elif (folder / "vocab.txt").is_file() and config_of(folder)["model_type"] == "bert":
-        found = _of_vocabulary(folder / "vocab.txt", _lowers(folder))
+        words = _of_vocabulary(folder / "vocab.txt", _lowers(folder))
     else:
         raise ModelError(f"{folder} has no tokenizer.json: save its tokenizer as a fast one, or use sbert({folder})")
-    found.no_truncation()
-    found.no_padding()
-    return found
+    words.no_truncation()
+    words.no_padding()
+    return words
 
 
 def tokenizer_hash(folder: Path) -> str:
-    """The SHA-256 of what makes the tokenizer."""
+    """A hash of the files that define the tokenizer."""
     if (folder / "tokenizer.json").is_file():
         return sha256(folder / "tokenizer.json")
     return fingerprint_of(sha256(folder / "vocab.txt"), str(_lowers(folder)))
 
 
 def fingerprint_of(*parts: str) -> str:
-    """Sixteen hexadecimal digits that change with any of the parts."""
+    """Sixteen hexadecimal digits: a hash of the parts."""
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
 def _lowers(folder: Path) -> bool:
     file = folder / "tokenizer_config.json"
-    said = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-    return bool(said.get("do_lower_case", True))
+    settings = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    return bool(settings.get("do_lower_case", True))
 
 
 def _of_vocabulary(file: Path, lower: bool) -> Any:
@@ -111,7 +111,7 @@ def _of_vocabulary(file: Path, lower: bool) -> Any:
 
 
 def word_pieces(vocabulary: Mapping[str, int], lower: bool = True) -> Any:
-    """BERT's own tokenizer with a vocabulary, which has its special tokens."""
+    """The tokenizer of BERT for a vocabulary, which must contain the special tokens."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
     words = Tokenizer(models.WordPiece(dict(vocabulary), unk_token="[UNK]"))

@@ -1,16 +1,16 @@
-"""From the weights of a BERT to an ONNX graph: token ids in, unit sentence vectors out, or the logits of a classifier.
+"""The weights of a BERT → an ONNX graph from token ids to unit sentence vectors, or to the logits of a classifier.
 
-All sequences of a batch have one length, so that there is no padding and no mask, and every operation but
-attention sees tokens as rows of one matrix. Each row is computed in an order that does not depend on the other rows:
-**a sentence has the same vector, to the last bit, whatever it is encoded with**. That is also why
+All sequences of a batch have the same length, so there is no padding and no mask, and every operation except
+attention treats tokens as rows of one matrix. Each row is computed in an order that does not depend on the other rows:
+**a sentence has the same vector, to the last bit, in any batch**. That is also why
 
-- int8 scales the activations row by row, where ONNX Runtime's own dynamic quantisation takes one scale for the whole
-  batch; this is more exact as well (mean cosine to fp32 .997 instead of .991), at the same speed;
+- int8 scales the activations row by row, while ONNX Runtime's own dynamic quantisation uses one scale for the whole
+  batch; this is also more accurate (mean cosine to fp32 .997 instead of .991), at the same speed;
 - the mean over tokens is a product with a row of ones, since `ReduceMean` adds differently for different batches.
 
-Queries, keys and values of the last third of the layers stay in float32, where rounding does most harm. Weights are
-rounded to 7 bits a channel: two products of an unsigned 8-bit and a signed 7-bit number fit into 16 bits, so that no
-processor's kernel saturates, and all give the same integers.
+Queries, keys and values of the last third of the layers, where rounding does the most harm, stay in float32. Weights
+are rounded to 7 bits per channel: two products of an unsigned 8-bit and a signed 7-bit number fit into 16 bits, so that
+no processor's kernel saturates, and all compute the same integers.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ Array = NDArray[Any]
 
 MICROSOFT = "com.microsoft"
 WEIGHT_TOP = 63  # 7 bits
-GELU_FLOOR = 0.17  # no value of GELU is below minus this
+GELU_FLOOR = 0.17  # GELU is never below minus this value
 # From the first token to the logits: BERT's pooler and classifier, and RoBERTa's.
 HEADS = (("pooler.dense", "classifier"), ("classifier.dense", "classifier.out_proj"))
 
 
 def build(folder: Path, precision: Precision, pooling: Pooling) -> onnx.ModelProto:
     """The graph of a model folder with config.json and model.safetensors: `input_ids` (b, l) to `vectors` (b, d)."""
-    with _sound(folder):
-        graph = _opened(folder, precision == "int8")
+    with _valid_weights(folder):
+        graph = _empty_graph(folder, precision == "int8")
         graph.sentence(graph.layers(graph.embeddings()), pooling)
         return graph.model(("input_ids",), "vectors", graph.width)
 
@@ -52,23 +52,23 @@ def build(folder: Path, precision: Precision, pooling: Pooling) -> onnx.ModelPro
 def build_cross(folder: Path) -> onnx.ModelProto:
     """The graph of a sequence classifier in float32: `input_ids` (b, l) to `logits` (b, labels).
 
-    Where the model tells two texts apart by types, `token_type_ids` (b, l) are an input too.
+    If the model distinguishes two texts by types, `token_type_ids` (b, l) is an input too.
     """
-    with _sound(folder):
-        graph = _opened(folder, int8=False)
+    with _valid_weights(folder):
+        graph = _empty_graph(folder, int8=False)
         head = next((pair for pair in HEADS if all(f"{part}.weight" in graph.weights for part in pair)), None)
         if head is None:
-            raise ModelError(f"{folder} is no sequence-classification model: its weights have no classifier")
+            raise ModelError(f"{folder} is not a sequence-classification model: its weights have no classifier")
         typed = len(graph.weights["embeddings.token_type_embeddings.weight"]) > 1
         labels = graph.classify(graph.layers(graph.embeddings(typed)), *head)
         return graph.model(("input_ids", "token_type_ids") if typed else ("input_ids",), "logits", labels)
 
 
-def _sound(folder: Path) -> AbstractContextManager[None]:
-    return plainly(f"{folder / 'model.safetensors'} is damaged, or not what config.json says")
+def _valid_weights(folder: Path) -> AbstractContextManager[None]:
+    return plainly(f"{folder / 'model.safetensors'} is damaged, or does not match config.json")
 
 
-def _opened(folder: Path, int8: bool) -> _Graph:
+def _empty_graph(folder: Path, int8: bool) -> _Graph:
     """An empty graph with the weights of a folder, by their names in BERT."""
     from safetensors.numpy import load_file
 
@@ -91,7 +91,7 @@ def _opened(folder: Path, int8: bool) -> _Graph:
 
 @dataclass
 class _Graph:
-    """Nodes and constants of one graph as it grows; a method adds nodes and returns the name of the result."""
+    """Nodes and constants of a graph; a method adds nodes and returns the name of their result."""
 
     weights: dict[str, Array]
     config: dict[str, Any]
@@ -176,7 +176,7 @@ class _Graph:
     def linear(self, rows: str, name: str, gelu: bool = False) -> str:
         weight, bias = self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]
         if gelu and self.int8:
-            # The rows were lifted by a constant to be positive; what that adds to the product is a constant too.
+            # The rows were shifted by a constant to be positive; its contribution to the product is constant too.
             codes, scale = _codes(weight)
             bias = bias - GELU_FLOOR * (codes * scale[:, None]).sum(1)
         return str(self.add("Add", self.product(rows, name, weight, gelu), self.constant(f"{name}.bias", bias)))
@@ -200,7 +200,7 @@ class _Graph:
         return str(self.add("Mul", product, row_scale))
 
     def quantise(self, rows: str, gelu: bool) -> tuple[str, str, str]:
-        """Unsigned 8-bit codes with a scale a row; what GELU gives is lifted so that all 256 codes serve."""
+        """Unsigned 8-bit codes with one scale per row; outputs of GELU are shifted so that all 256 codes are used."""
         top, middle = (255, 0) if gelu else (127, 128)
         rows = self.add("Add", rows, self.constant("floor", GELU_FLOOR)) if gelu else rows
         peak = self.add("ReduceMax", rows if gelu else self.add("Abs", rows), axes=[1], keepdims=0)
@@ -224,7 +224,7 @@ class _Graph:
         self.nodes.append(helper.make_node("LpNormalization", [pooled], ["vectors"], axis=-1, p=2))
 
     def classify(self, rows: str, dense: str, out: str) -> int:
-        """A layer with tanh over the first token, and the classifier; the number of labels."""
+        """Add a tanh layer over the first token and the classifier; return the number of labels."""
         first = self.first(self.add("Reshape", rows, self.shape(self.width)))
         logits = self.linear(self.add("Tanh", self.linear(first, dense)), out)
         self.nodes.append(helper.make_node("Identity", [logits], ["logits"]))
@@ -234,9 +234,9 @@ class _Graph:
         return str(self.add("Gather", tokens, self.constant("first", 0, np.int64), axis=1))
 
     def model(self, inputs: tuple[str, ...], output: str, width: int) -> onnx.ModelProto:
-        given = [helper.make_tensor_value_info(name, onnx.TensorProto.INT64, ["b", "l"]) for name in inputs]
-        made = helper.make_tensor_value_info(output, onnx.TensorProto.FLOAT, ["b", width])
-        graph = helper.make_graph(self.nodes, "sentence", given, [made], list(self.constants.values()))
+        arguments = [helper.make_tensor_value_info(name, onnx.TensorProto.INT64, ["b", "l"]) for name in inputs]
+        result = helper.make_tensor_value_info(output, onnx.TensorProto.FLOAT, ["b", width])
+        graph = helper.make_graph(self.nodes, "sentence", arguments, [result], list(self.constants.values()))
         domains = [helper.make_opsetid("", 17), helper.make_opsetid(MICROSOFT, 1)]
         return helper.make_model(graph, opset_imports=domains, ir_version=8)
 

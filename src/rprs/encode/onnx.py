@@ -1,4 +1,4 @@
-"""The transformer in ONNX Runtime, without torch: all-MiniLM-L6-v2 and any other exported or BERT-like model."""
+"""Transformers in ONNX Runtime, without torch: all-MiniLM-L6-v2 and any other exported or BERT-like model."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from rprs.files.hashes import sha256
 from rprs.progress import Advance, Progress, no_op, silent
 from rprs.spec import Component, Kind, require
 
-__all__ = ["GRAPH_VERSION", "Onnx", "OnnxEncoder", "Pooling", "Precision", "frame", "once", "unit"]
+__all__ = ["GRAPH_VERSION", "Onnx", "OnnxEncoder", "Pooling", "Precision", "deduplicate", "frame", "unit"]
 
-GRAPH_VERSION = 2  # of the graphs that graph.py makes: a change in the vectors needs a new number
+GRAPH_VERSION = 2  # of the graphs that graph.py builds; increase it if the vectors change
 CHUNK = 8192  # sentences tokenised at a time
 
 Precision = Literal["int8", "fp32"]
@@ -35,12 +35,12 @@ Pooling = Literal["mean", "cls"]
 class Onnx(Component):
     """A sentence model by name or folder, run in ONNX Runtime.
 
-    A folder with model.safetensors of the BERT family is turned into a graph once; else its model.onnx is used.
+    For a model of the BERT family, a graph is built once from model.safetensors; otherwise its model.onnx is used.
     """
 
     name: ClassVar[str] = "onnx"
     kinds: ClassVar[tuple[Kind, ...]] = ("encoder",)
-    bare: ClassVar[str] = "model"  # what a word means that is no encoder's name, where an encoder is expected
+    bare: ClassVar[str] = "model"  # the parameter that is meant if a text form is not the name of an encoder
 
     model: str = models.DEFAULT
     precision: Precision = "int8"
@@ -50,7 +50,7 @@ class Onnx(Component):
         require(self, "precision", self.precision in ("int8", "fp32"), "'int8' or 'fp32'")
 
     def load(self, progress: Progress = silent) -> OnnxEncoder:
-        """The model, got and prepared where that has not happened yet."""
+        """The model, downloaded and prepared on first use."""
         folder = models.find(self.model, progress, _weights, f"use sbert({self.model})")
         pooling, window = _settings(folder)
         source = _source(folder)
@@ -74,48 +74,48 @@ class Onnx(Component):
 
 @dataclass(frozen=True)
 class OnnxEncoder:
-    """A loaded model. A sentence's vector depends on its text alone, not on the sentences given with it.
+    """A loaded model. The vector of a sentence depends only on its text, not on the other sentences of a call.
 
-    Batches hold sentences of one length in tokens, so nothing is padded, and a thread a core works them off.
-    A sentence beyond the model's window is cut into equal windows whose vectors are averaged by their tokens.
+    The sentences of a batch have the same number of tokens, so nothing is padded; one thread per core runs batches.
+    A sentence longer than the model's window is cut into equal pieces, whose vectors are averaged by number of tokens.
     """
 
     sessions: Sessions = field(repr=False)
     words: Any = field(repr=False)  # the tokenizer
-    window: int  # tokens that go into the model at once, the special ones among them
+    window: int  # maximum number of input tokens, including special tokens
     pooling: Pooling
     batch: int  # tokens in a batch
     fingerprint: str
 
     @property
     def dimension(self) -> int:
-        """How long a vector is."""
+        """The number of entries of a vector."""
         with self.sessions.one() as session:
             size = session.get_outputs()[0].shape[-1]
         return size if isinstance(size, int) else int(self._run([[*chain(*frame(self.words))]]).shape[1])
 
     def encode(self, sentences: Sequence[str], advance: Advance = no_op) -> NDArray[np.float32]:
-        """(m, dimension): a unit row a sentence, in the given order; identical sentences are encoded once."""
-        distinct, where = once(sentences)
-        times = np.bincount(where, minlength=len(distinct))
-        found = np.zeros((len(distinct), self.dimension), dtype=np.float32)
+        """(m, dimension): one unit row per sentence, in the same order; identical sentences are encoded once."""
+        distinct, numbers = deduplicate(sentences)
+        times = np.bincount(numbers, minlength=len(distinct))
+        rows = np.zeros((len(distinct), self.dimension), dtype=np.float32)
         for start in range(0, len(distinct), CHUNK):
             chunk = slice(start, start + CHUNK)
-            found[chunk] = self._distinct(distinct[chunk], times[chunk], advance)
-        return found[where]
+            rows[chunk] = self._encode_distinct(distinct[chunk], times[chunk], advance)
+        return rows[numbers]
 
     def token_vectors(self, advance: Advance = no_op) -> NDArray[np.float32]:
-        """(vocabulary, dimension): each token passed through the model alone."""
+        """(vocabulary, dimension): the vector of each single token."""
         before, after = frame(self.words)
         size = self.words.get_vocab_size()
-        found = np.zeros((size, self.dimension), dtype=np.float32)
+        rows = np.zeros((size, self.dimension), dtype=np.float32)
         todo = batches([1 + len(before) + len(after)] * size, self.batch)
         for batch, vectors in in_threads(lambda batch: self._run([[*before, i, *after] for i in batch]), todo):
-            found[batch] = vectors
+            rows[batch] = vectors
             advance(len(batch))
-        return found
+        return rows
 
-    def _distinct(self, sentences: list[str], times: NDArray[np.int64], advance: Advance) -> NDArray[np.float32]:
+    def _encode_distinct(self, sentences: list[str], times: NDArray[np.int64], advance: Advance) -> NDArray[np.float32]:
         before, after = frame(self.words)
         room = self.window - len(before) - len(after)
         pieces: list[list[int]] = []
@@ -132,7 +132,7 @@ class OnnxEncoder:
                 total[owner[number]] += vector * len(pieces[number])
                 advance(int(waiting[owner[number]]))
                 waiting[owner[number]] = 0
-        advance(int(waiting.sum()))  # those without tokens
+        advance(int(waiting.sum()))  # sentences without tokens
         return unit(total)
 
     def _run(self, pieces: list[list[int]]) -> NDArray[np.float32]:
@@ -149,12 +149,12 @@ class OnnxEncoder:
 
 
 def _weights(config: Config) -> Sequence[str]:
-    """What to get of a model: weights that graph.py makes a graph of, or else a graph."""
+    """The files of a model that can be used: weights from which graph.py builds a graph, or an exported graph."""
     return (*(() if obstacle(config) else ("model.safetensors",)), "onnx/model.onnx")
 
 
 def _source(folder: Path) -> Path:
-    """The weights that a graph is built from, with the same vectors for any batch; or else the graph there is."""
+    """The weights from which a graph is built, so that vectors do not depend on the batch; otherwise model.onnx."""
     weights, graph = folder / "model.safetensors", exported(folder)
     problem = obstacle(read_config(folder))
     if weights.is_file() and not problem:
@@ -167,7 +167,7 @@ def _source(folder: Path) -> Path:
 
 
 def _settings(folder: Path) -> tuple[Pooling, int]:
-    """How token vectors become one, and how many tokens go in at once."""
+    """The pooling of token vectors, and the maximum number of input tokens."""
     sentence = _json(folder / "sentence_bert_config.json") or {}
     pool = _json(folder / "1_Pooling/config.json") or {}
     modules = _json(folder / "modules.json") or []
@@ -179,11 +179,11 @@ def _settings(folder: Path) -> tuple[Pooling, int]:
         for name, on in pool.items()
         if name.startswith("pooling_mode_") and on
     }
-    modes |= {pool["pooling_mode"]} if "pooling_mode" in pool else set()  # how newer versions write it
+    modes |= {pool["pooling_mode"]} if "pooling_mode" in pool else set()  # the form of newer versions
     if not modes <= {"mean"} and modes != {"cls"}:
-        raise ModelError(f"onnx cannot pool by {', '.join(sorted(modes))} as {folder} asks: use sbert({folder})")
-    most = positions(read_config(folder))
-    return "cls" if modes == {"cls"} else "mean", min(int(sentence.get("max_seq_length") or most), most)
+        raise ModelError(f"onnx cannot pool by {', '.join(sorted(modes))} as {folder} requires: use sbert({folder})")
+    longest = positions(read_config(folder))
+    return "cls" if modes == {"cls"} else "mean", min(int(sentence.get("max_seq_length") or longest), longest)
 
 
 def _json(file: Path) -> Any:
@@ -201,16 +201,16 @@ def _builder(folder: Path, precision: Precision, pooling: Pooling) -> Callable[[
 
 
 def _quantiser(exported: Path) -> Callable[[Path], None]:
-    """Dynamic int8 of somebody else's graph; its scales are per batch, hence batches of one sentence."""
+    """Dynamic int8 quantisation of an exported graph; its scales are per batch, hence batches of one sentence."""
 
     def make(file: Path) -> None:
         import onnx
         from onnxruntime.quantization import QuantType, quantize_dynamic
 
-        # Fused operators hide the types of what they give from the shape inference; it is float throughout.
+        # Shape inference cannot determine the output types of fused operators, which are float throughout.
         options = {"DefaultTensorType": onnx.TensorProto.FLOAT}
         kind = QuantType.QInt8
-        with plainly(f"{exported} cannot be quantised, if it is whole at all: choose precision=fp32"):
+        with plainly(f"{exported} cannot be quantised and may be damaged: use precision=fp32"):
             quantize_dynamic(
                 exported, file, per_channel=True, reduce_range=True, weight_type=kind, extra_options=options
             )
@@ -222,7 +222,7 @@ def _quantiser(exported: Path) -> Callable[[Path], None]:
 
 
 def frame(words: Any) -> tuple[list[int], list[int]]:
-    """The special tokens that go before and after a sentence."""
+    """The special tokens before and after a sentence."""
     bare, framed = (words.encode("a", add_special_tokens=special).ids for special in (False, True))
     start = next(i for i in range(len(framed)) if framed[i : i + len(bare)] == bare)
     return framed[:start], framed[start + len(bare) :]
@@ -236,13 +236,13 @@ def _cut(ids: list[int], room: int) -> Iterator[list[int]]:
 
 
 def unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The rows scaled to length one; a zero row stays zero."""
+    """The rows scaled to unit length; a zero row stays zero."""
     norms = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))[:, None]
     scaled: NDArray[np.float32] = np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0, casting="unsafe")
     return scaled
 
 
-def once(sentences: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
-    """The distinct sentences, and for each given one the number of its like among them."""
+def deduplicate(sentences: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
+    """The distinct sentences, and the position of each sentence among them."""
     numbers = {sentence: number for number, sentence in enumerate(dict.fromkeys(sentences))}
     return list(numbers), np.array([numbers[sentence] for sentence in sentences], dtype=np.int64)

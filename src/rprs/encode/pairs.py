@@ -1,8 +1,8 @@
-"""Cross-encoders: a model that reads two texts together and says how relevant one is to the other.
+"""Cross-encoders: models that read two texts together and score how relevant one is to the other.
 
-It is any sequence-classification model. Both texts are cut to its window together, the longer one first, just as
-Hugging Face's `truncation="longest_first"` does; which pairs were cut is told. A folder with model.onnx, or with a
-BERT-like model.safetensors, runs in ONNX Runtime; any other needs transformers, with the extra `torch`.
+Any sequence-classification model can be used. Both texts are truncated to its window together, the longer one first, as
+with `truncation="longest_first"` of Hugging Face; truncated pairs are reported. A model with model.onnx, or of the BERT
+family with model.safetensors, runs in ONNX Runtime; any other model needs transformers, with the extra `torch`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rprs.encode import models
 from rprs.encode.folder import exported, fingerprint_of, obstacle, positions, tokenizer, tokenizer_hash
 from rprs.encode.hub import Config, read_config
 from rprs.encode.loading import plainly, quiet
-from rprs.encode.onnx import once
+from rprs.encode.onnx import deduplicate
 from rprs.encode.runtime import Sessions, batches, in_threads
 from rprs.errors import MissingExtra, ModelError, UsageError
 from rprs.files.hashes import sha256
@@ -29,9 +29,9 @@ from rprs.progress import Advance, Progress, no_op, silent
 
 __all__ = ["WINDOW", "PairScorer", "Pairs", "framed", "load_pairs", "longest_first", "template_of"]
 
-WINDOW = 512  # tokens of both texts, as the paper has it
+WINDOW = 512  # tokens of both texts, as in the paper
 CHARACTERS = 1_000_000  # tokenised at a time
-GRAPH_VERSION = 1  # of the graphs that build_cross makes
+GRAPH_VERSION = 1  # of the graphs that build_cross builds
 
 Ints = NDArray[np.int64]
 Logits = Callable[[Mapping[str, Ints]], NDArray[np.float32]]
@@ -39,31 +39,31 @@ Logits = Callable[[Mapping[str, Ints]], NDArray[np.float32]]
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """What a cross-encoder says of n pairs."""
+    """The scores of n pairs."""
 
     scores: NDArray[np.float64]  # (n,): the logit, or the logit of the second label minus that of the first
-    truncated: NDArray[np.bool_]  # (n,): whether the model saw less than both texts
+    truncated: NDArray[np.bool_]  # (n,): whether the texts were truncated
 
 
 @dataclass(frozen=True)
 class PairScorer:
-    """A loaded cross-encoder. Batches hold pairs of one length in tokens, so nothing is padded."""
+    """A loaded cross-encoder. The pairs of a batch have the same number of tokens, so nothing is padded."""
 
     logits: Logits = field(repr=False)
     words: Any = field(repr=False)  # the tokenizer
-    window: int  # tokens that go into the model at once, the special ones among them
-    threads: int  # that work off batches; 0 is one a core
+    window: int  # maximum number of input tokens, including special tokens
+    threads: int  # that run batches; 0 means one per core
     fingerprint: str
 
     def score(self, left: Sequence[str], right: Sequence[str], advance: Advance = no_op) -> Pairs:
-        """The scores of the pairs (left[i], right[i]); a text that comes several times is tokenised once."""
+        """The scores of the pairs (left[i], right[i]); a repeated text is tokenised once."""
         if len(left) != len(right):
             raise UsageError(f"Pairs need as many texts on the left as on the right. Got {len(left)} and {len(right)}.")
-        texts, where = once([*left, *right])
+        texts, numbers = deduplicate([*left, *right])
         template = template_of(self.words)
         room = self.window - sum(which < 0 for which, _, _ in template)
         tokens, counts = self._tokens(texts, room)
-        places = where.reshape(2, len(left))
+        places = numbers.reshape(2, len(left))
         kept = longest_first(counts[places[0]], counts[places[1]], room)
         lengths = kept.sum(axis=0)
 
@@ -76,30 +76,30 @@ class PairScorer:
             return self.logits(inputs)
 
         scores = np.zeros(len(left), dtype=np.float64)
-        for batch, found in in_threads(run, batches(lengths.tolist()), self.threads):
-            scores[batch] = found[:, -1].astype(np.float64) - (found[:, 0] if found.shape[1] == 2 else 0)
+        for batch, logits in in_threads(run, batches(lengths.tolist()), self.threads):
+            scores[batch] = logits[:, -1].astype(np.float64) - (logits[:, 0] if logits.shape[1] == 2 else 0)
             advance(len(batch))
         return Pairs(scores, counts[places].sum(axis=0) > room)
 
     def _tokens(self, texts: list[str], room: int) -> tuple[list[Ints], Ints]:
-        """The first tokens of each text, as many as can matter, and how many it has."""
-        found: list[Ints] = []
+        """The first `room` tokens of each text, and its total number of tokens."""
+        tokens: list[Ints] = []
         counts: list[int] = []
         ends = np.cumsum([len(text) for text in texts], dtype=np.int64) // CHARACTERS
         for chunk in np.split(np.arange(len(texts)), np.flatnonzero(np.diff(ends)) + 1):
             some = [texts[number] for number in chunk]
             for encoding in self.words.encode_batch_fast(some, add_special_tokens=False):
                 ids = encoding.ids
-                found.append(np.array(ids[:room], dtype=np.int64))
+                tokens.append(np.array(ids[:room], dtype=np.int64))
                 counts.append(len(ids))
-        return found, np.array(counts, dtype=np.int64)
+        return tokens, np.array(counts, dtype=np.int64)
 
 
 def longest_first(left: Ints, right: Ints, room: int) -> Ints:
-    """(2, n): how many tokens are kept of two texts with so many, where both together have room for `room`.
+    """(2, n): how many tokens are kept of texts with `left` and `right` tokens, together at most `room`.
 
-    The longer text is cut down to the shorter one, then both alike; an odd token goes to the longer one, and to the
-    right where they are equal.
+    The longer text is cut to the length of the shorter one, then both equally; an odd token goes to the longer text, or
+    to the right one if both have the same length.
     """
     shorter = np.minimum(left, right)
     small = np.where(2 * shorter <= room, shorter, room // 2)
@@ -115,18 +115,18 @@ Template = list[tuple[int, int, int]]  # the text (0 or 1) or a special token (-
 
 
 def template_of(words: Any) -> Template:
-    """How a tokenizer puts two texts together: `[CLS] 0 [SEP] 1 [SEP]` for a BERT."""
+    """How a tokenizer combines two texts: `[CLS] 0 [SEP] 1 [SEP]` for BERT."""
     example = words.encode("a", "a")
-    found: Template = []
+    template: Template = []
     for text, kind, token in zip(example.sequence_ids, example.type_ids, example.ids, strict=True):
         which = -1 if text is None else text
-        if which < 0 or not found or found[-1][0] != which:
-            found.append((which, kind, token))
-    return found
+        if which < 0 or not template or template[-1][0] != which:
+            template.append((which, kind, token))
+    return template
 
 
 def framed(template: Template, texts: Sequence[Ints]) -> tuple[Ints, Ints]:
-    """The tokens of two texts with the special ones, and the types of all."""
+    """The tokens of two texts with special tokens, and the type of each token."""
     parts = [texts[which] if which >= 0 else np.array([token]) for which, _, token in template]
     types = [np.full(len(part), kind) for part, (_, kind, _) in zip(parts, template, strict=True)]
     return np.concatenate(parts), np.concatenate(types)
@@ -136,7 +136,7 @@ def framed(template: Template, texts: Sequence[Ints]) -> tuple[Ints, Ints]:
 
 
 def load_pairs(model: str, window: int = WINDOW, progress: Progress = silent) -> PairScorer:
-    """A cross-encoder by name or folder, got where it is not here yet; the last ones are kept in memory.
+    """A cross-encoder by name or folder, downloaded on first use; the most recent ones are kept in memory.
 
     The window is no wider than the model's own.
     """
@@ -147,11 +147,11 @@ def load_pairs(model: str, window: int = WINDOW, progress: Progress = silent) ->
 
 
 def _source(folder: Path) -> Path:
-    """The file that a cross-encoder is made of: an ONNX graph, or else weights."""
-    found = exported(folder) or next((folder / name for name in _WEIGHTS if (folder / name).is_file()), None)
-    if found is None:
+    """The file of a cross-encoder: an ONNX graph, or else weights."""
+    file = exported(folder) or next((folder / name for name in _WEIGHTS if (folder / name).is_file()), None)
+    if file is None:
         raise ModelError(f"{folder} has no weights: it needs model.onnx, model.safetensors or pytorch_model.bin")
-    return found
+    return file
 
 
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
@@ -172,15 +172,15 @@ def _loaded(folder: Path, source: Path, window: int, _changed: int) -> PairScore
         logits, words = _built(folder, source), tokenizer(folder)
     else:
         logits, words = _with_torch(folder)
-        threads = 1  # torch has its own
+        threads = 1  # torch uses threads of its own
     window = min(window, positions(config))
-    found = PairScorer(logits, words, window, threads, _fingerprint(folder, source, words, window))
-    _check(folder, found)
-    return found
+    scorer = PairScorer(logits, words, window, threads, _fingerprint(folder, source, words, window))
+    _check(folder, scorer)
+    return scorer
 
 
 def _built(folder: Path, source: Path) -> Logits:
-    """The graph made of the weights of a BERT-like model, once."""
+    """The graph of a BERT-like model, built from its weights on first use."""
 
     def make(file: Path) -> None:
         from rprs.encode.graph import build_cross
@@ -193,30 +193,30 @@ def _built(folder: Path, source: Path) -> Logits:
 
 
 def _fingerprint(folder: Path, source: Path, words: Any, window: int) -> str:
-    known = any((folder / name).is_file() for name in ("tokenizer.json", "vocab.txt"))
+    has_files = any((folder / name).is_file() for name in ("tokenizer.json", "vocab.txt"))
     parts = [sha256(file) for file in (source, folder / "config.json")]
-    return fingerprint_of(*parts, tokenizer_hash(folder) if known else words.to_str(), str(window))
+    return fingerprint_of(*parts, tokenizer_hash(folder) if has_files else words.to_str(), str(window))
 
 
 def _check(folder: Path, scorer: PairScorer) -> None:
-    """One pair without words says whether the model gives what a cross-encoder must."""
+    """Run one pair of empty texts to check that the model is a cross-encoder."""
     template = template_of(scorer.words)
     if not {0, 1} <= {which for which, _, _ in template}:
-        raise ModelError(f"The tokenizer of {folder} does not put two texts together: cross cannot use it")
+        raise ModelError(f"The tokenizer of {folder} does not combine two texts: cross cannot use it")
     if scorer.window < len(template):
-        raise ModelError(f"{folder} takes {scorer.window} tokens at once, which leaves no room for two texts")
+        raise ModelError(f"{folder} reads at most {scorer.window} tokens, which leaves no room for two texts")
     ids, types = framed(template, [np.zeros(0, dtype=np.int64)] * 2)
     inputs = dict(zip(_INPUTS, (ids[None], types[None], np.ones_like(ids)[None]), strict=True))
     with plainly(f"{folder} cannot be run"):
         shape = scorer.logits(inputs).shape
     if len(shape) != 2:
-        raise ModelError(f"{folder} is no sequence-classification model: it gives vectors of tokens, not a score")
+        raise ModelError(f"{folder} is not a sequence-classification model: its output is token vectors, not a score")
     if shape[1] > 2:
         raise ModelError(f"{folder} has {shape[1]} labels: cross needs one, or two of which the second means relevant")
 
 
 def _with_torch(folder: Path) -> tuple[Logits, Any]:
-    """Any other model, in transformers, and its tokenizer."""
+    """Any other model, run by transformers, and its tokenizer."""
     try:
         import torch
         import transformers
@@ -228,21 +228,21 @@ def _with_torch(folder: Path) -> tuple[Logits, Any]:
         )
         words = _fast_words(folder, transformers.AutoTokenizer)
     if loading["missing_keys"]:
-        raise ModelError(f"{folder} is no sequence-classification model: its weights have no classifier")
+        raise ModelError(f"{folder} is not a sequence-classification model: its weights have no classifier")
     model.eval()
-    takes = [name for name in _INPUTS if name in signature(model.forward).parameters]
+    inputs_of_model = [name for name in _INPUTS if name in signature(model.forward).parameters]
 
     def logits(inputs: Mapping[str, Ints]) -> NDArray[np.float32]:
         with torch.no_grad():
-            output = model(**{name: torch.from_numpy(inputs[name]) for name in takes})
-        found: NDArray[np.float32] = output.logits.float().numpy()
-        return found
+            output = model(**{name: torch.from_numpy(inputs[name]) for name in inputs_of_model})
+        values: NDArray[np.float32] = output.logits.float().numpy()
+        return values
 
     return logits, words
 
 
 def _fast_words(folder: Path, loader: Any) -> Any:
-    """The tokenizer of a folder; transformers makes a fast one of older files."""
+    """The tokenizer of a folder; transformers converts older files to a fast tokenizer."""
     if (folder / "tokenizer.json").is_file():
         return tokenizer(folder)
     words = getattr(loader.from_pretrained(folder, local_files_only=True), "backend_tokenizer", None)

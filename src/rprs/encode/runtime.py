@@ -1,4 +1,4 @@
-"""ONNX Runtime at work: a session a core, batches of sequences of one length, and a thread a core to work them off."""
+"""Running ONNX graphs: one session and one thread per core, and batches of sequences of the same length."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ MOST_SESSIONS = 8  # each holds its own copy of the weights
 
 @dataclass(frozen=True)
 class Sessions:
-    """The sessions of one graph; a caller has one for itself, and the next waits for it."""
+    """The sessions of one graph; each is used by one caller at a time, others wait."""
 
     free: SimpleQueue[Any] = field(repr=False)
 
     @classmethod
     def of(cls, file: Path, optimise: bool) -> Sessions:
-        """A session a core; on a machine of many cores several callers share one, and its weights."""
-        made = [_session(file, optimise) for _ in range(min(cores(), MOST_SESSIONS))]
+        """One session per core, up to a maximum, beyond which cores share sessions and their weights."""
+        sessions = [_session(file, optimise) for _ in range(min(cores(), MOST_SESSIONS))]
         free: SimpleQueue[Any] = SimpleQueue()
         for core in range(cores()):
-            free.put(made[core % len(made)])
+            free.put(sessions[core % len(sessions)])
         return cls(free)
 
     @contextmanager
     def one(self) -> Iterator[Any]:
-        """A session, given back at the end."""
+        """A session for the duration of the context."""
         session = self.free.get()
         try:
             yield session
@@ -49,24 +49,24 @@ class Sessions:
             self.free.put(session)
 
     def run(self, inputs: Mapping[str, NDArray[np.int64]]) -> NDArray[np.float32]:
-        """The first output of the graph; it is given those of the inputs that it has."""
+        """The first output of the graph, computed from those inputs that the graph has."""
         with self.one() as session:
             names = [need.name for need in session.get_inputs()]
-            strange = next((name for name in names if name not in inputs), None)
-            if strange is not None:
+            unknown = next((name for name in names if name not in inputs), None)
+            if unknown is not None:
                 raise ModelError(
-                    f"An ONNX graph asks for {strange!r}: export it with no inputs but {', '.join(inputs)}"
+                    f"The ONNX graph has an unknown input {unknown!r}: export it with no inputs but {', '.join(inputs)}"
                 )
             with plainly("The model cannot be run: do its weights, tokenizer and config.json belong together?"):
                 (output,) = session.run([session.get_outputs()[0].name], {name: inputs[name] for name in names})
-        found: NDArray[np.float32] = output
-        return found
+        values: NDArray[np.float32] = output
+        return values
 
 
 def _session(file: Path, optimise: bool) -> Any:
-    """One thread inside: the cores are kept busy by as many callers.
+    """A session with one thread: there are as many callers as cores.
 
-    Our own graphs are fused by hand; the runtime's SkipLayerNormalization would be several times slower than its parts.
+    Our own graphs are already fused; the runtime's SkipLayerNormalization would be several times slower than its parts.
     """
     import onnxruntime
 
@@ -75,26 +75,26 @@ def _session(file: Path, optimise: bool) -> Any:
     options.log_severity_level = 3
     levels = onnxruntime.GraphOptimizationLevel
     options.graph_optimization_level = levels.ORT_ENABLE_ALL if optimise else levels.ORT_ENABLE_BASIC
-    with plainly(f"{file} cannot be run, if it is whole at all"):
+    with plainly(f"{file} cannot be run and may be damaged"):
         return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
 
 
 def batches(lengths: Sequence[int], limit: int = BATCH) -> list[list[int]]:
-    """Numbers of pieces, longest first; those of a batch have one length and together at most `limit` tokens."""
-    found: list[list[int]] = []
+    """Batches of piece numbers, longest first: pieces of the same length, together at most `limit` tokens."""
+    groups: list[list[int]] = []
     for number in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
-        last = found[-1] if found else []
+        last = groups[-1] if groups else []
         if last and lengths[last[0]] == lengths[number] and (len(last) + 1) * lengths[number] <= limit:
             last.append(number)
         else:
-            found.append([number])
-    return found
+            groups.append([number])
+    return groups
 
 
 def in_threads(
     run: Callable[[list[int]], NDArray[np.float32]], todo: Sequence[list[int]], threads: int = 0
 ) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
-    """Each batch with what `run` makes of it, in order, computed by a thread a core; an error cancels the rest."""
+    """Each batch with the result of `run`, in order, computed with one thread per core; an error cancels the rest."""
     threads = threads or cores()
     pool = ThreadPoolExecutor(threads)
     try:

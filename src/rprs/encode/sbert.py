@@ -1,4 +1,4 @@
-"""Any model of sentence-transformers, by name or folder; needs the extra `torch`."""
+"""Any model of sentence-transformers, by name or folder (extra: torch)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rprs.encode import models
 from rprs.encode.hub import repository, unreachable
 from rprs.encode.loading import plainly, quiet
-from rprs.encode.onnx import frame, once, unit
+from rprs.encode.onnx import deduplicate, frame, unit
 from rprs.errors import MissingExtra, ModelError
 from rprs.progress import Advance, Progress, no_op, silent
 from rprs.spec import Component, Kind, require
@@ -38,30 +38,30 @@ class SBert(Component):
         require(self, "model", bool(self.model), "a name or a folder")
 
     def load(self, progress: Progress = silent) -> SBertEncoder:
-        """The model; sentence-transformers itself gets one that is not on this machine."""
+        """The model; sentence-transformers downloads it if it is not on this machine."""
         try:
             from sentence_transformers import SentenceTransformer
         except ImportError as error:
             raise MissingExtra(f"The encoder {self}", "sentence-transformers", "torch") from error
         here = models.find_here(self.model, models.for_torch)
-        silence = unreachable(self.model) if here is None else None
-        refusal = f"sentence-transformers cannot load {self.model!r}"
-        with progress(f"loading {self.model}"), quiet(), plainly(refusal):
-            try:  # without a hub it may still be in the hub's own cache
-                model = SentenceTransformer(str(here or repository(self.model)), local_files_only=bool(here or silence))
+        problem = unreachable(self.model) if here is None else None
+        failure = f"sentence-transformers cannot load {self.model!r}"
+        with progress(f"loading {self.model}"), quiet(), plainly(failure):
+            try:  # without a connection, the model may still be in the hub's own cache
+                model = SentenceTransformer(str(here or repository(self.model)), local_files_only=bool(here or problem))
             except (OSError, ValueError) as error:
-                if silence is None:
+                if problem is None:
                     raise
-                advice = "copy its folder here, and name the folder instead"
-                raise ModelError(f"{refusal}: {silence}; {advice}") from error
+                advice = "copy its folder to this machine and give the path of the folder"
+                raise ModelError(f"{failure}: {problem}; {advice}") from error
         return SBertEncoder(model.eval(), _words(self.model, model), _fingerprint(model))
 
 
 @dataclass(frozen=True)
 class SBertEncoder:
-    """A loaded model. Sentences beyond its window are halved until they fit, and the vectors averaged by their tokens.
+    """A loaded model. Sentences longer than its window are halved until they fit; vectors are averaged by tokens.
 
-    sentence-transformers pads its batches, so a vector can depend on its neighbours in the seventh digit.
+    sentence-transformers pads its batches, so a vector can depend on the rest of its batch in the seventh digit.
     """
 
     model: Any = field(repr=False)
@@ -70,15 +70,15 @@ class SBertEncoder:
 
     @cached_property
     def dimension(self) -> int:
-        """How long a vector is."""
+        """The number of entries of a vector."""
         before, after = frame(self.words)
         return int(self._run([[*before, *after]]).shape[1])
 
     def encode(self, sentences: Sequence[str], advance: Advance = no_op) -> NDArray[np.float32]:
-        """(m, dimension): a unit row a sentence, in the given order; identical sentences are encoded once."""
-        distinct, where = once(sentences)
-        found = np.zeros((len(distinct), self.dimension), dtype=np.float32)
-        times = np.bincount(where, minlength=len(distinct))
+        """(m, dimension): one unit row per sentence, in the same order; identical sentences are encoded once."""
+        distinct, numbers = deduplicate(sentences)
+        rows = np.zeros((len(distinct), self.dimension), dtype=np.float32)
+        times = np.bincount(numbers, minlength=len(distinct))
         for start in range(0, len(distinct), CHUNK):
             chunk = distinct[start : start + CHUNK]
             pieces = [
@@ -87,22 +87,22 @@ class SBertEncoder:
             texts = [piece for _, piece, _ in pieces]
             vectors = self.model.encode(texts, batch_size=BATCH, show_progress_bar=False, normalize_embeddings=True)
             for (number, _, tokens), vector in zip(pieces, vectors, strict=True):
-                found[number] += vector * tokens
+                rows[number] += vector * tokens
             advance(int(times[start : start + CHUNK].sum()))
-        return unit(found)[where]
+        return unit(rows)[numbers]
 
     def token_vectors(self, advance: Advance = no_op) -> NDArray[np.float32]:
-        """(vocabulary, dimension): each token passed through the model alone."""
+        """(vocabulary, dimension): the vector of each single token."""
         before, after = frame(self.words)
-        found = []
+        rows = []
         for start in range(0, self.words.get_vocab_size(), CHUNK):
             tokens = range(start, min(start + CHUNK, self.words.get_vocab_size()))
-            found.append(self._run([[*before, token, *after] for token in tokens]))
+            rows.append(self._run([[*before, token, *after] for token in tokens]))
             advance(len(tokens))
-        return np.concatenate(found)
+        return np.concatenate(rows)
 
     def _pieces(self, sentence: str) -> Iterator[tuple[str, int]]:
-        """Parts of a sentence that fit into the window, with their numbers of tokens; none for one without tokens."""
+        """Parts of a sentence that fit into the window, with their numbers of tokens; none without tokens."""
         tokens = self.words.encode(sentence, add_special_tokens=False)
         room = (self.model.max_seq_length or len(tokens.ids) + 2) - sum(map(len, frame(self.words)))
         if 0 < len(tokens.ids) <= room:
@@ -113,7 +113,7 @@ class SBertEncoder:
             yield from self._pieces(sentence[middle:])
 
     def _run(self, pieces: list[list[int]]) -> NDArray[np.float32]:
-        """Unit vectors of sequences of tokens, all of one length."""
+        """Unit vectors of token sequences of the same length."""
         import torch
 
         ids = torch.tensor(pieces, device=self.model.device)

@@ -1,9 +1,9 @@
-"""Files → documents: folders of txt, md, html, pdf, docx and rtf; jsonl, json, csv and BEIR; TREC runs and judgements.
+"""Files → documents: txt, md, html, pdf, docx, rtf; jsonl, json, csv and BEIR; TREC topics, runs and judgements.
 
     for document in read(["cases/"], skipped=print): ...
 
-Each format is one function of the type `Reader`; third parties add theirs through entry points in the group
-`rprs.reader`, and check them with `rprs.testing.readers`.
+Each format is a function of the type `Reader`. Third parties add formats through entry points in the group
+`rprs.reader` and check them with `rprs.testing.readers`.
 """
 
 from rprs.read.files import ignore, read, read_one, read_queries

@@ -1,4 +1,4 @@
-"""Dates as documents write them → `2016-03-31`, which sorts and compares as text."""
+"""Dates in documents → ISO dates such as `2016-03-31`, which sort and compare as text."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _DATE = re.compile(r"(?:D:)?(\d{4})(?:([-/.]?)(\d\d)\2(\d\d))(?!\d{1,3}$)")
 
 
 def iso_date(text: str) -> str:
-    """The day of an ISO, PDF or e-mail date, or nothing if it is none of these."""
+    """The day of an ISO, PDF or e-mail date as an ISO date; an empty text if it is none of these."""
     match = _DATE.match(text.strip())
-    mailed = None if match else parsedate(text)
-    parts = (match[1], match[3], match[4]) if match else mailed[:3] if mailed else ()
+    email_date = None if match else parsedate(text)
+    parts = (match[1], match[3], match[4]) if match else email_date[:3] if email_date else ()
     try:
         return date(*map(int, parts)).isoformat() if parts else ""
     except ValueError:

@@ -16,7 +16,7 @@ from rprs.read.source import Skipped, Source
 __all__ = ["read_docx"]
 
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_DROPPED = {  # what is there a second time: a text box for old programs, and the place a text was moved from
+_DROPPED = {  # duplicates: a text box for old programs, and text at the place from which it was moved
     "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback",
     _WORD + "moveFrom",
 }
@@ -26,7 +26,7 @@ _LINES = {_WORD + "br", _WORD + "cr"}
 
 
 def read_docx(source: Source) -> Iterator[Document | Skipped]:
-    """A Word document is one document; title, author and date are those of its properties."""
+    """A Word file is one document; title, author and date come from its properties."""
     import docx
     from docx.oxml import parse_xml
 
@@ -49,10 +49,12 @@ def read_docx(source: Source) -> Iterator[Document | Skipped]:
 
 
 def _check_size(data: bytes) -> None:
-    """What the archive says of its parts is what at most is taken out of it."""
+    """Reject an archive whose parts are too large; zipfile never extracts more than the declared sizes."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         if sum(part.file_size for part in archive.infolist()) > limits.LIMIT:
-            raise ReadError(f"larger than {limits.LIMIT / 2**20:.0f} MB once unpacked: split it into several documents")
+            raise ReadError(
+                f"larger than {limits.LIMIT / 2**20:.0f} MB after unpacking: split it into several documents"
+            )
 
 
 def _children(element: Any) -> Iterable[Any]:
@@ -60,14 +62,14 @@ def _children(element: Any) -> Iterable[Any]:
 
 
 def _text(root: Any) -> str:
-    """The XML itself, for python-docx passes over content controls, text boxes and notes."""
+    """The text of the XML tree itself, since python-docx omits content controls, text boxes and notes."""
     text, cells, first = Paragraphs(), 0, False
     for element, entering in walk(root, _children):
         tag = element.tag
         if tag == _TEXT and entering:
             text.write(element.text or "")
         elif tag == _PARAGRAPH:
-            if not cells or (entering and not first):  # the first of a cell goes on the line of its row
+            if not cells or (entering and not first):  # the first paragraph of a cell stays on the line of its row
                 text.end()
             first = first and entering
         elif tag == _ROW:

@@ -1,4 +1,4 @@
-"""Folders and files → documents: which files are read, what they are called, and what becomes of the others."""
+"""Folders and files → documents: which files are read, the ids of their documents, and why files are skipped."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import io
 import math
 import os
 import re
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,35 +14,45 @@ from pathlib import Path, PurePath
 from stat import S_ISDIR, S_ISREG
 
 from rprs.document import Document, Metadata, Value
-from rprs.errors import ReadError
+from rprs.errors import ReadError, UsageError
 from rprs.read.encoding import clean
-from rprs.read.source import USUAL, Fields, Reader, Skipped, Source, find_reader, opened, stem_of, suffix_of, unpacked
+from rprs.read.source import (
+    COMPRESSED,
+    USUAL,
+    Fields,
+    Reader,
+    Skipped,
+    Source,
+    find_reader,
+    opened,
+    stem_of,
+    suffix_of,
+    unpacked,
+)
 from rprs.read.text import read_text
+from rprs.read.topics import find_query_reader
 
-__all__ = ["documents", "documents_of_stream", "ignore", "read", "read_one", "read_queries"]
+__all__ = ["Report", "documents", "documents_of_stream", "ignore", "read", "read_one", "read_queries"]
 
 Report = Callable[[Skipped], None]
-Found = Generator[Document, None, None]
+FindReader = Callable[[PurePath], Reader]
+Paths = str | PurePath | Sequence[str | PurePath]
 
 
 def ignore(_skipped: Skipped) -> None:
-    """Say nothing about what is skipped: the default of the library."""
+    """Do not report skipped files: the default of the library."""
 
 
-# ---------------------------------------------------------------------------- the three ways to read
+# ---------------------------------------------------------------------------- three ways to read
 
 
 def read(
-    sources: str | PurePath | Sequence[str | PurePath],
-    *,
-    strict: bool = False,
-    skipped: Report = ignore,
-    fields: Fields = USUAL,
+    sources: Paths, *, strict: bool = False, skipped: Report = ignore, fields: Fields = USUAL
 ) -> Iterator[Document]:
-    """The documents of folders and files, in an order that is the same each time.
+    """The documents of folders and files, always in the same order.
 
-    `skipped` is told of each file or record that is not read; with `strict`, the first of them is a `ReadError`.
-    A source that does not exist always is. Of a folder with a `corpus.jsonl`, as BEIR has it, only that is read.
+    `skipped` is called with each file or record that is not read; with `strict`, the first one raises a `ReadError`.
+    A source that does not exist always does. In a BEIR folder, only `corpus.jsonl` is read.
     """
     return _read(sources, "corpus", strict, skipped, fields)
 
@@ -50,49 +60,76 @@ def read(
 def read_queries(
     source: str | PurePath, *, strict: bool = False, skipped: Report = ignore, fields: Fields = USUAL
 ) -> Iterator[Document]:
-    """The queries in a file of records, or in a folder in which each file is one.
+    """The queries in a file of records or topics, or in a folder with one query per file.
 
-    Of a folder with a `queries.jsonl`, as BEIR has it, only that is read.
+    In a BEIR folder, only `queries.jsonl` is read. A text or TSV file may be TREC topics or a table `id<TAB>query`,
+    with or without a header line, whichever its content is (see `rprs.read.topics`): a plain text is a table only if
+    it has at least two lines, each with exactly one tab after an id that is a single word and occurs once. Any other
+    plain text is one query.
     """
-    return _read(source, "queries", strict, skipped, fields)
+    return _read(source, "queries", strict, skipped, fields, find_query_reader)
 
 
 def read_one(path: str | PurePath, *, fields: Fields = USUAL) -> Document:
-    """The one document that a file holds; none or several are a `ReadError`."""
-    with closing(_read(path, "queries", True, ignore, fields)) as found:
+    """The single document in a file; a file with none or several is a `ReadError`."""
+    with closing(_read(path, "queries", True, ignore, fields)) as documents:
         if Path(path).is_dir():
-            raise ReadError(f"{path}: a folder; give the one file that is the query")
-        first, second = next(found, None), next(found, None)
+            raise ReadError(f"{path}: a folder; name the file of the query document")
+        first, second = next(documents, None), next(documents, None)
     if first is None:
-        raise ReadError(f"{path}: no document in it")
+        raise ReadError(f"{path}: contains no document")
     if second is not None:
-        raise ReadError(f"{path}: more than one document in it; give a file with the one that is the query")
+        raise ReadError(f"{path}: contains more than one document; name a file with only the query document")
     return first
 
 
+def _default_reader(path: PurePath) -> Reader:
+    return find_reader(suffix_of(path)) or read_text
+
+
 def _read(
-    sources: str | PurePath | Sequence[str | PurePath], beir: str, strict: bool, skipped: Report, fields: Fields
-) -> Found:
-    given = [sources] if isinstance(sources, (str, PurePath)) else sources
-    paths = [Path(source) for source in given]
+    sources: Paths,
+    beir_file: str,
+    strict: bool,
+    skipped: Report,
+    fields: Fields,
+    reader_of_file: FindReader = _default_reader,
+) -> Generator[Document, None, None]:
+    paths = list(map(Path, _check_paths(sources)))
     for path in paths:
         try:
             path.stat()
-        except OSError as error:
-            missing = isinstance(error, FileNotFoundError)
-            raise ReadError(f"{path}: {'no such file or folder' if missing else _reason(error)}") from error
-    return _sifted(paths, beir, strict, skipped, fields)
+        except FileNotFoundError as error:
+            raise ReadError(f"{path}: no such file or folder") from error
+        except (OSError, ValueError) as error:  # ValueError: a NUL character
+            raise ReadError(f"{_displayed(path)}: {_reason(error)}") from error
+    files = (file for path in paths for file in _files(path, beir_file, reader_of_file))
+    return _distinct(files, strict, skipped, fields)
 
 
-def _sifted(paths: Sequence[Path], beir: str, strict: bool, skipped: Report, fields: Fields) -> Found:
-    taken: dict[str, str] = {}
-    for file in (file for path in paths for file in _files(path, beir)):
+def _check_paths(sources: object) -> list[str | PurePath]:
+    paths = [sources] if isinstance(sources, str | PurePath) else sources
+    if isinstance(paths, bytes) or not isinstance(paths, Iterable):
+        raise UsageError(f"Expected the path of a file or folder, or a list of paths. Got {sources!r:.80}")
+    paths = list(paths)
+    for path in paths:
+        if not isinstance(path, str | PurePath):
+            raise UsageError(f"A path must be a string or a pathlib.Path. Got {path!r:.80}")
+    return paths
+
+
+def _distinct(
+    files: Iterable[_File | Skipped], strict: bool, skipped: Report, fields: Fields
+) -> Generator[Document, None, None]:
+    """The documents of the files, each id once; everything else is reported."""
+    places: dict[str, str] = {}
+    for file in files:
         for item in [file] if isinstance(file, Skipped) else documents(file.reader, file.path, file.id, fields):
-            where = str(file.path)
-            if isinstance(item, Document) and item.id in taken:
-                item = Skipped(where, f"the id {item.id!r} is taken by a document of {taken[item.id]}")
+            place = str(file.path)
+            if isinstance(item, Document) and item.id in places:
+                item = Skipped(place, f"the id {item.id!r} is already used by a document of {places[item.id]}")
             if isinstance(item, Document):
-                taken[item.id] = where
+                places[item.id] = place
                 yield item
             elif strict:
                 raise ReadError(str(item))
@@ -110,44 +147,46 @@ class _File:
     reader: Reader
 
 
-def _files(source: Path, beir: str) -> Iterator[_File | Skipped]:
-    """The files under a folder, by name, with ids relative to it. A file that is named itself is read as text
-    if its kind is not known."""
+def _files(source: Path, beir_file: str, reader_of_file: FindReader) -> Iterator[_File | Skipped]:
+    """The files of a folder, by name, with ids relative to the folder.
+
+    A source that is a file is read with `reader_of_file`, which reads unknown kinds of files as text.
+    """
     if not source.is_dir():
-        yield _File(source, source.name, find_reader(suffix_of(source)) or read_text)
+        yield _File(source, source.name, reader_of_file(source))
         return
-    seen: set[tuple[int, int]] = set()
+    visited: set[tuple[int, int]] = set()
     stack = [(source, "")]
     while stack:
         path, id = stack.pop()
         try:
             status = path.stat()
-            names = _names(path, beir) if S_ISDIR(status.st_mode) else []
+            names = _names(path, beir_file) if S_ISDIR(status.st_mode) else []
         except OSError as error:
-            yield Skipped(_shown(path), _reason(error))
+            yield Skipped(_displayed(path), _reason(error))
             continue
-        place = (status.st_dev, status.st_ino)
-        if S_ISDIR(status.st_mode) and place in seen:
-            yield Skipped(_shown(path), "a link to a folder that is read already")
+        inode = (status.st_dev, status.st_ino)
+        if S_ISDIR(status.st_mode) and inode in visited:
+            yield Skipped(_displayed(path), "a link to a folder that is already being read")
         elif "catalog.sqlite" in names:
-            yield Skipped(_shown(path), "an index, not documents")
+            yield Skipped(_displayed(path), "an index, not documents")
         elif S_ISDIR(status.st_mode):
-            seen.add(place)
+            visited.add(inode)
             stack.extend((path / name, f"{id}/{name}" if id else name) for name in reversed(names))
         elif not S_ISREG(status.st_mode):
-            yield Skipped(_shown(path), "not a regular file")
+            yield Skipped(_displayed(path), "not a regular file")
         elif reader := find_reader(suffix_of(path)):
             yield _File(path, id, reader)
         else:
-            yield Skipped(_shown(path), "not a kind of file that is read")
+            yield Skipped(_displayed(path), "an unsupported file type")
 
 
-def _names(folder: Path, beir: str) -> list[str]:
-    names = sorted(name for name in os.listdir(folder) if not name.startswith("."))  # noqa: PTH208  # names are all it needs
-    return [name for name in names if name in {f"{beir}.jsonl{end}" for end in ("", ".gz", ".xz")}][:1] or names
+def _names(folder: Path, beir_file: str) -> list[str]:
+    names = sorted(name for name in os.listdir(folder) if not name.startswith("."))  # noqa: PTH208  # only names are needed
+    return [name for name in names if name in {f"{beir_file}.jsonl{end}" for end in ("", *COMPRESSED)}][:1] or names
 
 
-def _shown(path: Path) -> str:
+def _displayed(path: Path) -> str:
     return clean(str(path))
 
 
@@ -155,64 +194,66 @@ def _shown(path: Path) -> str:
 
 
 def documents(reader: Reader, path: Path, id: str, fields: Fields = USUAL) -> Iterator[Document | Skipped]:
-    """What a reader finds in one file, made fit to be stored. Whatever is wrong with the file is a `Skipped`."""
-    shown = _shown(path)
+    """The documents of one file, ready to be stored. Any problem with the file is a `Skipped`."""
+    displayed = _displayed(path)
     try:
         date = datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat()
         with opened(path) as stream:
-            yield from _found(reader, Source(clean(id), shown, stream, fields), {"path": shown, "date": date})
+            yield from _storable(
+                reader, Source(clean(id), displayed, stream, fields), {"path": displayed, "date": date}
+            )
     # The one place where every exception is caught: format libraries raise all kinds on damaged or hostile files,
-    # and one file must not stop the reading of ten thousand others. The reason is shown, never lost.
+    # and one file must not stop the reading of ten thousand others. The reason is always reported.
     except Exception as error:
-        yield Skipped(shown, _reason(error))
+        yield Skipped(displayed, _reason(error))
 
 
 def documents_of_stream(reader: Reader, raw: io.BufferedReader, name: str) -> Iterator[Document | Skipped]:
-    """The same of a file that has a name but no place, such as an upload: nothing is known of its path and age."""
+    """The documents of a file that has only a name, such as an upload; they have no path and no date."""
     try:
         with unpacked(raw, PurePath(name)) as stream:
-            yield from _found(reader, Source(clean(name), _shown(Path(name)), stream), {})
-    except Exception as error:  # for the reason that is given above
-        yield Skipped(_shown(Path(name)), _reason(error))
+            yield from _storable(reader, Source(clean(name), _displayed(Path(name)), stream), {})
+    except Exception as error:  # for the same reason as above
+        yield Skipped(_displayed(Path(name)), _reason(error))
 
 
-def _found(reader: Reader, source: Source, facts: Metadata) -> Iterator[Document | Skipped]:
+def _storable(reader: Reader, source: Source, defaults: Metadata) -> Iterator[Document | Skipped]:
     if not source.stream.peek(1):
         raise ReadError("an empty file")
     empty = True
     for item in reader(source):
         empty = False
-        yield _finished(item, source, facts) if isinstance(item, Document) else item
+        yield _cleaned(item, source, defaults) if isinstance(item, Document) else item
     if empty:
-        raise ReadError("no documents in it")
+        raise ReadError("contains no documents")
 
 
 def _reason(error: Exception) -> str:
     if isinstance(error, ReadError):
         return str(error)
     if isinstance(error, MemoryError):
-        return "needs more memory than there is for it"
+        return "needs more memory than is available"
     if isinstance(error, OSError) and error.strerror:
         return f"cannot be read: {error.strerror}"
-    said = re.sub(r"\b(?:0x[0-9a-fA-F]{6,}|\d{12,})\b", "…", str(error))  # addresses of objects tell nothing
-    return f"damaged? {type(error).__name__}: {said[:200]}"
+    message = re.sub(r"\b(?:0x[0-9a-fA-F]{6,}|\d{12,})\b", "…", str(error))  # addresses of objects mean nothing
+    return f"damaged? {type(error).__name__}: {message[:200]}"
 
 
-def _finished(document: Document, source: Source, facts: Metadata) -> Document | Skipped:
+def _cleaned(document: Document, source: Source, defaults: Metadata) -> Document | Skipped:
     id, text = " ".join(clean(document.id).split()), clean(document.text)
     if not id or not text.strip():
-        return Skipped(source.path, "no text in it" if id else f"the id {document.id!r} cannot be seen")
-    whole = document.id == source.id
-    # A record is not as old as the file that it is in.
-    metadata: dict[str, Value] = {key: value for key, value in facts.items() if whole or key != "date"}
-    metadata |= {clean(str(key)): _storable(value) for key, value in document.metadata.items()}
+        return Skipped(source.path, "contains no text" if id else f"the id {document.id!r} has no visible characters")
+    is_file = document.id == source.id
+    # The date of a file is not the date of a record in it.
+    metadata: dict[str, Value] = {key: value for key, value in defaults.items() if is_file or key != "date"}
+    metadata |= {clean(str(key)): _storable_value(value) for key, value in document.metadata.items()}
     title = " ".join(clean(document.title).split())
-    if whole and not title:
+    if is_file and not title:
         title = stem_of(PurePath(source.id))
     return Document(id, text, title, metadata)
 
 
-def _storable(value: Value) -> Value:
+def _storable_value(value: Value) -> Value:
     if isinstance(value, str):
         return clean(value)
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,4 +1,4 @@
-"""HTML → one document: its text block by block, without scripts and navigation."""
+"""HTML → one document: the text of its blocks, without scripts and navigation."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]+)""", re.
 
 
 def read_html(source: Source) -> Iterator[Document | Skipped]:
-    """A page is one document. Its title is that of the page, else its first heading."""
+    """A page is one document. Its title is the page title, or else the first heading."""
     from selectolax.lexbor import LexborHTMLParser
 
     data = source.data()
@@ -52,12 +52,12 @@ def _title(tree: LexborHTMLParser) -> str:
 
 
 def _metadata(tree: LexborHTMLParser) -> dict[str, Value]:
-    said: dict[str, str] = {}
+    properties: dict[str, str] = {}
     for meta in tree.css("meta[content]"):
         name = meta.attributes.get("name") or meta.attributes.get("property") or meta.attributes.get("itemprop") or ""
-        said.setdefault(name.lower(), (meta.attributes.get("content") or "").strip())
-    date = next(filter(None, (iso_date(said.get(name, "")) for name in _DATES)), "")
-    author = next(filter(None, (said.get(name) for name in _AUTHORS)), "")
+        properties.setdefault(name.lower(), (meta.attributes.get("content") or "").strip())
+    date = next(filter(None, (iso_date(properties.get(name, "")) for name in _DATES)), "")
+    author = next(filter(None, (properties.get(name) for name in _AUTHORS)), "")
     return {key: value for key, value in (("date", date), ("author", author)) if value}
 
 
@@ -67,7 +67,7 @@ def _children(node: LexborNode) -> Iterable[LexborNode]:
     if node.tag in _DROPPED or node.attributes.get("role") in _DROPPED_ROLES or "hidden" in node.attributes:
         return ()
     if node.tag == "footer" and node.parent is not None and node.parent.tag == "body":
-        return ()  # that of the page; an article's own holds its footnotes
+        return ()  # the footer of the page; the footer of an article contains its footnotes
     return node.iter(include_text=True)
 
 

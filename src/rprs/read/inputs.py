@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+import math
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, islice
 from numbers import Integral
 from pathlib import Path, PurePath
 from typing import Any
 
+import numpy as np
+
 from rprs.document import Document
 from rprs.errors import ReadError, UsageError
+from rprs.read.encoding import clean
 from rprs.read.files import Report, ignore, read, read_queries
 from rprs.read.qrels import Qrels, read_qrels
+from rprs.read.records import find_column, record_document
+from rprs.read.source import USUAL, find_file
+from rprs.read.topics import query_fields
 
 __all__ = ["Documents", "Judgements", "Queries", "read_documents", "read_judgements", "read_query_set"]
 
@@ -20,163 +29,235 @@ Documents = str | PurePath | Iterable[Record | PurePath] | Mapping[str, str] | A
 Queries = Documents
 Judgements = str | PurePath | Mapping[str, Mapping[str, int]] | Any  # Any: a DataFrame, or an iterable of judgements
 
-_ID, _TEXT = ("id", "_id", "doc_id", "docno", "query_id", "qid"), ("text", "body", "contents", "query")
+_FIELDS = query_fields(USUAL)
 
 
 def read_documents(documents: Documents, *, strict: bool = False, skipped: Report = ignore) -> Iterator[Document]:
     """Documents from files and folders, or from values.
 
-    A path, or a list of paths, is read. A mapping has texts by id. In a list, a string is a text (its id is its
-    position, from 0) and a mapping is a record with "text" and, optionally, "id", "title" and metadata; a pandas
-    DataFrame is a table of such records.
+    A path, or a list of paths, is read. A mapping has texts or records by id. In a list, a string is a text (its id is
+    its position, from 0) and a mapping is a record with the columns of a JSON lines file: a text and, optionally, an
+    id, a title and metadata. A pandas DataFrame is a table of such records.
     """
-    if isinstance(documents, str | PurePath):
-        return read(documents, strict=strict, skipped=skipped)
-    items = iter(_items(documents))
-    first = next(items, None)
-    everything = chain([] if first is None else [first], items)
-    if isinstance(first, str):
-        texts = list(everything)
-        return read([*map(str, texts)], strict=strict, skipped=skipped) if _are_paths(texts) else _values(texts)
-    if isinstance(first, PurePath):
-        return read(list(everything), strict=strict, skipped=skipped)
-    return _values(everything)
+    return _read_any(documents, lambda paths: read(paths, strict=strict, skipped=skipped))
 
 
 def read_query_set(queries: Queries, *, strict: bool = False, skipped: Report = ignore) -> Iterator[Document]:
-    """Queries from a file of records, a folder or a BEIR folder, or from the same values as documents."""
-    if isinstance(queries, str | PurePath):
-        return read_queries(queries, strict=strict, skipped=skipped)
-    if isinstance(queries, Document):
-        return iter([queries])
-    return _values(_items(queries))
+    """Queries from a file of records or topics, a folder or a BEIR folder, or from the same values as documents."""
+
+    def read_files(paths: list[Any]) -> Iterator[Document]:
+        return chain.from_iterable([read_queries(path, strict=strict, skipped=skipped) for path in paths])
+
+    return _distinct(_read_any(queries, read_files))
 
 
 def read_judgements(qrels: Judgements) -> Qrels:
-    """Judgements from a file, from the test split of a BEIR folder, or from values as ir_measures takes them.
+    """Judgements from a file, from the test split of a BEIR folder, or from values.
 
-    Those are a dict of dicts, a DataFrame with query_id, doc_id and relevance, or an iterable of such records.
+    Values are, as in ir_measures, a dict of dicts, a DataFrame with query_id, doc_id and relevance, or an iterable of
+    such records; the column names of PyTerrier (qid, docno, label) and BEIR (query-id, corpus-id, score) work too.
     """
     if isinstance(qrels, str | PurePath):
         return read_qrels(_judgement_file(Path(qrels)))
-    if isinstance(qrels, Mapping):
-        rows: Iterable[tuple[Any, Any, Any]] = (
-            (query, document, grade) for query, grades in qrels.items() for document, grade in _grades(grades)
-        )
-    else:
-        rows = (_judgement(row) for row in _items(qrels))
-    judged: Qrels = {}
-    for query, document, grade in rows:
-        judged.setdefault(_text_id(query), {})[_text_id(document)] = _grade(grade)
-    return judged
+    judgements: Qrels = {}
+    for query, document, grade in _judgements(qrels):
+        query_id, document_id = _id(query, "query"), _id(document, "document")
+        grades = judgements.setdefault(query_id, {})
+        if grades.setdefault(document_id, _grade(grade)) != _grade(grade):
+            raise UsageError(f"The document {document_id!r} has two different grades for the query {query_id!r}")
+    return judgements
+
+
+def _shorten(value: object) -> str:
+    """A value for a message of one line."""
+    return " ".join(repr(value).split())[:80]
 
 
 # ---------------------------------------------------------------------------- documents
 
 
+def _read_any(values: Any, read_files: Callable[[list[Any]], Iterator[Document]]) -> Iterator[Document]:
+    """The documents of paths or values; the first item of an iterable decides which of the two it contains."""
+    if isinstance(values, str | PurePath):
+        return read_files([values])
+    items = iter([values] if isinstance(values, Document) else _items(values))
+    head = list(islice(items, 1))
+    everything = chain(head, items)
+    first = head[0] if head else None
+    if isinstance(first, PurePath):
+        return read_files(list(everything))
+    if isinstance(first, str):
+        texts = list(everything)
+        return read_files(texts) if _are_paths(texts) else _documents(texts)
+    return _documents(everything)
+
+
 def _items(values: Any) -> Iterable[Any]:
-    """The records of a DataFrame, the texts of a mapping by id, or the items of an iterable."""
+    """The records of a DataFrame, the records of a mapping by id, or the items of an iterable."""
     if isinstance(values, Mapping):
-        return [{"id": id, "text": text} if isinstance(text, str) else text for id, text in values.items()]
-    if hasattr(values, "to_dict") and hasattr(values, "columns"):
-        records: list[Any] = values.to_dict("records")
-        return records
+        if find_column(_with_text_keys(values), _FIELDS.id) and find_column(_with_text_keys(values), _FIELDS.text):
+            raise UsageError(f"A single record must be in a list: [{{...}}]. Got {_shorten(values)}")
+        return (_named(id, value) for id, value in values.items())
+    if (frame := _as_records(values)) is not None:
+        return frame
     if isinstance(values, bytes) or not isinstance(values, Iterable):
-        raise UsageError(f"Expected a path, a list of texts, records or documents, or a DataFrame. Got {values!r:.80}")
+        raise UsageError(
+            f"Expected a path, a list of texts, records or documents, or a DataFrame. Got {_shorten(values)}"
+        )
     return values
 
 
+def _named(id: Any, value: Any) -> Any:
+    if isinstance(value, str):
+        return {"id": id, "text": value}
+    return {**value, "id": id} if isinstance(value, Mapping) else value
+
+
+def _as_records(values: Any) -> list[dict[Any, Any]] | None:
+    """The rows of a pandas DataFrame, with its index if that is a column of ids; None for any other value."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(values, pandas.DataFrame):
+        return None
+    if values.index.name is not None:
+        values = values.reset_index()
+    if not values.columns.is_unique:
+        raise UsageError(f"The columns of a DataFrame must be distinct. Got {', '.join(map(str, values.columns))}")
+    records: list[dict[Any, Any]] = values.to_dict("records")
+    return records
+
+
 def _are_paths(texts: list[Any]) -> bool:
-    """Whether strings in a list name files; neither all nor none is an error, since a mistyped path is not a text."""
-    existing = [
-        isinstance(text, str) and len(text) < 1000 and "\n" not in text and Path(text).exists() for text in texts
-    ]
+    """Whether the strings in a list are paths; one that does not exist, or looks like a mistyped path, is an error."""
+    existing = [isinstance(text, str) and os.path.exists(text) for text in texts]  # noqa: PTH110  # never raises
     if all(existing):
         return True
     missing = next(text for text, exists in zip(texts, existing, strict=True) if not exists)
-    if any(existing) or (isinstance(missing, str) and len(missing.split()) == 1 and "." in missing.strip(".")):
+    like_path = isinstance(missing, str) and len(missing.split()) == 1 and any(mark in missing[:-1] for mark in "./")
+    if any(existing) or like_path:
         raise ReadError(
-            f"{missing!r:.80}: no such file or folder (for a text that looks like a path, give {{'text': ...}})"
+            f"{_shorten(missing)}: no such file or folder (for a text that looks like a path, use {{'text': ...}})"
         )
     return False
 
 
-def _values(items: Iterable[Any]) -> Iterator[Document]:
+def _documents(items: Iterable[Any]) -> Iterator[Document]:
     for position, item in enumerate(items):
         if isinstance(item, Document):
             yield item
         elif isinstance(item, str):
-            yield Document(str(position), item)
+            if not item.strip():
+                raise UsageError(f"Text {position} is empty")
+            yield Document(str(position), clean(item))
         elif isinstance(item, Mapping):
-            yield _record(item, position)
+            yield _document(item, position)
         else:
-            raise UsageError(f"Item {position} must be a text, a record or a Document. Got {item!r:.80}")
+            raise UsageError(f"Item {position} must be a text, a record or a Document. Got {_shorten(item)}")
 
 
-def _record(record: Mapping[str, Any], position: int) -> Document:
-    id_key = next((key for key in _ID if key in record), None)
-    text_key = next((key for key in _TEXT if key in record), None)
-    if text_key is None:
-        raise UsageError(
-            f"Record {position} has no text: it needs the key 'text'. Its keys are {', '.join(map(str, record))}"
-        )
-    if not isinstance(record[text_key], str):
-        raise UsageError(f"The text of record {position} must be a string. Got {record[text_key]!r:.80}")
-    nested = record.get("metadata")
-    metadata = dict(nested) if isinstance(nested, Mapping) else {}
-    used = {id_key, text_key, "title", *(("metadata",) if isinstance(nested, Mapping) else ())}
-    metadata |= {str(key): value for key, value in record.items() if key not in used and not _is_missing(value)}
-    title = record.get("title")
-    id = str(position) if id_key is None else record[id_key]
-    return Document(id, record[text_key], "" if title is None or _is_missing(title) else str(title), metadata)
+def _document(mapping: Mapping[Any, Any], position: int) -> Document:
+    """The document of a record, by the rules for records in files."""
+    record = {key: _plain(value) for key, value in _with_text_keys(mapping).items()}
+    if encoded := next((key for key, value in record.items() if isinstance(value, bytes)), None):
+        raise UsageError(f"Record {position}: the column {encoded!r} is bytes; decode it to text")
+    id_column = find_column(record, _FIELDS.id)
+    if id_column is not None and record[id_column] is not None:
+        record[id_column] = _id(record[id_column], "record")
+    try:
+        document = record_document(record, str(position), _FIELDS)
+    except ReadError as error:
+        raise UsageError(f"Record {position}: {' '.join(str(error).split())}") from error
+    metadata = {key: value for key, value in document.metadata.items() if value is not None}
+    return Document(clean(document.id), clean(document.text), clean(document.title), metadata)
 
 
-def _is_missing(value: Any) -> bool:
-    """NaN, as data frames mark a missing value."""
-    return isinstance(value, float) and value != value
+def _with_text_keys(mapping: Mapping[Any, Any]) -> dict[str, Any]:
+    return {str(key): value for key, value in mapping.items()}
+
+
+def _plain(value: Any) -> Any:
+    """A value in JSON types: None for missing values, Python numbers for NumPy ones, text for other objects."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if (
+        value is None
+        or type(value).__name__ in ("NAType", "NaTType")
+        or (isinstance(value, float) and not math.isfinite(value))
+    ):
+        return None
+    if isinstance(value, str | int | float | bytes):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple | set | frozenset | np.ndarray):
+        return [_plain(inner) for inner in value]
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+
+def _distinct(documents: Iterator[Document]) -> Iterator[Document]:
+    """The queries of a set, whose ids must differ, since the rankings are stored by id."""
+    ids: set[str] = set()
+    for document in documents:
+        if document.id in ids:
+            raise UsageError(f"Two queries have the same id {document.id!r}")
+        ids.add(document.id)
+        yield document
 
 
 # ---------------------------------------------------------------------------- judgements
+
+_COLUMNS = {
+    "query_id": ("query_id", "qid", "query-id"),
+    "doc_id": ("doc_id", "docno", "corpus-id"),
+    "relevance": ("relevance", "label", "score"),
+}
 
 
 def _judgement_file(path: Path) -> Path:
     if not path.is_dir():
         return path
-    files = [file for file in sorted((path / "qrels").glob("*.tsv*")) if file.is_file()]
-    chosen = next((file for file in files if file.name.startswith("test.tsv")), None)
-    if chosen is None:
-        splits = ", ".join(file.name for file in files) or "none"
-        raise ReadError(f"{path} has no judgements qrels/test.tsv: name one of its files ({splits})")
-    return chosen
+    file = find_file(path / "qrels" / "test.tsv")
+    if file is None:
+        files = ", ".join(file.name for file in sorted((path / "qrels").glob("*.tsv*"))) or "none"
+        raise ReadError(f"{path} has no judgements qrels/test.tsv: name one of its files ({files})")
+    return file
 
 
-def _grades(grades: Any) -> Iterable[tuple[Any, Any]]:
-    if not isinstance(grades, Mapping):
-        raise UsageError(f"Judgements map queries to documents with grades. Got {grades!r:.80}")
-    return grades.items()
+def _judgements(qrels: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """(query, document, grade) of each judgement."""
+    if isinstance(qrels, Mapping):
+        for query, grades in qrels.items():
+            if not isinstance(grades, Mapping):
+                raise UsageError(f"Judgements must map {query!r} to grades by document. Got {_shorten(grades)}")
+            yield from ((query, document, grade) for document, grade in grades.items())
+        return
+    rows = _as_records(qrels)
+    if rows is None and (isinstance(qrels, bytes) or not isinstance(qrels, Iterable)):
+        raise UsageError(
+            f"Expected a qrels file, grades by query and document, or a DataFrame of judgements. Got {_shorten(qrels)}"
+        )
+    for row in qrels if rows is None else rows:
+        yield _judgement(row)
 
 
 def _judgement(row: Any) -> tuple[Any, Any, Any]:
-    names = ("query_id", "doc_id", "relevance")
     if isinstance(row, Mapping):
-        keys = [
-            next((key for key in options if key in row), None)
-            for options in (names[:1] + ("qid",), names[1:2] + ("docno",), names[2:] + ("label",))
-        ]
+        keys = [next((name for name in names if name in row), None) for names in _COLUMNS.values()]
         if None not in keys:
-            return tuple(row[key] for key in keys)  # type: ignore[return-value]
-    elif all(hasattr(row, name) for name in names):
+            query, document, grade = (row[key] for key in keys)
+            return query, document, grade
+    elif all(hasattr(row, name) for name in _COLUMNS):
         return row.query_id, row.doc_id, row.relevance
-    raise UsageError(f"A judgement has query_id, doc_id and relevance. Got {row!r:.80}")
+    raise UsageError(f"A judgement must have query_id, doc_id and relevance. Got {_shorten(row)}")
 
 
-def _text_id(value: Any) -> str:
-    return str(value)
+def _id(value: Any, what: str) -> str:
+    if (isinstance(value, str) and value.strip()) or (isinstance(value, Integral) and not isinstance(value, bool)):
+        return str(value)
+    raise UsageError(f"The id of a {what} must be a text or an integer. Got {_shorten(value)}")
 
 
 def _grade(value: Any) -> int:
-    if isinstance(value, bool) or (
-        not isinstance(value, Integral) and not (isinstance(value, float) and value.is_integer())
-    ):
-        raise UsageError(f"A grade must be a whole number. Got {value!r} instead.")
-    return int(value)
+    number = value.item() if isinstance(value, np.generic) else value
+    if isinstance(number, bool) or not (isinstance(number, int) or (isinstance(number, float) and number.is_integer())):
+        raise UsageError(f"A grade must be an integer. Got {_shorten(value)}")
+    return int(number)

@@ -1,4 +1,4 @@
-"""Markup → text in which a blank line ends a paragraph: what HTML and Word documents have in common."""
+"""Markup → text in which a blank line ends a paragraph, for HTML and Word documents."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Node = TypeVar("Node")
 
 
 def walk(root: Node, children: Callable[[Node], Iterable[Node]]) -> Iterator[tuple[Node, bool]]:
-    """Each node of a tree twice, entering (True) and leaving (False) it: without recursion, however deep."""
+    """Visit each node of a tree twice, on entering (True) and on leaving (False), without recursion."""
     stack = [(root, True)]
     while stack:
         node, entering = stack.pop()
@@ -23,30 +23,30 @@ def walk(root: Node, children: Callable[[Node], Iterable[Node]]) -> Iterator[tup
 
 
 class Paragraphs:
-    """A text in the making: inline pieces are written, ends are marked, white space takes care of itself."""
+    """Builds a text from inline pieces and ends of lines, cells and paragraphs, and normalises white space."""
 
     def __init__(self) -> None:
         self._done: list[str] = []
         self._pieces: list[str] = []
 
     def write(self, text: str) -> None:
-        """A piece of running text, in which any white space is one space."""
+        """Add running text, in which any white space is one space."""
         self._pieces.append(re.sub(r"\s+", " ", text))
 
     def verbatim(self, text: str) -> None:
-        """A piece of text that keeps its lines."""
+        """Add text that keeps its lines."""
         self._pieces.append(text)
 
     def line(self) -> None:
-        """A line ends here. Two of them end the paragraph."""
+        """End the line; two line ends in a row end the paragraph."""
         self._pieces.append("\n")
 
     def cell(self) -> None:
-        """A cell of a table row ends here."""
+        """End a cell of a table row."""
         self._pieces.append("\t")
 
     def end(self) -> None:
-        """The paragraph ends here, if it has begun."""
+        """End the paragraph, if it has begun."""
         text = re.sub(r" *(\n|\t) *", r"\1", re.sub("  +", " ", "".join(self._pieces)))
         self._pieces.clear()
         self._done += [part.strip() for part in re.split(r"\n\s*\n", text) if part.strip()]

@@ -1,10 +1,10 @@
-"""PDF → one document. A PDF has places of glyphs, no paragraphs: these are guessed from the lines.
+"""PDF → one document. A PDF has positions of glyphs but no paragraphs, which are inferred from the lines.
 
-- A first or last line that, digits aside, stands on more than half of at least three pages is a running head,
-  a foot or a page number, and goes.
-- A word cut by a hyphen at the end of a line, and going on in lower case, is joined.
+- A first or last line that occurs, digits aside, on more than half of the pages, and on at least three, is a running
+  head, a footer or a page number, and is removed.
+- A word hyphenated at the end of a line and continued in lower case is joined.
 - A paragraph ends at a blank line, before a bullet, after a line that ends like a sentence and is clearly shorter
-  than the lines of its page are, and after one that is much shorter if the next does not begin in lower case.
+  than most lines of the page, and after a much shorter line if the next one does not begin in lower case.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ __all__ = ["paragraphs", "read_pdf"]
 
 
 @contextmanager
-def _hushed() -> Iterator[None]:
-    """pypdf tells the log of each oddity of a file; a user wants the text, or the reason why not."""
+def _silenced() -> Iterator[None]:
+    """Suppress the log messages of pypdf about each irregularity in a file."""
     log = logging.getLogger("pypdf")
     level = log.level
     log.setLevel(logging.CRITICAL + 1)
@@ -45,8 +45,8 @@ def _hushed() -> Iterator[None]:
 
 
 def read_pdf(source: Source) -> Iterator[Document | Skipped]:
-    """A PDF is one document; title, author and date are those of its properties."""
-    with _hushed():
+    """A PDF is one document; title, author and date come from its properties."""
+    with _silenced():
         document = _document(source)
     yield document
 
@@ -60,27 +60,27 @@ def _document(source: Source) -> Document:
     pages = [page.extract_text().splitlines() for page in pdf.pages]
     text = paragraphs(pages)
     if not text:
-        raise ReadError(f"a PDF without text on its {len(pages)} page(s): a scan? run OCR first")
+        raise ReadError(f"a PDF without text on its {len(pages)} page(s): if it is a scan, run OCR first")
     return Document(source.id, text, *_properties(pdf))
 
 
 def _properties(pdf: PdfReader) -> tuple[str, dict[str, Value]]:
-    said = pdf.metadata
-    if said is None:
+    properties = pdf.metadata
+    if properties is None:
         return "", {}
-    found = {"author": (said.author or "").strip(), "date": iso_date(str(said.creation_date_raw or ""))}
-    return (said.title or "").strip(), {key: value for key, value in found.items() if value}
+    values = {"author": (properties.author or "").strip(), "date": iso_date(str(properties.creation_date_raw or ""))}
+    return (properties.title or "").strip(), {key: value for key, value in values.items() if value}
 
 
 # ---------------------------------------------------------------------------- lines → paragraphs
 
 _SENTENCE_END = re.compile(r"[.!?:;。！？][\"'”’)\]]*$")
 _BULLET = re.compile(r"[•▪●◦‣]\s")
-_SHORT, _VERY_SHORT = 0.8, 0.6  # of the length that nine in ten lines of a page do not pass
+_SHORT, _VERY_SHORT = 0.8, 0.6  # of the 90th percentile of the line lengths of a page
 
 
 def paragraphs(pages: Sequence[Sequence[str]]) -> str:
-    """The lines of the pages as text, with a blank line after each paragraph."""
+    """The text of the pages, with a blank line between paragraphs."""
     done: list[str] = []
     current = ""
     for page in _without_running_lines([[line.strip() for line in page] for page in pages]):
@@ -110,9 +110,9 @@ def _joined(before: str, line: str) -> str:
 
 def _without_running_lines(pages: list[list[str]]) -> list[list[str]]:
     pages = [_trimmed(page) for page in pages]
-    for edge in (0, 0, -1, -1):  # a head and a foot of up to two lines
-        seen = Counter(_shape(page[edge]) for page in pages if page)
-        running = {shape for shape, times in seen.items() if times >= 3 and times > len(pages) / 2}
+    for edge in (0, 0, -1, -1):  # a header and a footer of up to two lines
+        shapes = Counter(_shape(page[edge]) for page in pages if page)
+        running = {shape for shape, times in shapes.items() if times >= 3 and times > len(pages) / 2}
         for page in pages:
             if page and _shape(page[edge]) in running:
                 page.pop(edge)
@@ -121,7 +121,7 @@ def _without_running_lines(pages: list[list[str]]) -> list[list[str]]:
 
 
 def _trimmed(page: list[str]) -> list[str]:
-    """A page without the blank lines at its ends: a paragraph may go on over the page's end."""
+    """A page without blank lines at its ends, since a paragraph may continue on the next page."""
     full = [number for number, line in enumerate(page) if line]
     return page[full[0] : full[-1] + 1] if full else []
 

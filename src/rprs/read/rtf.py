@@ -1,7 +1,7 @@
-r"""RTF → one document. The escapes are striprtf's to read; paragraphs and cells are marked before.
+r"""RTF → one document, by striprtf, after paragraphs and cells have been marked in the source.
 
-striprtf gives `\par` and `\line` the same newline and a cell the same bar as a written one, so that the
-source is changed first: a paragraph ends with two newlines, and a cell with a tab.
+striprtf turns both `\par` and `\line` into one newline, and the end of a cell into a bar as in the text itself.
+Therefore the source is changed first, so that a paragraph ends with two newlines and a cell with a tab.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _WORD = re.compile(r"\\(?:\\|(par|sect|page|row|cell|nestcell|fldinst)(?![a-zA-Z
 _MARKED = {
     "cell": r"\tab ",
     "nestcell": r"\tab ",
-    "fldinst": r"\fldtype ",  # keeps striprtf's slow search for links away; the link's text is elsewhere
+    "fldinst": r"\fldtype ",  # avoids striprtf's slow search for links; the text of the link is elsewhere
 }
 _PAGE = re.compile(rb"\\ansicpg(\d{3,5})")
 _INFO = re.compile(r"\{\\(title|author) ?([^{}]*)\}")
@@ -29,10 +29,10 @@ _CREATED = re.compile(r"\\creatim\\yr(\d{4})\\mo(\d\d?)\\dy(\d\d?)")
 
 
 def read_rtf(source: Source) -> Iterator[Document | Skipped]:
-    """An RTF file is one document; title, author and date are those of its information group."""
+    """An RTF file is one document; title, author and date come from its information group."""
     data = source.data()
     if not data.lstrip().startswith(b"{\\rtf"):
-        raise ReadError(r"damaged, or no RTF: it does not begin with {\rtf")
+        raise ReadError(r"not an RTF file, or damaged: it does not begin with {\rtf")
     page = _PAGE.search(data[:4096])
     rtf = data.decode(detect(data.replace(b"\0", b""), f"cp{page[1].decode()}" if page else "cp1252"), STRAY)
     info = {match[1]: _plain(match[2]) for match in _INFO.finditer(rtf[: 2**16])}

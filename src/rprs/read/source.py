@@ -1,9 +1,9 @@
-"""One file on its way to become documents: what a reader is given, what it yields, and how readers are found.
+"""One file to be read: the input of a reader, its output, and how the reader for a file is found.
 
-A reader is a function `(Source) -> Iterator[Document | Skipped]`. It yields the documents of one file, a
-`Skipped` for each record that cannot be one, and raises `ReadError` with the bare reason when the whole file
-cannot be read. The built-in formats are such functions; third parties add theirs through entry points in the
-group `rprs.reader`, whose name is the suffix and whose value is the function: `eml = "package.module:read"`.
+A reader is a function `(Source) -> Iterator[Document | Skipped]`. It yields the documents of one file and a
+`Skipped` for each record that is not a valid document, and raises `ReadError` with the bare reason if the whole file
+cannot be read. The built-in formats are such functions. Third parties add theirs through entry points in the group
+`rprs.reader`, whose name is the file suffix and whose value is the function: `eml = "package.module:read"`.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ from rprs.errors import ReadError
 from rprs.read.encoding import decode
 
 __all__ = [
+    "COMPRESSED",
     "USUAL",
     "Fields",
     "Reader",
     "Skipped",
     "Source",
+    "find_file",
     "find_reader",
     "opened",
     "stem_of",
@@ -38,8 +40,9 @@ __all__ = [
     "unpacked",
 ]
 
-LIMIT = 256 * 2**20  # bytes of one document once decompressed: more is a mistake or a decompression bomb
-_BUFFER = 2**16  # also what the detection of an encoding gets to see of a long file
+LIMIT = 256 * 2**20  # bytes of one document after decompression: more is a mistake or a decompression bomb
+COMPRESSED = (".gz", ".xz")
+_BUFFER = 2**16  # also the part of a long file from which its encoding is detected
 
 _BUILT_IN = {
     "csv": "rprs.read.records:read_csv",
@@ -62,7 +65,7 @@ _BUILT_IN = {
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file, or a record of one, that is not read, and why. Its text is the one line for the user."""
+    """A file, or a record in a file, that was not read, and why; `str()` gives one line for the user."""
 
     path: str
     reason: str
@@ -73,7 +76,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """The columns of a record that are its id, title and text: of each, the first that the record has."""
+    """The columns that hold the id, title and text of a record: for each, the first name that the record has."""
 
     id: tuple[str, ...] = ("id", "_id", "docno", "doc_id")
     title: tuple[str, ...] = ("title",)
@@ -85,22 +88,22 @@ USUAL = Fields()
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One file, decompressed, as a reader gets it."""
+    """One decompressed file, the argument of a reader."""
 
-    id: str  # the id of the document that is the whole file, and the beginning of a nameless record's id
-    path: str  # where it is, for messages
+    id: str  # the id of a document that is the whole file; the prefix of ids for records without one
+    path: str  # for messages
     stream: io.BufferedReader
     fields: Fields = USUAL
 
     def data(self) -> bytes:
-        """All its bytes."""
+        """All bytes of the file."""
         data = self.stream.read(LIMIT + 1)
         if len(data) > LIMIT:
             raise ReadError(f"larger than {LIMIT / 2**20:.0f} MB: split it into several documents")
         return data
 
     def text(self) -> str:
-        """All its text, in whichever encoding it is."""
+        """The whole text of the file, in whichever encoding it is stored."""
         return decode(self.data())
 
 
@@ -108,32 +111,38 @@ Reader: TypeAlias = Callable[[Source], Iterator[Document | Skipped]]
 
 
 def _decompressed(path: PurePath) -> PurePath:
-    return path.with_suffix("") if path.suffix.lower() in (".gz", ".xz") else path
+    return path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
 
 
 def suffix_of(path: PurePath) -> str:
-    """The suffix that tells the format, in lower case and without dot: `html` of `Page.HTML.gz`."""
+    """The suffix that indicates the format, in lower case and without the dot: `html` for `Page.HTML.gz`."""
     return _decompressed(path).suffix[1:].lower()
 
 
 def stem_of(path: PurePath) -> str:
-    """The name without the suffixes: `Page` of `Page.HTML.gz`."""
+    """The file name without suffixes: `Page` for `Page.HTML.gz`."""
     return _decompressed(path).stem
+
+
+def find_file(path: Path) -> Path | None:
+    """The path of an existing file, which may be compressed: `corpus.jsonl`, `corpus.jsonl.gz` or `corpus.jsonl.xz`."""
+    candidates = (path.with_name(path.name + ending) for ending in ("", *COMPRESSED))
+    return next((candidate for candidate in candidates if candidate.is_file()), None)
 
 
 @cache
 def _targets() -> dict[str, str]:
-    plugged = {point.name.lstrip(".").lower(): point.value for point in entry_points(group="rprs.reader")}
-    return {**plugged, **_BUILT_IN}
+    plugins = {point.name.lstrip(".").lower(): point.value for point in entry_points(group="rprs.reader")}
+    return {**plugins, **_BUILT_IN}
 
 
 def suffixes() -> list[str]:
-    """The kinds of files that are read: `csv`, `docx`, …"""
+    """The supported file suffixes: `csv`, `docx`, …"""
     return sorted(_targets())
 
 
 def find_reader(suffix: str) -> Reader | None:
-    """The reader of a suffix, `pdf` or `.pdf`, or None if that is not a kind of file that is read."""
+    """The reader for a suffix such as `pdf` or `.pdf`; None if the suffix is not supported."""
     target = _targets().get(suffix.lstrip(".").lower())
     if target is None:
         return None
@@ -154,7 +163,7 @@ def opened(path: Path) -> Iterator[io.BufferedReader]:
 
 @contextmanager
 def unpacked(raw: io.BufferedReader, path: PurePath) -> Iterator[io.BufferedReader]:
-    """The bytes of a file that is open already, decompressed if its name ends in .gz or .xz."""
+    """The bytes of an open file, decompressed if its name ends in .gz or .xz."""
     match path.suffix.lower():
         case ".gz":
             with gzip.GzipFile(fileobj=raw) as plain:

@@ -1,8 +1,8 @@
-"""Plain text and Markdown, both with or without front matter.
+"""Plain text and Markdown → one document, with or without front matter.
 
-Front matter is a block of `key: value` lines between two lines `---` at the very beginning, as static site
-generators and licence collections write it. Its flat values become metadata, and `title`, `name` or
-`short_name` the title; lists, nested values and texts of several lines are left out.
+Front matter is a block of `key: value` lines between two lines `---` at the very beginning, as written by static site
+generators and licence collections. Its flat values become metadata, and `title`, `name` or `short_name` becomes the
+title; lists, nested values and multi-line texts are ignored.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _TITLES = ("title", "name", "short_name")
 
 
 def scalar(text: str) -> Value:
-    """What a bare word means where types are not written: a number if it looks like one, nothing if empty.
+    """The value of a text in a format without types: a number if it looks like one, None if it is empty.
 
-    `007` and `1e5` stay texts, for they are more often codes than numbers.
+    `007` and `1e5` stay texts, since they are more often codes than numbers.
     """
     text = text.strip()
     match = _NUMBER.fullmatch(text)
@@ -34,11 +34,11 @@ def scalar(text: str) -> Value:
 
 
 def front_matter(text: str) -> tuple[dict[str, Value], str]:
-    """The metadata at the beginning of a text, and the rest. A rule of dashes alone is not front matter."""
+    """The metadata at the beginning of a text, and the rest. A line of dashes alone is not front matter."""
     block = _BLOCK.match(text)
     if block is None:
         return {}, text
-    found: dict[str, Value] = {}
+    metadata: dict[str, Value] = {}
     for line in block[1].splitlines():
         if not line.strip() or line.startswith((" ", "\t", "#", "- ")):
             continue
@@ -48,8 +48,8 @@ def front_matter(text: str) -> tuple[dict[str, Value], str]:
         value = (entry[2] or "").strip()
         if value and value[0] not in "|>[{&*":
             quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
-            found[entry[1]] = value[1:-1] if quoted else scalar(value)
-    return found, text[block.end() :]
+            metadata[entry[1]] = value[1:-1] if quoted else scalar(value)
+    return metadata, text[block.end() :]
 
 
 def _split(source: Source) -> tuple[str, dict[str, Value], str]:
@@ -74,7 +74,7 @@ _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
 def read_markdown(source: Source) -> Iterator[Document | Skipped]:
-    """Markdown is one document: headings and list items become paragraphs, links their text."""
+    """A Markdown file is one document: headings and list items become paragraphs, links become their text."""
     title, metadata, text = _split(source)
     headings: list[str] = []
 
@@ -87,7 +87,7 @@ def read_markdown(source: Source) -> Iterator[Document | Skipped]:
         return _ITEM.sub("\n\n", _LINK.sub(r"\1", markdown))
 
     pieces, end = [], 0
-    for fence in _FENCE.finditer(text):  # code is not Markdown: its # is a comment
+    for fence in _FENCE.finditer(text):  # code is not Markdown: a # in it is a comment
         pieces += [plain(text[end : fence.start()]), fence[0]]
         end = fence.end()
     pieces.append(plain(text[end:]))

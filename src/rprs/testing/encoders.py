@@ -1,4 +1,4 @@
-"""What every encoder promises: `check_encoder(encoder)` in a plug-in's tests proves it of its own."""
+"""Contract suite for encoders, for the built-in ones and for the tests of plug-ins: `check_encoder(encoder)`."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ SENTENCES = (
 
 
 def check_encoder(encoder: Encoder, tolerance: float = 0.0) -> None:
-    """Raise AssertionError if an encoder breaks its promise.
+    """Raise AssertionError if an encoder violates its contract.
 
-    `tolerance` is how far an entry of a vector may move with the sentences that are encoded together.
+    `tolerance` is how much an entry of a vector may depend on the sentences that are encoded together.
     """
     assert encoder.dimension > 0, "the dimension must be positive"
     assert int(encoder.fingerprint, 16) >= 0, "the fingerprint must be hexadecimal"
@@ -44,7 +44,7 @@ def check_encoder(encoder: Encoder, tolerance: float = 0.0) -> None:
 
 
 def _check_order(encoder: Encoder, vectors: NDArray[np.float32], tolerance: float) -> None:
-    """Same text, same vector: again, backwards, alone, doubled."""
+    """The same text has the same vector: repeated, in reverse order, alone and duplicated."""
     assert np.array_equal(encoder.encode(SENTENCES), vectors), "the same call must give the same vectors"
     backwards = encoder.encode(SENTENCES[::-1])[::-1]
     assert np.allclose(backwards, vectors, rtol=0, atol=tolerance), "the order of sentences must not matter"
@@ -56,25 +56,27 @@ def _check_order(encoder: Encoder, vectors: NDArray[np.float32], tolerance: floa
 
 
 def _check_edges(encoder: Encoder, tolerance: float) -> None:
-    """Nothing, and texts of nothing."""
+    """No sentences, and texts without content."""
     assert encoder.encode([]).shape == (0, encoder.dimension), "no sentences must give (0, dimension)"
     empty = encoder.encode(["", " \n\t", SENTENCES[0]])
     lengths = np.linalg.norm(empty, axis=1)
     assert np.isfinite(empty).all(), "an empty text must give finite numbers"
-    assert all(length == 0 or abs(length - 1) < 1e-4 for length in lengths), "an empty text gives a zero or a unit row"
+    assert all(length == 0 or abs(length - 1) < 1e-4 for length in lengths), (
+        "an empty text must have a zero or a unit row"
+    )
     alone = encoder.encode([SENTENCES[0]])
-    assert np.allclose(empty[2], alone[0], rtol=0, atol=tolerance), "an empty text must not disturb the others"
+    assert np.allclose(empty[2], alone[0], rtol=0, atol=tolerance), "an empty text must not change the others"
 
 
 def _check_long(encoder: Encoder) -> None:
-    """The last of ten thousand words counts: nothing is cut off."""
+    """The last of ten thousand words has an effect: nothing is truncated."""
     body = "the lessee of the vessel pays freight " * 1400
     ends = encoder.encode([body + "laser welding of steel " * 50, body + "custody of minor children " * 50])
-    assert np.abs(ends[0] - ends[1]).max() > 1e-4, "the end of a long sentence must not be cut off"
+    assert np.abs(ends[0] - ends[1]).max() > 1e-4, "the end of a long sentence must not be truncated"
 
 
 def _check_progress(encoder: Encoder) -> None:
-    """All sentences are reported as done, the empty and the doubled too."""
+    """Progress counts all sentences, including empty and repeated ones."""
     steps: list[int] = []
     encoder.encode([*SENTENCES, *SENTENCES, ""], steps.append)
     assert sum(steps) == 2 * len(SENTENCES) + 1, f"advance must add up to the number of sentences, not {sum(steps)}"

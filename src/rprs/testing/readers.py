@@ -1,4 +1,4 @@
-"""The contract of a reader, for the built-in ones and for a plug-in's tests.
+"""Contract suite for readers, for the built-in ones and for the tests of plug-ins.
 
 from rprs.testing.readers import check_reader
 
@@ -18,36 +18,36 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rprs.document import Document
-from rprs.read.files import documents
+from rprs.read.files import documents as read_documents
 from rprs.read.source import Reader, Skipped
 
 __all__ = ["check_bytes", "check_reader", "damaged"]
 
 
 def check_reader(reader: Reader, sample: bytes, *, rounds: int = 40) -> list[Document]:
-    """Check a reader with a valid file, and with damaged ones made of it; return the documents of the valid one.
+    """Check a reader with a valid file and damaged versions of it; return the documents of the valid file.
 
-    The valid file gives at least one document and nothing to skip. Whatever it is given, the reader yields only
-    sound documents (an id, storable text, plain metadata) and skipped records, the same ones each time, or gives
-    up with an exception that becomes one line; and it says nothing to the log.
+    The valid file has at least one document, and nothing in it is skipped. For any input, the reader always yields the
+    same valid documents (an id, storable text, plain metadata) and skipped records, or raises an exception, which is
+    reported in one line; and it writes nothing to the log.
     """
     items = check_bytes(reader, sample)
-    found = [item for item in items if isinstance(item, Document)]
-    _require(len(found) > 0, "the valid file has no documents")
-    _require(len(found) == len(items), f"something of the valid file is skipped: {items}")
-    _require(len({document.id for document in found}) == len(found), "two documents have the same id")
+    documents = [item for item in items if isinstance(item, Document)]
+    _require(len(documents) > 0, "the valid file has no documents")
+    _require(len(documents) == len(items), f"a part of the valid file is skipped: {items}")
+    _require(len({document.id for document in documents}) == len(documents), "two documents have the same id")
     for data in damaged(sample, rounds):
         check_bytes(reader, data)
-    return found
+    return documents
 
 
 def check_bytes(reader: Reader, data: bytes) -> list[Document | Skipped]:
-    """Check a reader with a file of any content, valid or not; return what becomes of it."""
-    with tempfile.TemporaryDirectory() as folder, _silence():
+    """Check a reader with a file of any content, valid or not; return its documents and skipped records."""
+    with tempfile.TemporaryDirectory() as folder, _no_messages():
         path = Path(folder) / "sample"
         path.write_bytes(data)
-        items = list(documents(reader, path, "sample"))
-        _require(items == list(documents(reader, path, "sample")), "two readings of one file differ")
+        items = list(read_documents(reader, path, "sample"))
+        _require(items == list(read_documents(reader, path, "sample")), "two readings of one file differ")
     _require(len(items) > 0, "a file is neither read nor skipped")
     for item in items:
         if isinstance(item, Skipped):
@@ -58,7 +58,7 @@ def check_bytes(reader: Reader, data: bytes) -> list[Document | Skipped]:
 
 
 def damaged(sample: bytes, rounds: int) -> Iterator[bytes]:
-    """Versions of a file that a bad disk, a broken download or an attacker could have made; always the same ones."""
+    """Damaged versions of a file, as from a bad disk, a broken download or an attacker; always the same ones."""
     chance = random.Random(0)
     for _ in range(rounds):
         data, at = bytearray(sample), chance.randrange(len(sample))
@@ -76,7 +76,7 @@ def damaged(sample: bytes, rounds: int) -> Iterator[bytes]:
 
 
 def _check_document(document: Document) -> None:
-    _require(bool(document.id.strip()), f"an id is missing: {document!r:.200}")
+    _require(bool(document.id.strip()), f"a document has no id: {document!r:.200}")
     _require(bool(document.text.strip()), f"{document.id}: the text is empty")
     metadata = dict(document.metadata)
     strings = [document.id, document.title, document.text, *metadata]
@@ -85,18 +85,21 @@ def _check_document(document: Document) -> None:
         _require(not isinstance(value, float) or math.isfinite(value), f"{document.id}: {key} is {value}")
         strings += [value] if isinstance(value, str) else []
     for string in strings:
-        _require("\0" not in string and "\r" not in string, f"{document.id}: a NUL or a carriage return is left")
         _require(
-            not any("\ud800" <= char <= "\udfff" for char in string), f"{document.id}: half a surrogate pair is left"
+            "\0" not in string and "\r" not in string, f"{document.id}: the text contains a NUL or a carriage return"
+        )
+        _require(
+            not any("\ud800" <= char <= "\udfff" for char in string),
+            f"{document.id}: the text contains half a surrogate pair",
         )
 
 
 @contextmanager
-def _silence() -> Iterator[None]:
-    """Anything said to the log or as a warning is a failure."""
-    said: list[str] = []
+def _no_messages() -> Iterator[None]:
+    """Fail on any log message or warning."""
+    messages: list[str] = []
     listener = logging.Handler(logging.WARNING)
-    listener.emit = lambda record: said.append(record.getMessage())  # type: ignore[method-assign]
+    listener.emit = lambda record: messages.append(record.getMessage())  # type: ignore[method-assign]
     logging.getLogger().addHandler(listener)
     try:
         with warnings.catch_warnings(record=True) as warned:
@@ -104,10 +107,10 @@ def _silence() -> Iterator[None]:
             yield
     finally:
         logging.getLogger().removeHandler(listener)
-    said += [str(warning.message) for warning in warned]
-    _require(not said, f"the reader talks: {said[:3]}")
+    messages += [str(warning.message) for warning in warned]
+    _require(not messages, f"the reader writes to the log: {messages[:3]}")
 
 
-def _require(good: bool, otherwise: str) -> None:
-    if not good:
-        raise AssertionError(otherwise)
+def _require(condition: bool, problem: str) -> None:
+    if not condition:
+        raise AssertionError(problem)

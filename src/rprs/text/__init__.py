@@ -1,4 +1,7 @@
-"""From text to sentences (split.py) and to index terms (analyze.py)."""
+"""Text → sentences (split.py) and text → index terms (analyze.py).
+
+Plug-ins check their components with `rprs.testing.text`.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +14,22 @@ __all__ = ["Analyzer", "Splitter"]
 
 @runtime_checkable
 class Splitter(Protocol):
-    """Divides a text into the units that are compared: sentences, as a rule."""
+    """Divides a text into the units that are compared, usually sentences."""
 
     def split(self, text: str) -> Sentences:
-        """The units in the order of the text, without vectors; none for an empty text or white space."""
+        """The units in text order, without vectors; none for an empty text or white space."""
         ...
 
 
 @runtime_checkable
 class Analyzer(Protocol):
-    """Divides a text into the terms of the first stage."""
+    """Divides a text into the index terms of the first stage."""
 
     @property
     def ngrams(self) -> int:
-        """Up to which length sequences of terms are indexed; 1: single terms."""
+        """The maximum length of indexed term sequences; 1 for single terms only."""
         ...
 
     def terms(self, text: str) -> list[str]:
-        """The terms in the order of the text, each as often as it occurs; always single terms."""
+        """The terms in text order, repeated as often as they occur; always single terms."""
         ...

@@ -1,10 +1,10 @@
 """Text → index terms, for the first stage.
 
-A token is a run of letters, digits, combining marks and underscores. Within it stay the apostrophe ("don't"; a
-possessive 's is dropped), the points and commas of a number ("3.14"; "1,000" is "1000"), and the points of letters
-that stand alone ("U.S.C." is "usc", "e.g." is "eg"). "C++" and "C#" are tokens. All else sets tokens apart:
-"§ 1983" gives "1983", "F.2d" gives "f" and "2d". Tokens are case-folded, lose underscores around them, and are stemmed
-unless they are stop words, which are left out. No term is longer than 64 characters: what goes beyond is cut off.
+A token is a sequence of letters, digits, combining marks and underscores. It may contain an apostrophe ("don't"; a
+possessive 's is dropped), the points and commas of a number ("3.14"; "1,000" becomes "1000"), and the points between
+single letters ("U.S.C." becomes "usc", "e.g." becomes "eg"). "C++" and "C#" are tokens. All other characters separate
+tokens: "§ 1983" gives "1983", "F.2d" gives "f" and "2d". Tokens are case-folded, stripped of underscores at both ends,
+and stemmed; stop words are removed. Terms are cut off after 64 characters.
 
 Scripts without spaces, and Korean, become overlapping pairs of characters, as in Lucene's CJK analyzer; a lone
 character stays.
@@ -20,24 +20,23 @@ from threading import Lock
 from typing import TYPE_CHECKING, ClassVar
 
 from rprs.spec import Component, Kind, require
+from rprs.text.marks import COMBINING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 __all__ = ["STOP_WORDS", "Words", "ngrams"]
 
-# Lucene's list for English. Other languages have none: their frequent words get little weight from BM25 anyway.
+# Lucene's list for English. Other languages need none: BM25 gives frequent words little weight anyway.
 STOP_WORDS = frozenset(
     """a an and are as at be but by for if in into is it no not of on or such that the their then there these they this
     to was will with""".split()
 )
 LONGEST = 64  # characters of a term
-_REMEMBERED = 2**18  # chunks
+_CACHED = 2**18  # chunks
 _ELIDING = frozenset(["catalan", "french", "italian"])  # l'homme is two words
 
-_COMBINING = "".join(c if unicodedata.category(c) in ("Mn", "Mc") else " " for c in map(chr, range(0x300, 0x3100)))
-_MARKS = "".join(f"{run[0]}-{run[-1]}" for run in _COMBINING.split())  # as ranges of a character class
-_W = rf"[\w{_MARKS}]"
+_W = rf"[\w{COMBINING}]"
 _TOKEN = re.compile(
     rf"[^\W\d_](?:\.[^\W\d_])+(?!{_W})"  # u.s.c.
     r"|\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)+"
@@ -47,11 +46,11 @@ _TOKEN = re.compile(
 _EDGES = ".,;:!?()[]{}<>\"'`*“”‘’—–"  # no token begins or ends with these
 _PAIRED = r"\u0e00-\u11ff\u1780-\u17ff⺀-⿟々〆〇\u3041-\u318fㇰ-ㇿ㐀-䶿一-鿿가-\ud7af豈-﫿\U00020000-\U0003ffff"
 _RUNS = re.compile(rf"([{_PAIRED}]+)")
-_EAST_ASIAN = re.compile(rf"[{_PAIRED}\uff01-\uffdc]")  # with the letters that come in full and half width
+_EAST_ASIAN = re.compile(rf"[{_PAIRED}\uff01-\uffdc]")  # including full-width and half-width letters
 
 
 def _words(chunk: str, elision: bool) -> Iterator[str]:
-    """The tokens of a chunk of spaced script, in their normal form; a token may turn out to be empty."""
+    """The normalised tokens of a chunk in a script that uses spaces; a token may be empty."""
     for token in _TOKEN.findall(chunk):
         if "." in token and not token[0].isdigit():
             yield token.replace(".", "")
@@ -67,12 +66,12 @@ def _pairs(run: str) -> Iterator[str]:
 
 
 class _Table(dict[str, str]):
-    """Case-folded text between white space → its terms, joined by spaces: computed once, remembered within bounds."""
+    """A bounded cache: case-folded text between white space → its terms, joined by spaces."""
 
     def __init__(self, stop: frozenset[str], stem: Callable[[str], str] | None, elision: bool) -> None:
         super().__init__()
         self.stop, self.stem, self.elision = stop, stem, elision
-        self.lock = Lock()  # a stemmer serves one thread at a time
+        self.lock = Lock()  # a stemmer is not thread-safe
 
     def __missing__(self, chunk: str) -> str:
         bare = chunk.strip(_EDGES)
@@ -82,7 +81,7 @@ class _Table(dict[str, str]):
             with self.lock:
                 terms = " ".join(self._terms(chunk))
         if len(chunk) <= LONGEST:
-            if len(self) >= _REMEMBERED:
+            if len(self) >= _CACHED:
                 self.clear()
             self[chunk] = terms
         return terms
@@ -117,7 +116,7 @@ def _languages() -> tuple[str, ...]:
 
 
 def ngrams(terms: Sequence[str], n: int) -> list[str]:
-    """The sequences of n neighbouring terms, joined by single spaces: of a, b, c and n = 2, "a b" and "b c"."""
+    """The sequences of n adjacent terms, joined by single spaces: for a, b, c and n = 2, "a b" and "b c"."""
     return [" ".join(group) for group in zip(*(terms[i:] for i in range(n)), strict=False)]
 
 
@@ -125,9 +124,9 @@ def ngrams(terms: Sequence[str], n: int) -> list[str]:
 class Words(Component):
     """Words in lower case, without stop words, reduced to their stems by Snowball.
 
-    `language` names the stemmer; with "none" words are neither stemmed nor left out, and so they are with `stem` and
-    `stop` set to false. Only English has stop words. `ngrams` is the length up to which sequences of
-    terms are indexed beside the terms themselves (`ngrams()` forms them).
+    `language` selects the stemmer; "none" turns off both stemming and stop words, as do `stem=false` and `stop=false`
+    one by one. Only English has stop words. `ngrams` is the maximum length of the term sequences that are indexed
+    besides the terms themselves (see the function `ngrams`).
     """
 
     name: ClassVar[str] = "words"
@@ -143,6 +142,6 @@ class Words(Component):
         require(self, "ngrams", self.ngrams >= 1, "an integer in [1, inf)")
 
     def terms(self, text: str) -> list[str]:
-        """The terms of a text in its order, each as often as it occurs. Always single words, whatever `ngrams` is."""
+        """The terms in text order, repeated as often as they occur; always single words, whatever `ngrams` is."""
         table = _table(self.language, self.stop, self.stem)
         return " ".join(map(table.__getitem__, text.casefold().split())).split()

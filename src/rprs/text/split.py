@@ -1,28 +1,27 @@
-"""Text → sentences: where they are in the text, and which paragraph each belongs to.
+"""Text → sentences: their positions in the text and the paragraph of each.
 
-**Paragraphs.** A blank line or a form feed ends one. A single newline ends one as well, unless the text is
-hard-wrapped, that is, unless at least half of its lines run close to one common width; then a newline is only
-white space, except after a short line that the next one does not continue in lower case (a heading, the end of a
-paragraph) and before a list marker. A line that holds nothing but a marker ("1.", "(a)", "*") belongs to the
-paragraph after it.
+**Paragraphs.** A blank line or a form feed ends a paragraph. So does a single newline, unless the text is
+hard-wrapped, that is, unless at least half of its lines are close to one common width. In hard-wrapped text a newline
+is only white space, except before a list marker and after a short line that the next line does not continue in lower
+case (a heading, the end of a paragraph). A line with nothing but a marker ("1.", "(a)", "*") belongs to the paragraph
+after it.
 
-**Sentences** are nupunkt's, within a paragraph, with these corrections: none ends after an abbreviation that needs
-what follows it ("cf.", "v.", "Figs."); 。！？； and the stops of other scripts end one; a fragment of one or two
-tokens joins its neighbour, list markers what follows them and all others what stands before them; and a sentence of
-more than `limit` words is cut into pieces of `piece` words, so that text without punctuation has sentences too.
+**Sentences** are those of nupunkt within a paragraph, with these corrections: no sentence ends after an abbreviation
+that needs a continuation ("cf.", "v.", "Figs."); 。！？； and the full stops of other scripts end a sentence;
+a fragment of one or two tokens is merged with its neighbour (a list marker with the following sentence, any other
+fragment with the preceding one); and a sentence of more than `limit` words is cut into pieces of `piece` words, so that
+text without punctuation has sentences too.
 
-**Words and tokens.** A token is what stands between white space, or one character of a script that writes without
-spaces (Chinese, Japanese, Thai, Lao, Tibetan, Burmese, Khmer). Each 50 characters of an unbroken run count as one, so
-that no "word" is endless. Where sentences are cut, two characters of such a script make a word: 25 words
-are 50 characters.
+**Words and tokens.** A token is the text between white space, or one character of a script without spaces (Chinese,
+Japanese, Thai, Lao, Tibetan, Burmese, Khmer). In a run without white space, every 50 characters count as one token.
+Where sentences are cut, two characters of a script without spaces count as one word: 25 words are 50 characters.
 
-Sentences never overlap, never start or end with white space, and leave out nothing but white space.
+Sentences never overlap, never start or end with white space, and together contain everything but white space.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice, pairwise
@@ -33,6 +32,7 @@ import numpy as np
 from rprs.document import Sentences
 from rprs.progress import stopper
 from rprs.spec import Component, Kind, require
+from rprs.text.marks import COMBINING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -43,12 +43,12 @@ Span = tuple[int, int]
 
 _CJK = r"⺀-⿟\u3001-ヿ㄀-ㄯㇰ-ㇿ㐀-䶿一-鿿豈-﫿\uff01-\uff9f\U00020000-\U0003ffff"
 _UNSPACED = _CJK + r"\u0e00-\u109f\u1780-\u17ff"
-_COMBINING = "".join(c if unicodedata.category(c) in ("Mn", "Mc") else " " for c in map(chr, range(0x300, 0x3100)))
-_MARKS = "".join(f"{run[0]}-{run[-1]}" for run in _COMBINING.split())  # as ranges of a character class
-_CHARACTER = rf"[{_UNSPACED}][{_MARKS}]{{0,8}}"
+_CHARACTER = rf"[{_UNSPACED}][{COMBINING}]{{0,8}}"
 _TOKEN = re.compile(rf"[^\s{_UNSPACED}]{{1,50}}|{_CHARACTER}")
 _WORD = re.compile(rf"[^\s{_UNSPACED}]{{1,50}}|(?:{_CHARACTER}){{1,2}}")
-_OTHER_SCRIPT = re.compile(r"[\u0589-\u1fff\u2c00-\U0010ffff]")  # all of those and all their stops are among these
+_OTHER_SCRIPT = re.compile(
+    r"[\u0589-\u1fff\u2c00-\U0010ffff]"
+)  # includes the scripts without spaces and all their full stops
 
 _ABBREVIATIONS = frozenset(
     """fig figs no nos sec secs art arts para paras cl cls stat u.s.c c.f.r f.2d f.3d f.4th f.supp supp s.ct l.ed
@@ -67,17 +67,17 @@ _MARKER = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_MARKER = 14
-_NARROWEST, _WIDEST = 40, 140  # text is wrapped at a width between these
-_FULL = 0.7  # of the width: a line that reaches this, with the word after it, has been filled
-_FULL_AFTER_STOP = 0.9  # stricter where a line ends like a sentence
-_LONGEST_WORD = 20  # a longer one at the start of a line explains no short line before it
+_NARROWEST, _WIDEST = 40, 140  # limits of the width at which text is wrapped
+_FULL = 0.7  # share of the width that a filled line reaches together with the next word
+_FULL_AFTER_STOP = 0.9  # stricter for a line that ends like a sentence
+_LONGEST_WORD = 20  # a longer word at the start of a line does not explain a short line before it
 
 
 class _Line(NamedTuple):
-    start: int  # of its first character that is not white space
+    start: int  # position of the first character that is not white space
     end: int
-    width: int  # with its indentation
-    apart: bool  # a blank line or a form feed stands before it
+    width: int  # including indentation
+    apart: bool  # preceded by a blank line or a form feed
 
 
 def _lines(text: str) -> list[_Line]:
@@ -94,7 +94,7 @@ def _lines(text: str) -> list[_Line]:
 
 
 def _wrap_width(lines: list[_Line]) -> int:
-    """The common width of hard-wrapped lines; 0 if a newline ends a paragraph in this text."""
+    """The common width of hard-wrapped lines; 0 if the text is not hard-wrapped."""
     inner = sorted(line.width for line, after in pairwise(lines) if not after.apart)
     if not inner:
         return 0
@@ -105,8 +105,8 @@ def _wrap_width(lines: list[_Line]) -> int:
     return width if wrapped else 0
 
 
-def _goes_on(text: str, line: _Line, after: _Line, width: int) -> bool:
-    """Whether a wrapped line is continued by the line after it."""
+def _is_continued(text: str, line: _Line, after: _Line, width: int) -> bool:
+    """Whether the line after a wrapped line continues its paragraph."""
     if _BULLET.match(text, after.start):
         return False
     word = text[after.start : min(after.end, after.start + _LONGEST_WORD)].split(None, 1)[0]
@@ -126,15 +126,15 @@ def _paragraphs(text: str) -> list[Span]:
     if not lines:
         return []
     width = _wrap_width(lines)
-    found: list[Span] = []
+    paragraphs: list[Span] = []
     start = lines[0].start
     for line, after in pairwise(lines):
-        wrapped = width > 0 and not after.apart and _goes_on(text, line, after, width)
+        wrapped = width > 0 and not after.apart and _is_continued(text, line, after, width)
         if not wrapped and not _is_marker(text, start, line.end):
-            found.append((start, line.end))
+            paragraphs.append((start, line.end))
             start = after.start
-    found.append((start, lines[-1].end))
-    return found
+    paragraphs.append((start, lines[-1].end))
+    return paragraphs
 
 
 # ---------------------------------------------------------------------------- sentences
@@ -154,7 +154,7 @@ _LONGEST_FRAGMENT = 40  # characters
 
 @cache
 def _punkt() -> Any:
-    """A tokenizer of our own: its caches are bounded and only remember, so threads may share it."""
+    """nupunkt with our abbreviations; its caches are bounded and never change a result, so threads may share it."""
     from nupunkt.models import load_default_model
 
     tokenizer = load_default_model()
@@ -164,7 +164,7 @@ def _punkt() -> Any:
 
 
 def _tight(text: str, cuts: Iterable[int]) -> Iterator[Span]:
-    """The stretches between neighbouring cuts without the white space around them; empty ones are left out."""
+    """The spans between adjacent cuts, without surrounding white space; empty spans are omitted."""
     for start, end in pairwise(cuts):
         piece = text[start:end].rstrip()
         bare = piece.lstrip()
@@ -173,7 +173,7 @@ def _tight(text: str, cuts: Iterable[int]) -> Iterator[Span]:
 
 
 def _blocks(text: str, start: int, end: int, plain: bool) -> Iterator[Span]:
-    """A paragraph in the parts that nupunkt gets: between the stops of other scripts, without endless runs."""
+    """The parts of a paragraph to pass to nupunkt: cut at the full stops of other scripts and in very long runs."""
     if plain and end - start <= _LONGEST_RUN:
         yield start, end
         return
@@ -186,7 +186,7 @@ def _blocks(text: str, start: int, end: int, plain: bool) -> Iterator[Span]:
 
 
 def _is_unfinished(text: str, at: int) -> bool:
-    """Whether what starts here belongs to the sentence before: "cf. Doe", "O.R.R. v. Kepner", "20 deg. C. was used"."""
+    """Whether the text at this position continues a sentence: "cf. Doe", "O.R.R. v. Kepner", "20 deg. C. was used"."""
     if text.startswith(("v. ", "vs. "), at):
         return True
     words = text[max(0, at - 10) : at].split()
@@ -197,13 +197,14 @@ def _is_unfinished(text: str, at: int) -> bool:
 
 
 def _sentences(text: str, start: int, end: int, plain: bool) -> list[Span]:
-    """The sentences of a paragraph, fragments and all."""
-    find = _punkt().span_tokenize
-    found: list[Span] = []
+    """The sentences of a paragraph, including fragments."""
+    tokenize = _punkt().span_tokenize
+    sentences: list[Span] = []
     for a, b in _blocks(text, start, end, plain):
-        begins = [a + begin for begin, _ in find(text[a:b].replace("\n", " "))][1:]
-        found.extend(_tight(text, [a, *(begin for begin in begins if not _is_unfinished(text, begin)), b]))
-    return found
+        begins = [a + begin for begin, _ in tokenize(text[a:b].replace("\n", " "))][1:]
+        cuts = [a, *(begin for begin in begins if not _is_unfinished(text, begin)), b]
+        sentences.extend(_tight(text, cuts))
+    return sentences
 
 
 def _is_fragment(text: str, start: int, end: int) -> bool:
@@ -211,9 +212,9 @@ def _is_fragment(text: str, start: int, end: int) -> bool:
 
 
 def _merged(text: str, sentences: list[Span]) -> Iterator[Span]:
-    """Join fragments to their neighbours: markers and a first fragment forwards, all others backwards."""
+    """Merge fragments with their neighbours: markers and a first fragment forwards, all others backwards."""
     held: Span | None = None
-    ahead = False  # what is held waits for the sentence after it
+    ahead = False  # the held span is to be merged with the next sentence
     for start, end in sentences:
         fragment = _is_fragment(text, start, end)
         forward = fragment and (held is None or _is_marker(text, start, end))
@@ -228,7 +229,7 @@ def _merged(text: str, sentences: list[Span]) -> Iterator[Span]:
 
 
 def _pieces(text: str, start: int, end: int, limit: int, piece: int) -> Iterator[Span]:
-    """A sentence, or its pieces if it has more than `limit` words; one or two last words stay with their piece."""
+    """A sentence, or its pieces if it has more than `limit` words; one or two last words join the piece before."""
     words = [match.span() for match in _WORD.finditer(text, start, end)]
     if len(words) <= limit:
         yield start, end
@@ -239,13 +240,13 @@ def _pieces(text: str, start: int, end: int, limit: int, piece: int) -> Iterator
 
 
 def _is_short(text: str, start: int, end: int, limit: int, plain: bool) -> bool:
-    """Whether a sentence has surely at most `limit` words: a cheap check that spares most sentences the count."""
+    """Whether a sentence certainly has at most `limit` words: a cheap check that avoids counting in most sentences."""
     size = end - start
     return size <= limit or (plain and (size <= 2 * limit or len(text[start:end].split()) + size // 50 <= limit))
 
 
 def _prefix(text: str, first: int | None) -> str:
-    """The text up to the end of its first tokens, as many as wanted."""
+    """The text up to the end of token number `first`."""
     if first is None:
         return text
     last = next(islice(_TOKEN.finditer(text), first - 1, None), None)
@@ -260,9 +261,9 @@ def _as_sentences(spans: list[Span], paragraphs: list[int]) -> Sentences:
 class SentenceSplitter(Component):
     """Sentences as people write them, with long ones cut into pieces.
 
-    A sentence of at most `limit` words stays whole: 100 words of legal text, citations included, fit into the
-    256 tokens that a sentence encoder reads. Longer ones become pieces of `piece` words, 25 as in the paper. With
-    `first`, only so many tokens from the beginning of the text are split at all. One splitter may serve many threads.
+    A sentence of at most `limit` words is not cut: 100 words of legal text, citations included, fit into the
+    256 tokens that a sentence encoder reads. Longer sentences become pieces of `piece` words, 25 as in the paper. With
+    `first`, only the first so many tokens of the text are used. Threads may share a splitter.
     """
 
     name: ClassVar[str] = "sentences"
@@ -278,12 +279,12 @@ class SentenceSplitter(Component):
         require(self, "first", self.first is None or self.first >= 1, "an integer in [1, inf) or none")
 
     def split(self, text: str) -> Sentences:
-        """The sentences of a text, in its order; none if it is empty or white space."""
+        """The sentences in text order; none for an empty text or white space."""
         text = _prefix(text, self.first)
         plain = text.isascii() or _OTHER_SCRIPT.search(text) is None
         spans: list[Span] = []
         paragraphs: list[int] = []
-        check = stopper.get()  # a book takes seconds
+        check = stopper.get()  # splitting a book takes seconds
         for number, (begin, finish) in enumerate(_paragraphs(text)):
             check()
             for start, end in _merged(text, _sentences(text, begin, finish, plain)):
@@ -297,9 +298,9 @@ class SentenceSplitter(Component):
 
 @dataclass(frozen=True)
 class TokenSplitter(Component):
-    """Units of exactly `length` tokens, whatever the sentences are; the last has what is left.
+    """Units of exactly `length` tokens, regardless of sentences; the last unit has the remaining tokens.
 
-    A unit belongs to the paragraph in which it begins. `first` as in `SentenceSplitter`.
+    A unit belongs to the paragraph in which it begins. `first` works as in `SentenceSplitter`.
     """
 
     name: ClassVar[str] = "tokens"
@@ -313,7 +314,7 @@ class TokenSplitter(Component):
         require(self, "first", self.first is None or self.first >= 1, "an integer in [1, inf) or none")
 
     def split(self, text: str) -> Sentences:
-        """The units of a text, in its order; none if it is empty or white space."""
+        """The units in text order; none for an empty text or white space."""
         text = _prefix(text, self.first)
         tokens = [match.span() for match in _TOKEN.finditer(text)]
         firsts = range(0, len(tokens), self.length)
