@@ -1,4 +1,4 @@
-"""The verbs that make, change and describe an index."""
+"""The verbs that create, change and describe an index."""
 
 from __future__ import annotations
 
@@ -122,8 +122,8 @@ def test_an_interruption_keeps_what_was_committed(tmp_path: Path, made: Path) ->
         assert process.wait(60) == 130
     assert process.stderr is not None
     with process.stderr as said:
-        assert said.read() == "rprs: stopped; what was committed is kept\n"
-    assert "is whole" in done("verify", made).err
+        assert said.read() == "rprs: interrupted; committed work is kept\n"
+    assert "OK, no problems found" in done("verify", made).err
     assert facts(made)["documents"] == COUNT
 
 
@@ -165,7 +165,7 @@ def test_compact_rewrites_without_what_was_removed(tmp_path: Path, made: Path) -
 
 
 def test_verify_names_what_is_damaged(made: Path) -> None:
-    assert "is whole" in done("verify", made).err
+    assert "OK, no problems found" in done("verify", made).err
     (vectors,) = made.glob("segments/*/vectors.*")
     data = bytearray(vectors.read_bytes())
     data[-1] ^= 1
@@ -261,10 +261,10 @@ def test_a_fitted_encoder_tells_how_well_it_agrees_with_its_teacher_and_is_refit
     before = facts(path)
     done("remove", path, "lease.txt", "sublease.txt")
     said = done("refit", path).err
-    assert "was fitted and encoded anew" in said
+    assert "was fitted and encoded again" in said
     assert "agreement with its teacher" in said
     assert facts(path)["encoder"]["fingerprint"] != before["encoder"]["fingerprint"]
-    assert "is whole" in done("verify", path).err
+    assert "OK, no problems found" in done("verify", path).err
 
 
 @pytest.mark.usefixtures("centred")

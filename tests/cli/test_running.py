@@ -1,4 +1,4 @@
-"""The verbs that answer a whole set of queries and write TREC runs."""
+"""The verbs that run a set of queries and write TREC runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RECORDS = [
     {"id": "q2", "text": "The engine of the boat failed. The bank wants the loan back."},
     {"id": "q3", "text": "Somebody removed the notice of copyright from a copy of the program."},
 ]
-UNANSWERED = {"id": "my q4", "text": "The rent."}  # a run file cannot have it
+UNWRITABLE = {"id": "my q4", "text": "The rent."}  # a run file cannot hold an id with a space
 
 
 @pytest.fixture(scope="module")
@@ -58,8 +58,8 @@ def test_a_run_may_be_compressed(made: Path, tmp_path: Path, suffix: str) -> Non
     assert (tmp_path / f"run.trec{suffix}").stat().st_mode == (tmp_path / "queries.jsonl").stat().st_mode
 
 
-def test_queries_that_fail_are_named_and_the_others_go_on(made: Path, tmp_path: Path) -> None:
-    path = queries(tmp_path, [RECORDS[0], UNANSWERED, {"id": "q5", "text": ""}, RECORDS[1]])
+def test_queries_that_fail_are_reported_and_the_others_are_run(made: Path, tmp_path: Path) -> None:
+    path = queries(tmp_path, [RECORDS[0], UNWRITABLE, {"id": "q5", "text": ""}, RECORDS[1]])
     outcome = done("run", made, path, "-o", tmp_path / "run.trec")
     assert "2 queries answered, 2 failed" in outcome.err
     assert "failed my q4: The query 'my q4' cannot stand in a run file" in outcome.err
@@ -67,22 +67,22 @@ def test_queries_that_fail_are_named_and_the_others_go_on(made: Path, tmp_path: 
     assert list(read_run(tmp_path / "run.trec")) == ["q1", "q2"]
 
 
-def test_strict_stops_at_the_first_failure_and_leaves_no_file(made: Path, tmp_path: Path) -> None:
-    path = queries(tmp_path, [RECORDS[0], UNANSWERED, RECORDS[1]])
+def test_strict_stops_at_a_failure_and_leaves_no_run_file(made: Path, tmp_path: Path) -> None:
+    path = queries(tmp_path, [RECORDS[0], UNWRITABLE, RECORDS[1]])
     assert "cannot stand in a run" in refused("run", made, path, "-o", tmp_path / "run.trec", "--strict")
-    assert [file.name for file in tmp_path.iterdir()] == ["queries.jsonl"]
+    assert {file.name for file in tmp_path.iterdir()} == {"queries.jsonl", "run.trec.work"}  # to resume
 
 
-def test_a_failure_of_all_leaves_the_old_file_as_it_is(made: Path, tmp_path: Path) -> None:
+def test_if_all_queries_fail_the_old_file_stays(made: Path, tmp_path: Path) -> None:
     (tmp_path / "run.trec").write_text("old")
-    path = queries(tmp_path, [UNANSWERED])
+    path = queries(tmp_path, [UNWRITABLE])
     line = refused("run", made, path, "-o", tmp_path / "run.trec")
-    assert line == f"None of the 1 queries of {path} could be answered"
+    assert line.startswith(f"None of the 1 queries of {path} could be answered: The query 'my q4' cannot stand in a run")
     assert (tmp_path / "run.trec").read_text() == "old"
     assert sorted(file.name for file in tmp_path.iterdir()) == ["queries.jsonl", "run.trec"]
 
 
-def test_where_and_keep_self_hold_for_runs(made: Path, tmp_path: Path) -> None:
+def test_where_and_keep_self_apply_to_runs(made: Path, tmp_path: Path) -> None:
     path = queries(tmp_path, [{"id": "lease.txt", "text": QUERY}])
     only = done("run", made, path, "--where", "court = hill").out
     assert {line.split()[2] for line in only.splitlines()} <= {"pike-v-vole", "heron-v-otter"}
@@ -91,7 +91,7 @@ def test_where_and_keep_self_hold_for_runs(made: Path, tmp_path: Path) -> None:
     assert "The filter" in refused("run", made, path, "--where", "court ==")
 
 
-def test_queries_may_be_a_folder_of_files_or_of_beir(made: Path, tmp_path: Path) -> None:
+def test_queries_can_be_a_folder_of_files_or_a_beir_folder(made: Path, tmp_path: Path) -> None:
     plain, beir = tmp_path / "plain", tmp_path / "beir"
     plain.mkdir()
     beir.mkdir()
@@ -103,7 +103,7 @@ def test_queries_may_be_a_folder_of_files_or_of_beir(made: Path, tmp_path: Path)
     assert {line.split()[0] for line in done("run", made, beir).out.splitlines()} == {"q1"}
 
 
-def test_rerank_takes_the_candidates_from_a_run(made: Path, tmp_path: Path) -> None:
+def test_rerank_reads_the_candidates_from_a_run(made: Path, tmp_path: Path) -> None:
     path = queries(tmp_path, RECORDS)
     first = tmp_path / "first.trec.xz"
     done("run", made, path, "-o", first, "--rerank", "none")
@@ -114,7 +114,7 @@ def test_rerank_takes_the_candidates_from_a_run(made: Path, tmp_path: Path) -> N
     assert len(shallow.splitlines()) == 6
 
 
-def test_rerank_names_queries_that_the_run_lacks(made: Path, tmp_path: Path) -> None:
+def test_rerank_reports_queries_that_the_run_lacks(made: Path, tmp_path: Path) -> None:
     (tmp_path / "first.trec").write_text("q1 Q0 lease.txt 1 2.0 x\nq1 Q0 loan.txt 2 1.0 x\n")
     outcome = done("rerank", made, queries(tmp_path, RECORDS), "--run", tmp_path / "first.trec")
     assert "1 query answered, 2 failed" in outcome.err
@@ -122,7 +122,7 @@ def test_rerank_names_queries_that_the_run_lacks(made: Path, tmp_path: Path) -> 
     assert {line.split()[2] for line in outcome.out.splitlines()} == {"lease.txt", "loan.txt"}
 
 
-def test_what_is_wrong_with_a_run_is_one_line(made: Path, tmp_path: Path) -> None:
+def test_an_error_of_a_run_is_one_line(made: Path, tmp_path: Path) -> None:
     path = queries(tmp_path, RECORDS)
     missing = tmp_path / "missing.trec"
     assert refused("rerank", made, path, "--run", missing) == f"{missing}: no such run file"
@@ -133,7 +133,7 @@ def test_what_is_wrong_with_a_run_is_one_line(made: Path, tmp_path: Path) -> Non
     assert refused("run", made, path, "-o", nowhere) == f"There is no folder {nowhere.parent} to write run.trec to"
 
 
-def test_a_reader_that_has_seen_enough_is_no_error(made: Path, tmp_path: Path) -> None:
+def test_a_closed_pipe_is_no_error(made: Path, tmp_path: Path) -> None:
     path = queries(tmp_path, [{"id": f"q{number}", "text": QUERY} for number in range(200)])
     command = [sys.executable, "-m", "rprs", "--quiet", "run", str(made), str(path)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -141,6 +141,6 @@ def test_a_reader_that_has_seen_enough_is_no_error(made: Path, tmp_path: Path) -
     assert process.stderr is not None
     assert process.stdout.readline().startswith("q0 Q0 ")
     process.stdout.close()
-    with process.stderr as said:
-        assert said.read() == ""
+    with process.stderr as messages:
+        assert messages.read() == ""
     assert process.wait(60) == 1

@@ -1,4 +1,4 @@
-"""The verbs that search an index and say why."""
+"""The verbs that search an index and explain a hit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from rprs import Document, Explanation, Hit, Index, Pair, Searcher, read_one
-from rprs.cli import show
+from rprs.cli import output
 from tests.support.cli import QUERY, TEXTS, done, made_index, refused
 
 
@@ -40,7 +40,7 @@ def ids(outcome_objects: list[Any]) -> list[str]:
 # ---------------------------------------------------------------------------- search
 
 
-def test_several_documents_are_asked_together(made: Path, index: Index, query: Path, tmp_path: Path) -> None:
+def test_several_documents_are_combined_into_one_query(made: Path, index: Index, query: Path, tmp_path: Path) -> None:
     annex = tmp_path / "annex.txt"
     annex.write_text("The river flooded the village. The barrier upstream gave way.")
     words = ("search", made, query, "--with", annex, "--id", "loan.txt", "--id", "lease.txt", "--format", "jsonl")
@@ -54,7 +54,7 @@ def test_several_documents_are_asked_together(made: Path, index: Index, query: P
     assert [pair["similarity"] for pair in why[0]["pairs"]] == [pair.similarity for pair in found.hit.pairs]
 
 
-def test_search_shows_hits_with_their_evidence(made: Path, query: Path) -> None:
+def test_search_prints_hits_with_their_evidence(made: Path, query: Path) -> None:
     outcome = done("search", made, query, "-k", "3")
     header, hit, left, right, *_ = outcome.out.splitlines()
     assert header.split() == ["#", "score", "QP", "DP", "first", "document"]
@@ -66,10 +66,10 @@ def test_search_shows_hits_with_their_evidence(made: Path, query: Path) -> None:
     assert len(outcome.out.splitlines()) == 1 + 3 * 3
 
 
-def test_search_says_the_settings_and_the_seconds_of_each_stage(made: Path, query: Path) -> None:
-    said = done("search", made, query, "--first", "bm25(k1=2.8,b=1)", "--rerank", "rprs(n=3)", "--depth", "5").err
-    assert said.startswith("bm25(k1=2.8,b=1.0) → rprs(n=3): 6 sentences against 5 candidates of 12 documents; ")
-    assert all(stage in said for stage in ("sentences", "first stage", "candidates", "re-ranking", "evidence"))
+def test_search_prints_the_system_and_the_seconds_of_each_stage(made: Path, query: Path) -> None:
+    messages = done("search", made, query, "--first", "bm25(k1=2.8,b=1)", "--rerank", "rprs(n=3)", "--depth", "5").err
+    assert messages.startswith("bm25 → rprs(n=3): 6 sentences against 5 candidates of 12 documents; ")
+    assert all(stage in messages for stage in ("sentences", "first stage", "candidates", "re-ranking", "evidence"))
 
 
 @pytest.mark.parametrize("width", [40, 79, 150])
@@ -101,28 +101,28 @@ def test_search_as_a_run(made: Path, query: Path) -> None:
     assert {(line[0], line[1], line[5]) for line in lines} == {("query.txt", "Q0", "rprs")}
 
 
-def test_the_query_may_come_by_standard_input(made: Path, query: Path) -> None:
-    piped = done("search", made, "-", "--format", "jsonl", stdin=QUERY.encode()).objects
-    filed = done("search", made, query, "--format", "jsonl").objects
-    assert ids(piped) == ids(filed)
+def test_the_query_can_be_standard_input(made: Path, query: Path) -> None:
+    from_stdin = done("search", made, "-", "--format", "jsonl", stdin=QUERY.encode()).objects
+    from_file = done("search", made, query, "--format", "jsonl").objects
+    assert ids(from_stdin) == ids(from_file)
     latin = done(
         "search", made, "-", "--format", "jsonl", stdin="Der Mieter zahlt für das Dach. Rent.".encode("latin-1")
     )
     assert latin.objects[0]["query"] == "stdin"
 
 
-def test_more_like_this_leaves_the_document_itself_out_unless_asked(made: Path) -> None:
+def test_a_document_of_the_index_as_the_query_is_left_out_unless_keep_self(made: Path) -> None:
     without = ids(done("search", made, "--id", "lease.txt", "--format", "jsonl").objects)
     with_itself = ids(done("search", made, "--id", "lease.txt", "--format", "jsonl", "--keep-self").objects)
     assert "lease.txt" not in without
     assert with_itself[0] == "lease.txt"
 
 
-def test_another_text_of_the_same_name_is_left_out_with_a_remark(made: Path, tmp_path: Path) -> None:
+def test_another_text_with_the_id_of_the_query_is_left_out_with_a_message(made: Path, tmp_path: Path) -> None:
     other = tmp_path / "lease.txt"
     other.write_text("The rent is due. The roof leaks, and the deposit is gone.")
     outcome = done("search", made, other)
-    assert "'lease.txt' of the index is left out, having the id of the query: --keep-self keeps it" in outcome.err
+    assert "'lease.txt' of the index is left out because it has the id of the query: see --keep-self" in outcome.err
     assert "left out" not in done("search", made, other, "--keep-self").err
     assert "left out" not in done("search", made, "--id", "lease.txt").err
 
@@ -132,10 +132,10 @@ def test_where_restricts_the_hits(made: Path, query: Path) -> None:
     assert ids(hits) == ["moss-v-reed"]
     outcome = done("search", made, query, "--where", "court = nowhere")
     assert outcome.out == ""
-    assert "No document was found" in outcome.err
+    assert "No documents found" in outcome.err
 
 
-def test_without_a_reranker_the_first_stage_has_the_last_word(made: Path, query: Path) -> None:
+def test_without_a_reranker_the_order_is_that_of_the_first_stage(made: Path, query: Path) -> None:
     outcome = done("search", made, query, "--rerank", "none", "-k", "2")
     assert outcome.out.splitlines()[0].split() == ["#", "score", "first", "document"]
     (hit,) = done("search", made, query, "--rerank", "none", "-k", "1", "--format", "jsonl").objects
@@ -143,29 +143,29 @@ def test_without_a_reranker_the_first_stage_has_the_last_word(made: Path, query:
     assert hit["score"] == hit["first_score"]
 
 
-def test_what_is_wrong_with_a_search_is_one_line(made: Path, query: Path, tmp_path: Path) -> None:
-    def said(*words: object, stdin: bytes = b"") -> str:
+def test_an_error_of_a_search_is_one_line(made: Path, query: Path, tmp_path: Path) -> None:
+    def error(*words: object, stdin: bytes = b"") -> str:
         return refused("search", made, *words, stdin=stdin)
 
     blank = tmp_path / "blank.txt"
     blank.write_text("  \n ")
-    assert said(tmp_path / "none.txt") == f"{tmp_path / 'none.txt'}: no such file or folder"
-    assert "give the one file" in said(tmp_path)
-    assert "no text in it" in said(blank)
-    assert "more than one document" in said(made.parent / "sources/cases.jsonl")
-    assert said("-", stdin=b" \n") == "The query 'stdin' has no sentences: there is nothing to compare"
-    assert said("--id", "nobody") == f"There is no document 'nobody' in {made}"
-    assert said().startswith("Give a query")
-    assert "did you mean 'rprs'" in said(query, "--rerank", "rpr")
-    assert "has no parameter 'm'" in said(query, "--rerank", "rprs(m=4)")
-    assert "must be an integer in [1, inf)" in said(query, "--rerank", "rprs(n=0)")
-    assert "must be a number in [0, 1]" in said(query, "--first", "bm25(b=2)")
-    assert "needs word n-grams" in said(query, "--first", "bm25(ngrams=2)")
-    assert "The depth of re-ranking" in said(query, "--depth", "0")
-    assert "The filter 'date <' is wrong" in said(query, "--where", "date <")
+    assert error(tmp_path / "none.txt") == f"{tmp_path / 'none.txt'}: no such file or folder"
+    assert "give the one file" in error(tmp_path)
+    assert "no text in it" in error(blank)
+    assert "more than one document" in error(made.parent / "sources/cases.jsonl")
+    assert error("-", stdin=b" \n") == "The query 'stdin' has no sentences: there is nothing to compare"
+    assert error("--id", "nobody") == f"There is no document 'nobody' in {made}"
+    assert error().startswith("Give a query")
+    assert "did you mean 'rprs'" in error(query, "--rerank", "rpr")
+    assert "has no parameter 'm'" in error(query, "--rerank", "rprs(m=4)")
+    assert "must be an integer in [1, inf)" in error(query, "--rerank", "rprs(n=0)")
+    assert "must be a number in [0, 1]" in error(query, "--first", "bm25(b=2)")
+    assert "needs word n-grams" in error(query, "--first", "bm25(ngrams=2)")
+    assert "The depth of re-ranking" in error(query, "--depth", "0")
+    assert "The filter 'date <' is wrong" in error(query, "--where", "date <")
 
 
-def test_an_id_with_a_space_cannot_stand_in_a_run(made: Path, tmp_path: Path) -> None:
+def test_an_id_with_a_space_cannot_be_in_a_run(made: Path, tmp_path: Path) -> None:
     spaced = tmp_path / "my brief.txt"
     spaced.write_text(QUERY)
     assert "cannot stand in a run file" in refused("search", made, spaced, "--format", "trec")
@@ -174,7 +174,7 @@ def test_an_id_with_a_space_cannot_stand_in_a_run(made: Path, tmp_path: Path) ->
 # ---------------------------------------------------------------------------- explain
 
 
-def test_explain_shows_pairs_side_by_side_and_what_is_uncovered(made: Path, query: Path) -> None:
+def test_explain_prints_pairs_side_by_side_and_uncovered_passages(made: Path, query: Path) -> None:
     outcome = done("explain", made, query, "lease.txt", "--rerank", "rprs(n=2)", width=160)
     text = outcome.out
     title, scores, shares, *_ = text.splitlines()
@@ -187,7 +187,7 @@ def test_explain_shows_pairs_side_by_side_and_what_is_uncovered(made: Path, quer
     assert "Either party may end this lease" in row
     assert "Without a match: 2 of 6 sentences of the query" in text
     assert "4–5  Nobody has ever seen the purple dragon" in text
-    assert "bm25(k1=2.8,b=1.0) → rprs(n=2) in " in outcome.err
+    assert "bm25 → rprs(n=2) in " in outcome.err
 
 
 def test_explain_as_jsonl_has_everything(made: Path, index: Index, query: Path) -> None:
@@ -228,41 +228,41 @@ def test_all_pairs_come_in_the_order_of_the_query(made: Path, index: Index, tmp_
     long.write_text("\n".join(f"In the year {year} the tenant paid the rent of the house late." for year in range(30)))
     few, everything = (done("explain", made, long, "lease.txt", *more, width=200).out for more in ([], ["--all"]))
     total = len(Searcher(index).explain(Document("q", long.read_text()), "lease.txt").hit.pairs)
-    assert total > show.PAIRS
-    assert f"The 20 best of {total} pairs; --all shows them all" in few
+    assert total > output.PAIRS
+    assert f"The 20 best of {total} pairs; --all prints them all" in few
     assert "--all" not in everything
     rows = [line for line in everything.splitlines() if "In the year" in line]
     years = [int(row.split("In the year ")[1].split()[0]) for row in rows if row.split()[0].isdigit()]
     assert years == sorted(years)
 
 
-def test_what_is_wrong_with_an_explanation_is_one_line(made: Path, query: Path) -> None:
+def test_an_error_of_an_explanation_is_one_line(made: Path, query: Path) -> None:
     assert refused("explain", made, query, "nobody") == f"There is no document 'nobody' in {made}"
     assert "the id of one document" in refused("explain", made, query)
     assert "nothing to explain without a re-ranker" in refused("explain", made, query, "lease.txt", "--rerank", "none")
 
 
-# ---------------------------------------------------------------------------- the parts of the pictures
+# ---------------------------------------------------------------------------- parts of the output
 
 
 def test_bars_are_as_wide_as_their_share() -> None:
-    assert show.bar(0.0) == "      0 %"
-    assert show.bar(0.5) == "██   50 %"
-    assert show.bar(0.28125) == "█▏   28 %"
-    assert show.bar(1.0) == "████100 %"
-    assert show.bar(float("nan")).strip() == ""
-    assert {len(show.bar(share / 100)) for share in range(101)} == {9}
+    assert output.bar(0.0) == "       0%"
+    assert output.bar(0.5) == "██    50%"
+    assert output.bar(0.28125) == "█▏    28%"
+    assert output.bar(1.0) == "████ 100%"
+    assert output.bar(float("nan")).strip() == ""
+    assert {len(output.bar(share / 100)) for share in range(101)} == {9}
 
 
-@pytest.mark.parametrize(("rank", "first", "said"), [(1, 13, "13 ↑12"), (5, 2, "2 ↓3"), (4, 4, "4 =")])
-def test_movements(rank: int, first: int, said: str) -> None:
-    assert show.movement(Hit(rank, "x", 0.0, "", {}, first, 0.0)) == said
+@pytest.mark.parametrize(("rank", "first", "text"), [(1, 13, "13 ↑12"), (5, 2, "2 ↓3"), (4, 4, "4 =")])
+def test_movements(rank: int, first: int, text: str) -> None:
+    assert output.movement(Hit(rank, "x", 0.0, "", {}, first, 0.0)) == text
 
 
 @given(st.text(alphabet="ab 漢字é", max_size=80), st.integers(20, 60))
 def test_a_shortened_text_fits_and_keeps_its_ends(text: str, width: int) -> None:
-    text = show.flat(text)
-    short = show.shorten(text, width)
+    text = output.flat(text)
+    short = output.shorten(text, width)
     assert cell_len(short) <= width
     if short != text:
         start, end = short.split(" … ") if " … " in short else short.split("…")
@@ -280,12 +280,12 @@ def explanation(spans: list[tuple[int, int]], covered: set[int]) -> Explanation:
 
 def test_neighbouring_uncovered_sentences_make_one_passage() -> None:
     spans = [(0, 9), (10, 19), (20, 29), (30, 39), (40, 49)]
-    found = show.passages(explanation(spans, {2}))
-    assert found == [show.Passage(1, 2, (0, 19)), show.Passage(4, 5, (30, 49))]
-    assert show.passages(explanation(spans, set(range(5)))) == []
+    passages = output.uncovered_passages(explanation(spans, {2}))
+    assert passages == [output.Passage(1, 2, (0, 19)), output.Passage(4, 5, (30, 49))]
+    assert output.uncovered_passages(explanation(spans, set(range(5)))) == []
 
 
-def test_a_heading_is_no_evidence_where_there_is_a_sentence() -> None:
+def test_a_sentence_is_better_evidence_than_a_heading() -> None:
     heading = Pair("Section 5.", "Section 5.", 1.0, (0, 10), (0, 10), 1)
     telling = replace(heading, query="The tenant pays the rent every month.", document="The rent is paid every month.")
-    assert show.most_similar([heading, replace(telling, document="The tenant pays the rent monthly.")], 1)[0] != heading
+    assert output.most_similar([heading, replace(telling, document="The tenant pays the rent monthly.")], 1)[0] != heading

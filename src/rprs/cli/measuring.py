@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rprs.cli.talk import Talk
+from rprs.cli.messages import Messages
 from rprs.errors import UsageError
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def compare(
 
 
 def _evaluated(
-    talk: Talk, runs: Sequence[Path], qrels: Path, texts: Sequence[str] | None, ties: Orders
+    messages: Messages, runs: Sequence[Path], qrels: Path, texts: Sequence[str] | None, ties: Orders
 ) -> tuple[tuple[Measure, ...], list[Evaluation]]:
     """The measures, and what each run gets; notes are said."""
     from rprs.evaluation.evaluate import evaluate
@@ -181,13 +181,13 @@ def _evaluated(
         raise UsageError(f'Name a measure: -m "{USUAL}"')
     judged = read_qrels(qrels)
     found = []
-    with talk.progress("measuring", total=len(runs), unit="runs") as advance:
+    with messages.progress("measuring", total=len(runs), unit="runs") as advance:
         for name, path in zip(_names(runs), runs, strict=True):
             found.append(evaluate(read_run(path), judged, measures, name, ties=ties.value))
             advance(1)
     for evaluation in found:
         for note in evaluation.notes:
-            talk.say(f"{evaluation.name}: {note}")
+            messages.print(f"{evaluation.name}: {note}")
     return measures, found
 
 
@@ -210,15 +210,15 @@ def _print(*tables: Table, format: Layout) -> None:
 
 def _written(table: Table, format: Layout) -> str:
     if format is Layout.table:
-        from rprs.cli.show import paper
+        from rprs.cli.output import stdout_console
 
-        console = paper()
+        console = stdout_console()
         return table.plain(console.width, styled=True) if console.is_terminal else table.plain()
     return {"markdown": table.markdown, "latex": table.latex, "csv": table.csv}[format.value]()
 
 
 def _print_objects(objects: Iterable[dict[str, Any]]) -> None:
-    from rprs.cli.show import print_json
+    from rprs.cli.output import print_json
 
     for found in objects:
         print_json(found)

@@ -1,47 +1,46 @@
-"""The verbs that search an index and say why."""
+"""The verbs that search an index and explain a hit."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rprs.cli.messages import Messages, counted
 from rprs.cli.options import (
     FIRST,
     RERANK,
+    AllPairs,
     Depth,
-    Everything,
+    ExcludeForQuery,
+    ExplanationFormat,
     First,
-    Format,
+    HitFormat,
     IndexPath,
     KeepSelf,
     MinSimilarity,
     QueryFiles,
     QueryIds,
+    QueryText,
     Rerank,
     SettingsFile,
     Target,
-    View,
     Where,
 )
-from rprs.cli.talk import Talk, counted
+from rprs.cli.queries import QuerySources, check_explain_order, check_index_first
+from rprs.cli.system import selected_system
 from rprs.errors import UsageError
 from rprs.spec import DEPTH
 
 if TYPE_CHECKING:
     from rprs.document import Document
-    from rprs.index import Index
-    from rprs.progress import Progress
-    from rprs.rank import System
     from rprs.results.hits import Explanation, Results
     from rprs.search import Searcher
 
 DEFAULT_K = 10
-FILES = (Format.csv, Format.ris, Format.bibtex)  # as they are taken away from the page, too
+EXPORTS = (HitFormat.csv, HitFormat.ris, HitFormat.bibtex)  # the web interface exports the same files
 
 
 def search(
@@ -49,59 +48,70 @@ def search(
     path: IndexPath,
     query: Annotated[
         str | None,
-        typer.Argument(metavar="QUERYFILE", help="The query: a file, or - for standard input.", show_default=False),
+        typer.Argument(
+            metavar="QUERYFILE", help="The query document: a file, or - for standard input.", show_default=False
+        ),
     ] = None,
     more: QueryFiles = None,
+    text: QueryText = None,
     ids: QueryIds = None,
-    k: Annotated[int, typer.Option("-k", help="How many hits.", min=1)] = DEFAULT_K,
+    k: Annotated[int, typer.Option("-k", help="The number of hits.", min=1)] = DEFAULT_K,
     first: First = FIRST,
     rerank: Rerank = RERANK,
     depth: Depth = DEPTH,
     settings: SettingsFile = None,
     where: Where = None,
     keep_self: KeepSelf = False,
-    format: Annotated[Format, typer.Option("--format", help="How to print the hits.")] = Format.table,
+    exclude: ExcludeForQuery = None,
+    format: Annotated[HitFormat, typer.Option("--format", help="The format of the hits.")] = HitFormat.table,
 ) -> None:
-    """Find the documents that are most like a whole document.
+    """Find the documents that are most similar to a whole document.
 
-    A hit shows its score, how much of the query it answers (QP), how much of it is about the query (DP), its rank in
-    the first stage, and the two sentences that prove it. The query itself is left out. Several documents can be asked
-    together, as one long query.
+    Each hit has its score, the share of the query that it covers (QP), the share of it that matches the query (DP), its
+    rank in the first stage, and the best pair of sentences as evidence. The query itself is left out. Several documents
+    can be combined into one query.
 
     Example: rprs search cases.rprs brief.pdf
 
     Example: rprs search cases.rprs brief.pdf --with annex.docx --id 2016/brown.txt
 
+    Example: rprs search cases.rprs --text "The landlord kept the deposit." --format json
+
     Example: rprs search cases.rprs --id 2016/brown.txt -k 20 --where "date < 2016-01-01" --format jsonl
 
     Example: rprs search cases.rprs brief.pdf --settings tuned.toml --format csv > hits.csv
     """
-    from rprs.cli.show import print_hits, print_json
+    from rprs.cli.output import print_hits, print_objects
     from rprs.document import combine
     from rprs.index import Index
     from rprs.results import FORMATS
     from rprs.results.serialize import hit_object
+    from rprs.search import Searcher
 
-    talk: Talk = context.obj
-    system = chosen(context, settings)
+    messages: Messages = context.obj
+    check_index_first("search", path, query)
+    system = selected_system(context, settings)
     with Index(path) as index:
-        seeds = _seeds(index, query, more, ids)
+        sources = QuerySources([file for file in (query, *(more or ())) if file is not None], text, ids or ())
+        documents = sources.read(index)
         if not keep_self:
-            _tell_left_out(talk, index, seeds)
-        searcher = open_searcher(index, system, talk.progress)
-        results = searcher.search(seeds, k, where=where, keep_self=keep_self)
-        asked = combine(seeds)
-        if format in FILES:
-            about = searcher.about(asked, k, where=where, keep_self=keep_self)
+            for id in index.namesakes(documents):
+                messages.print(f"{id!r} of the index is left out because it has the id of the query: see --keep-self")
+        system.load(messages.progress)
+        searcher = Searcher(index, system, progress=messages.progress)
+        excluded = sources.excluded_ids(documents, exclude)
+        results = searcher.search(documents, k, where=where, keep_self=keep_self, exclude=excluded)
+        document = combine(documents)
+        if format in EXPORTS:
+            about = searcher.about(document, k, where=where, keep_self=keep_self)
             sys.stdout.write(FORMATS[format].write(results, about))
-    if format is Format.jsonl:
-        for hit in results:
-            print_json(hit_object(hit, asked.id))
-    elif format is Format.trec:
-        _print_run(asked, results, searcher.system.tag)
-    elif format is Format.table and results:
+    if format in (HitFormat.json, HitFormat.jsonl):
+        print_objects([hit_object(hit, document.id) for hit in results], lines=format is HitFormat.jsonl)
+    elif format is HitFormat.trec:
+        _print_run(document, results, searcher.system.tag)
+    elif format is HitFormat.table and results:
         print_hits(results)
-    _tell_results(talk, searcher, results)
+    _print_summary(messages, searcher, results)
 
 
 def explain(
@@ -111,12 +121,13 @@ def explain(
         str,
         typer.Argument(
             metavar="QUERYFILE",
-            help="The query: a file, or - for standard input. Leave it out with --id.",
+            help="The query document: a file, or - for standard input. Leave it out with --id or --text.",
             show_default=False,
         ),
     ],
     document: Target = None,
     more: QueryFiles = None,
+    text: QueryText = None,
     ids: QueryIds = None,
     first: First = FIRST,
     rerank: Rerank = RERANK,
@@ -124,95 +135,64 @@ def explain(
     settings: SettingsFile = None,
     where: Where = None,
     keep_self: KeepSelf = False,
+    exclude: ExcludeForQuery = None,
     min_similarity: MinSimilarity = -1.0,
-    everything: Everything = False,
-    format: Annotated[View, typer.Option("--format", help="How to print it.")] = View.table,
+    all_pairs: AllPairs = False,
+    format: Annotated[
+        ExplanationFormat, typer.Option("--format", help="The format of the explanation.")
+    ] = ExplanationFormat.table,
 ) -> None:
-    """Show why a document of the index is like the query: pairs of sentences side by side.
+    """Show why a document of the index is similar to the query: pairs of sentences side by side.
 
-    A pair is a sentence of the query with one of its nearest sentences among those of all candidates. What of the query
-    nothing in the document matches comes last. As html it is a page with both texts that can be mailed.
+    A pair is a sentence of the query with one of its nearest sentences in the candidates. The parts of the query
+    without a match in the document come last. The html format is one file with both texts, which can be mailed.
 
     Example: rprs explain cases.rprs brief.pdf 2016/brown.txt
 
     Example: rprs explain cases.rprs brief.pdf 2016/brown.txt --format html > brown.html
 
     Example: rprs explain cases.rprs --id 2016/smith.txt 2016/brown.txt --min-similarity 0.6
+
+    Example: rprs explain cases.rprs --text "The landlord kept the deposit." 2016/brown.txt --format json
     """
-    from rprs.cli.show import print_explanation, print_json
+    from rprs.cli.output import print_explanation, print_object
     from rprs.index import Index
+    from rprs.index.lookup import resolve_id
     from rprs.results.serialize import explanation_object
-
-    file, target = (query, document) if document or not ids else (None, query)
-    if target is None:
-        raise UsageError("Give the query, as a file or by --id, and the id of one document: rprs explain --help")
-    talk: Talk = context.obj
-    started = perf_counter()
-    system = chosen(context, settings)
-    with Index(path) as index:
-        searcher = open_searcher(index, system, talk.progress)
-        explanation = searcher.explain(_seeds(index, file, more, ids), target, where=where, keep_self=keep_self)
-        found = explanation.at_least(min_similarity)
-        sentences = len(index.sentences(target))
-        if format is View.html:
-            _print_report(searcher, explanation, min_similarity, where, keep_self)
-    if format is View.jsonl:
-        print_json(explanation_object(found, sentences))
-    elif format is View.table:
-        print_explanation(found, sentences, everything)
-    for note in found.notes:
-        talk.say(note)
-    talk.say(f"{searcher.system} in {perf_counter() - started:.2f} s")
-
-
-# ---------------------------------------------------------------------------- what both need
-
-
-def chosen(context: typer.Context, file: Path | None) -> System:
-    """The system of a command: from its options, else from the settings file, else the default."""
-    from rprs.rank import System
-    from rprs.tuning.settings import read_settings
-
-    system = read_settings(file) if file is not None else System()
-    names = [name for name in ("first", "rerank", "depth") if name in context.params and _explicit(context, name)]
-    return system.changed(**{name: context.params[name] for name in names})
-
-
-def _explicit(context: typer.Context, name: str) -> bool:
-    source = context.get_parameter_source(name)
-    return source is not None and source.name != "DEFAULT"
-
-
-def open_searcher(index: Index, system: System, progress: Progress) -> Searcher:
-    """A searcher of that system; a model of its re-ranker is loaded."""
     from rprs.search import Searcher
 
-    system.load(progress)
-    return Searcher(index, system, progress=progress)
+    messages: Messages = context.obj
+    started = perf_counter()
+    check_index_first("explain", path, query, document)
+    file, name = (query, document) if document or not (ids or text) else (None, query)
+    if name is None:
+        raise UsageError(
+            "Give the query, as a file or by --text or --id, and the id of one document: see rprs explain --help"
+        )
+    system = selected_system(context, settings)
+    with Index(path) as index:
+        if file is not None:
+            check_explain_order(index, file, name)
+        sources = QuerySources([each for each in (file, *(more or ())) if each is not None], text, ids or ())
+        documents, id = sources.read(index), resolve_id(index, name)
+        system.load(messages.progress)
+        searcher = Searcher(index, system, progress=messages.progress)
+        excluded = sources.excluded_ids(documents, exclude)
+        complete = searcher.explain(documents, id, where=where, keep_self=keep_self, exclude=excluded)
+        explanation = complete.at_least(min_similarity)
+        sentences = len(index.sentences(id))
+        if format is ExplanationFormat.html:
+            _print_report(searcher, complete, min_similarity, where, keep_self)
+    if format in (ExplanationFormat.json, ExplanationFormat.jsonl):
+        print_object(explanation_object(explanation, sentences), lines=format is ExplanationFormat.jsonl)
+    elif format is ExplanationFormat.table:
+        print_explanation(explanation, sentences, all_pairs)
+    for note in explanation.notes:
+        messages.print(note)
+    messages.print(f"{searcher.system} in {perf_counter() - started:.2f} s")
 
 
-def _seeds(index: Index, file: str | None, more: list[str] | None, ids: list[str] | None) -> list[Document]:
-    """The query: files, standard input, documents of the index, or several of them."""
-    files = [name for name in (file, *(more or ())) if name is not None]
-    if not files and not ids:
-        raise UsageError("Give a query: a file, - for standard input, or --id with the id of a document in the index")
-    return [*(_read(name) for name in files), *(index.document(id) for id in ids or ())]
-
-
-def _read(file: str) -> Document:
-    from rprs.document import Document
-    from rprs.read import read_one
-    from rprs.read.encoding import clean, decode
-
-    if file == "-":
-        return Document("stdin", clean(decode(sys.stdin.buffer.read())), "standard input")
-    return read_one(file)
-
-
-def _tell_left_out(talk: Talk, index: Index, seeds: Sequence[Document]) -> None:
-    """Say so when a document that only shares the query's id is left out: it may be another text of that name."""
-    for id in index.namesakes(seeds):
-        talk.say(f"{id!r} of the index is left out, having the id of the query: --keep-self keeps it")
+# ---------------------------------------------------------------------------- output
 
 
 def _print_run(query: Document, results: Results, tag: str) -> None:
@@ -226,23 +206,23 @@ def _print_run(query: Document, results: Results, tag: str) -> None:
 
 
 def _print_report(
-    searcher: Searcher, found: Explanation, min_similarity: float, where: str | None, keep_self: bool
+    searcher: Searcher, explanation: Explanation, min_similarity: float, where: str | None, keep_self: bool
 ) -> None:
     from rprs.results.report import report
 
-    about = searcher.about(found.query, DEFAULT_K, where=where, keep_self=keep_self)
-    sentences = searcher.index.query_sentences(found.query), searcher.index.sentences(found.document.id)
-    sys.stdout.write(report(found, *sentences, about, min_similarity))
+    about = searcher.about(explanation.query, DEFAULT_K, where=where, keep_self=keep_self)
+    sentences = searcher.index.query_sentences(explanation.query), searcher.index.sentences(explanation.document.id)
+    sys.stdout.write(report(explanation, *sentences, about, min_similarity))
 
 
-def _tell_results(talk: Talk, searcher: Searcher, results: Results) -> None:
-    """The settings, the size of the problem, and the seconds of each stage."""
+def _print_summary(messages: Messages, searcher: Searcher, results: Results) -> None:
+    """The notes of a search, its system, its size, and the seconds of each stage."""
     for note in results.notes:
-        talk.say(note)
+        messages.print(note)
     if not results:
-        talk.say("No document was found")
+        messages.print("No documents found")
     times = ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in results.seconds.items())
-    talk.say(
-        f"{searcher.system}: {counted(results.query_sentences, 'sentence')} against {counted(results.candidates, 'candidate')} "
-        f"of {counted(len(searcher.index), 'document')}; {times}"
+    messages.print(
+        f"{searcher.system}: {counted(results.query_sentences, 'sentence')} against "
+        f"{counted(results.candidates, 'candidate')} of {counted(len(searcher.index), 'document')}; {times}"
     )

@@ -13,7 +13,7 @@ from rprs.results.hits import Hit
 from rprs.results.prose import flat
 from rprs.results.serialize import About
 
-__all__ = ["write"]
+__all__ = ["csv_text", "write"]
 
 _FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")  # what a cell begins with that a spreadsheet may run
 _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
@@ -31,13 +31,20 @@ def write(hits: Sequence[Hit], about: About) -> str:
     own = ["rank", "id", "title", "score", "qp", "dp", *parts, "first_rank", "first_score"]
     own += ["similarity", "query_sentence", "document_sentence"]
     header = [*own, *_unlike(fields, [*own, *known]), *known]
-    stream = io.StringIO(newline="")
-    rows = csv.writer(stream)
-    rows.writerow(map(_cell, header))
+    rows = list[Sequence[Value]]()
     for hit in hits:
         numbers = [hit.score, hit.qp, hit.dp, *(hit.parts.get(name) for name in parts)]
         row = [hit.rank, hit.id, hit.title, *numbers, hit.first_rank, hit.first_score, *_evidence(hit)]
-        rows.writerow(map(_cell, [*row, *(hit.metadata.get(field) for field in fields), *known.values()]))
+        rows.append([*row, *(hit.metadata.get(field) for field in fields), *known.values()])
+    return csv_text(header, rows)
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[Value]]) -> str:
+    """A table as CSV in which no text can run as a formula."""
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream)
+    writer.writerow(map(_cell, header))
+    writer.writerows(map(_cell, row) for row in rows)
     return stream.getvalue()
 
 
