@@ -1,4 +1,4 @@
-"""Behaviour of all verbs: help, version, general options after the verb, one-line errors, messages and progress bars."""
+"""Behaviour of all verbs: help, version, general options, one-line errors, messages and progress bars."""
 
 from __future__ import annotations
 
@@ -55,6 +55,13 @@ def test_the_defaults_in_the_help_are_those_of_the_library() -> None:
 
 def test_the_reference_is_up_to_date() -> None:
     assert (ROOT / "docs/cli.md").read_text() == reference(), "run python -m rprs.cli.reference > docs/cli.md"
+
+
+@pytest.mark.parametrize("verb", [*VERBS, *ADAPT])
+def test_every_verb_is_in_the_reference_with_an_example(verb: str) -> None:
+    sections = (ROOT / "docs/cli.md").read_text().split("\n## ")
+    (section,) = [section for section in sections if section.startswith(f"rprs {verb}\n")]
+    assert f"```sh\nrprs {verb} " in section
 
 
 def test_version() -> None:
@@ -178,9 +185,7 @@ def test_numbers_have_their_nouns() -> None:
     assert counted(0, "query", "queries") == "0 queries"
 
 
-def test_pull_reports_a_missing_folder_of_models(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pull_reports_a_missing_folder_of_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RPRS_MODELS", str(tmp_path / "nowhere"))
     assert "which is not a folder" in refused("pull")
 

@@ -191,6 +191,10 @@ def test_info_says_what_the_index_holds(made: Path) -> None:
     assert found["analyzer"].startswith("words(")
 
 
+def test_info_as_json(made: Path) -> None:
+    assert json.loads(done("info", made, "--format", "json").out) == facts(made)
+
+
 def test_info_as_a_table(made: Path) -> None:
     lines = dict(line.split(maxsplit=1) for line in done("info", made, width=200).out.splitlines())
     assert lines["documents"].strip() == "12"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -77,7 +78,9 @@ def test_if_all_queries_fail_the_old_file_stays(made: Path, tmp_path: Path) -> N
     (tmp_path / "run.trec").write_text("old")
     path = queries(tmp_path, [UNWRITABLE])
     line = refused("run", made, path, "-o", tmp_path / "run.trec")
-    assert line.startswith(f"None of the 1 queries of {path} could be answered: The query 'my q4' cannot stand in a run")
+    assert line.startswith(
+        f"None of the 1 queries of {path} could be answered: The query 'my q4' cannot stand in a run"
+    )
     assert (tmp_path / "run.trec").read_text() == "old"
     assert sorted(file.name for file in tmp_path.iterdir()) == ["queries.jsonl", "run.trec"]
 
@@ -144,3 +147,120 @@ def test_a_closed_pipe_is_no_error(made: Path, tmp_path: Path) -> None:
     with process.stderr as messages:
         assert messages.read() == ""
     assert process.wait(60) == 1
+
+
+# ---------------------------------------------------------------------------- excluded documents
+
+
+def excluded_table(folder: Path) -> Path:
+    table = folder / "exclude.tsv"
+    table.write_text("query-id\tcorpus-id\nq1\tlease.txt\nq2\tloan.txt\n")
+    return table
+
+
+def ranked(lines: str) -> set[tuple[str, str]]:
+    """The pairs of query and document in a run."""
+    return {(line.split()[0], line.split()[2]) for line in lines.splitlines()}
+
+
+def test_an_excluded_document_is_not_ranked(made: Path, tmp_path: Path) -> None:
+    path, table = queries(tmp_path, RECORDS), excluded_table(tmp_path)
+    everything, without = done("run", made, path).out, done("run", made, path, "--exclude", table).out
+    assert {("q1", "lease.txt"), ("q2", "loan.txt")} <= ranked(everything)
+    assert ranked(everything) - ranked(without) == {("q1", "lease.txt"), ("q2", "loan.txt")}
+    (tmp_path / "first.trec").write_text(everything)
+    again = done("rerank", made, path, "--run", tmp_path / "first.trec", "--exclude", table).out
+    assert ranked(again) == ranked(without)
+
+
+def test_the_exclusions_of_a_beir_folder_apply_by_default(made: Path, tmp_path: Path) -> None:
+    excluded_table(tmp_path)
+    path = queries(tmp_path, RECORDS)
+    assert ("q1", "lease.txt") in ranked(done("run", made, path).out)  # not a BEIR folder yet
+    (tmp_path / "corpus.jsonl").write_text(json.dumps({"_id": "d1", "text": "Never read."}) + "\n")
+    for source in (path, tmp_path):
+        run = ranked(done("run", made, source).out)
+        assert {("q1", "lease.txt"), ("q2", "loan.txt")}.isdisjoint(run)
+        assert ("q1", "loan.txt") in run
+    (tmp_path / "other.tsv").write_text("query-id\tcorpus-id\nq3\tlicence.txt\n")
+    assert ("q1", "lease.txt") in ranked(done("run", made, path, "--exclude", tmp_path / "other.tsv").out)
+
+
+def test_a_wrong_table_of_exclusions_is_one_line(made: Path, tmp_path: Path) -> None:
+    path, table = queries(tmp_path, RECORDS), tmp_path / "wrong.tsv"
+    assert str(table) in refused("run", made, path, "--exclude", table)
+    table.write_text("q1 lease.txt 1\n")
+    assert "pairs have two" in refused("run", made, path, "--exclude", table)
+
+
+# ---------------------------------------------------------------------------- unreadable queries, and resuming
+
+
+def test_unreadable_queries_are_reported(made: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "queries"
+    folder.mkdir()
+    (folder / "good.txt").write_text(QUERY)
+    (folder / "empty.txt").touch()
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.7 nothing more")
+    outcome = done("run", made, folder, "-o", tmp_path / "run.trec")
+    assert f"failed {folder / 'empty.txt'}: an empty file" in outcome.err
+    assert f"failed {folder / 'broken.pdf'}: " in outcome.err
+    assert "1 query answered, 2 failed and skipped" in outcome.err
+    assert list(read_run(tmp_path / "run.trec")) == ["good.txt"]
+    assert "broken.pdf" in refused("run", made, folder, "--strict")
+
+
+# Kills itself at the given fsync, and prints the id of every query that it computes.
+OBSERVED = """
+import os, signal, sys
+count, sync = 0, os.fsync
+def fsync(handle):
+    global count
+    count += 1
+    if count == int(sys.argv[1]):
+        os.kill(os.getpid(), signal.SIGKILL)
+    sync(handle)
+os.fsync = fsync
+from rprs.cli import app
+from rprs.search import Searcher
+rank = Searcher.rank
+def observed(self, query, **options):
+    os.write(1, f"{query.id}\\n".encode())
+    return rank(self, query, **options)
+Searcher.rank = observed
+app(sys.argv[2:])
+"""
+
+
+def test_a_killed_run_resumes_and_writes_the_same_file(made: Path, tmp_path: Path) -> None:
+    records = [{"id": f"q{number}", "text": f"{QUERY} Number {number} of the boat."} for number in range(6)]
+    path, output, work = queries(tmp_path, records), tmp_path / "run.trec", tmp_path / "run.trec.work"
+    done("run", made, path, "-o", tmp_path / "expected.trec")
+    words = ["run", str(made), str(path), "-o", str(output)]
+
+    def start(moment: int) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", OBSERVED, str(moment), *words]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    killed = start(4)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    finished = list(work.rglob("[!.]*.npz"))
+    assert 0 < len(finished) < len(records)
+    assert not output.exists()
+    resumed = start(0)
+    assert resumed.returncode == 0, resumed.stderr
+    computed = resumed.stdout.split()
+    assert killed.stdout.split()[: len(finished)] == [f"q{number}" for number in range(len(finished))]
+    assert computed == [f"q{number}" for number in range(len(finished), len(records))]
+    assert output.read_bytes() == (tmp_path / "expected.trec").read_bytes()
+    assert not work.exists()
+
+
+def test_other_settings_do_not_resume_from_the_rankings_of_a_killed_run(made: Path, tmp_path: Path) -> None:
+    path, output = queries(tmp_path, RECORDS), tmp_path / "run.trec"
+    words = ["run", str(made), str(path), "-o", str(output)]
+    command = [sys.executable, "-c", OBSERVED, "3", *words]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == -signal.SIGKILL
+    done(*words, "--rerank", "rprs(n=2)", "--depth", 3)
+    expected = done("run", made, path, "--rerank", "rprs(n=2)", "--depth", 3).out
+    assert output.read_text() == expected

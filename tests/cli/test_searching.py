@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -171,7 +172,84 @@ def test_an_id_with_a_space_cannot_be_in_a_run(made: Path, tmp_path: Path) -> No
     assert "cannot stand in a run file" in refused("search", made, spaced, "--format", "trec")
 
 
+def test_search_as_json_is_one_array(made: Path, query: Path) -> None:
+    hits = json.loads(done("search", made, query, "-k", 3, "--format", "json").out)
+    assert hits == done("search", made, query, "-k", 3, "--format", "jsonl").objects
+    assert len(hits) == 3
+    assert json.loads(done("search", made, query, "--where", "court = nowhere", "--format", "json").out) == []
+
+
+def test_the_query_can_be_a_text(made: Path, query: Path, index: Index) -> None:
+    hits = done("search", made, "--text", QUERY, "--format", "jsonl").objects
+    assert [(hit["id"], hit["score"]) for hit in hits] == [
+        (hit["id"], hit["score"]) for hit in done("search", made, query, "--format", "jsonl").objects
+    ]
+    both = done("search", made, "--text", QUERY, "--id", "loan.txt", "--format", "jsonl").objects
+    expected = Searcher(index).search([QUERY, index.document("loan.txt")])
+    assert [(hit["id"], hit["score"]) for hit in both] == [(hit.id, hit.score) for hit in expected]
+    assert "has no sentences" in refused("search", made, "--text", " ")
+
+
+def test_an_excluded_document_is_not_a_hit(made: Path, query: Path, tmp_path: Path) -> None:
+    table = tmp_path / "exclude.tsv"
+    table.write_text("query-id\tcorpus-id\nquery.txt\tlease.txt\nother.txt\tsublease.txt\n")
+    everything = ids(done("search", made, query, "-k", 12, "--format", "jsonl").objects)
+    without = ids(done("search", made, query, "-k", 12, "--exclude", table, "--format", "jsonl").objects)
+    assert "lease.txt" in everything
+    assert set(everything) - set(without) == {"lease.txt"}
+    (why,) = done("explain", made, query, "lease.txt", "--exclude", table, "--format", "jsonl").objects
+    assert not why["in_pool"]
+    assert done("explain", made, query, "lease.txt", "--format", "jsonl").objects[0]["in_pool"]
+
+
+def test_the_exclusions_beside_a_query_in_a_beir_folder_apply(made: Path, tmp_path: Path) -> None:
+    (tmp_path / "query.txt").write_text(QUERY)
+    (tmp_path / "exclude.tsv").write_text("query-id\tcorpus-id\nquery.txt\tlease.txt\n")
+    words = ("search", made, tmp_path / "query.txt", "-k", 12, "--format", "jsonl")
+    assert "lease.txt" in ids(done(*words).objects)  # not a BEIR folder yet
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "d1", "text": "Never read."}\n')
+    assert "lease.txt" not in ids(done(*words).objects)
+    (tmp_path / "none.tsv").write_text("query-id\tcorpus-id\n")
+    assert "lease.txt" in ids(done(*words, "--exclude", tmp_path / "none.tsv").objects)
+
+
+def test_the_index_in_the_wrong_place_is_recognised(made: Path, query: Path) -> None:
+    assert refused("search", query, made).endswith(f"is not. Run: rprs search {made} {query}")
+    assert refused("explain", query, made, "lease.txt").endswith(f"Run: rprs explain {made} {query} lease.txt")
+    assert refused("explain", query, "lease.txt", made).endswith(f"Run: rprs explain {made} {query} lease.txt")
+    assert "There is no index at" in refused("search", query, query)
+
+
 # ---------------------------------------------------------------------------- explain
+
+
+def test_the_document_before_the_query_is_recognised(made: Path, query: Path) -> None:
+    line = refused("explain", made, "lease.txt", query)
+    assert line == (
+        f"The query comes before the document: {query} is a file and 'lease.txt' is a document of the index. "
+        f"Run: rprs explain {made} {query} lease.txt"
+    )
+
+
+def test_explain_accepts_the_path_of_a_document(made: Path, query: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy of a lease.txt"
+    copy.write_text(TEXTS["lease.txt"])
+    expected = done("explain", made, query, "lease.txt", "--format", "json").out
+    for path in (made.parent / "sources/lease.txt", "cases/lease.txt", copy):
+        assert done("explain", made, query, path, "--format", "json").out == expected
+    assert "Did you mean 'lease.txt'" in refused("explain", made, query, "leese.txt")
+
+
+def test_explain_as_json_is_one_object(made: Path, query: Path) -> None:
+    (line,) = done("explain", made, query, "lease.txt", "--format", "jsonl").objects
+    assert json.loads(done("explain", made, query, "lease.txt", "--format", "json").out) == line
+
+
+def test_explain_for_a_text_as_the_query(made: Path, query: Path) -> None:
+    (from_text,) = done("explain", made, "--text", QUERY, "lease.txt", "--format", "jsonl").objects
+    (from_file,) = done("explain", made, query, "lease.txt", "--format", "jsonl").objects
+    assert from_text["pairs"] == from_file["pairs"]
+    assert from_text["query"].startswith("text-")
 
 
 def test_explain_prints_pairs_side_by_side_and_uncovered_passages(made: Path, query: Path) -> None:
@@ -288,4 +366,6 @@ def test_neighbouring_uncovered_sentences_make_one_passage() -> None:
 def test_a_sentence_is_better_evidence_than_a_heading() -> None:
     heading = Pair("Section 5.", "Section 5.", 1.0, (0, 10), (0, 10), 1)
     telling = replace(heading, query="The tenant pays the rent every month.", document="The rent is paid every month.")
-    assert output.most_similar([heading, replace(telling, document="The tenant pays the rent monthly.")], 1)[0] != heading
+    assert (
+        output.most_similar([heading, replace(telling, document="The tenant pays the rent monthly.")], 1)[0] != heading
+    )

@@ -43,6 +43,11 @@ def command(place: Path, output: Path, *more: object) -> tuple[object, ...]:
     return ("tune", place / "made.rprs", place / "queries.jsonl", "--qrels", place / "qrels.txt", "-o", output, *more)
 
 
+def files(work: Path) -> list[Path]:
+    """The finished pieces of work, without drafts."""
+    return [path for path in work.rglob("[!.]*") if path.is_file()]
+
+
 def about(path: Path) -> dict[str, Any]:
     found: dict[str, Any] = tomllib.loads(path.read_text())["about"]
     return found
@@ -178,6 +183,27 @@ def test_only_some_queries_and_without_some_documents(place: Path, tmp_path: Pat
     assert "sublease.txt" in held_out["rent"].ids
 
 
+def test_the_exclusions_of_a_beir_folder_apply_by_default(place: Path, tmp_path: Path) -> None:
+    beir = tmp_path / "beir"
+    beir.mkdir()
+    (beir / "queries.jsonl").write_text((place / "queries.jsonl").read_text())
+    (beir / "exclude.tsv").write_text("query-id\tcorpus-id\nrent\tlease.txt\n")
+    (beir / "corpus.jsonl").write_text('{"_id": "d1", "text": "Never read."}\n')
+    words = ("tune", place / "made.rprs", beir, "--qrels", place / "qrels.txt", *SMALL, "--folds", 2)
+    done(*words, "-o", tmp_path / "tuned.toml")
+    assert "lease.txt" not in read_run(tmp_path / "tuned.held-out.trec")["rent"].ids
+    (tmp_path / "none.tsv").write_text("query-id\tcorpus-id\n")
+    done(*words, "-o", tmp_path / "tuned.toml", "--exclude", tmp_path / "none.tsv")
+    assert "lease.txt" in read_run(tmp_path / "tuned.held-out.trec")["rent"].ids
+
+
+def test_an_unreadable_query_is_reported(place: Path, tmp_path: Path) -> None:
+    path = tmp_path / "queries.jsonl"
+    path.write_text((place / "queries.jsonl").read_text() + '{"id": "blank", "text": ""}\n')
+    words = ("tune", place / "made.rprs", path, "--qrels", place / "qrels.txt", *SMALL, "-o", tmp_path / "tuned.toml")
+    assert f"skipped {path}:6: " in done(*words).err
+
+
 def test_a_run_file_as_the_first_stage(place: Path, tmp_path: Path) -> None:
     run = tmp_path / "run.trec"
     done("run", place / "made.rprs", place / "queries.jsonl", "-o", run, "--rerank", "none", "-k", 5)
@@ -192,18 +218,20 @@ def test_a_run_file_as_the_first_stage(place: Path, tmp_path: Path) -> None:
 def test_the_work_folder_is_kept_if_it_is_named(place: Path, tmp_path: Path) -> None:
     work = tmp_path / "work"
     done(*command(place, tmp_path / "a.toml", *SMALL, "--work", work))
-    pieces = {path.name: path.stat().st_mtime_ns for path in work.rglob("*.npz")}
+    pieces = {path: path.stat().st_mtime_ns for path in files(work)}
     assert len(pieces) == 2 * len(RELEVANT)
     done(*command(place, tmp_path / "b.toml", *SMALL, "--work", work, "-m", "P@1", "--grid", "n=1..2"))
-    assert {path.name: path.stat().st_mtime_ns for path in work.rglob("*.npz")}.items() >= pieces.items()
+    assert {path: path.stat().st_mtime_ns for path in files(work)}.items() >= pieces.items()
 
 
 def test_a_damaged_piece_of_work_is_named(place: Path, tmp_path: Path) -> None:
     work = tmp_path / "work"
     done(*command(place, tmp_path / "a.toml", *SMALL, "--work", work))
-    for piece in work.rglob("*.npz"):
+    for piece in files(work):
         piece.write_bytes(piece.read_bytes()[:100])
-    assert "delete it, and it is computed again" in refused(*command(place, tmp_path / "a.toml", *SMALL, "--work", work))
+    assert "delete it, and it is computed again" in refused(
+        *command(place, tmp_path / "a.toml", *SMALL, "--work", work)
+    )
 
 
 KILLED = """
@@ -233,9 +261,9 @@ def test_killed_at_any_moment_it_goes_on_and_ends_with_the_same_bytes(
     for moment in ("3", "4", "2"):  # each in what the one before has left to do
         ended = subprocess.run([sys.executable, "-c", KILLED, moment, *words], capture_output=True, check=False)
         assert ended.returncode == -signal.SIGKILL, ended.stderr
-        found = len(list((tmp_path / "torn" / "tuned.toml.work").rglob("*.npz")))
-        assert found >= pieces
-        pieces = found
+        finished = len(files(tmp_path / "torn" / "tuned.toml.work"))
+        assert finished >= pieces
+        pieces = finished
     assert not (tmp_path / "torn" / "tuned.toml").exists()
     assert pieces > 0
     done(*command(place, tmp_path / "torn" / "tuned.toml", *what))
@@ -274,7 +302,7 @@ def test_killed_at_any_moment_it_goes_on_and_ends_with_the_same_bytes(
 def test_what_is_wrong_is_one_line(more: tuple[str, ...], said: str, place: Path, tmp_path: Path) -> None:
     assert refused(*command(place, tmp_path / "tuned.toml", *more)) == said
     assert not (tmp_path / "tuned.toml").exists()
-    assert not list(tmp_path.rglob("*.npz"))  # it was found before anything was computed
+    assert not files(tmp_path)  # it was found before anything was computed
 
 
 def test_files_that_are_not_there(place: Path, tmp_path: Path) -> None:

@@ -164,7 +164,7 @@ def explain(
     messages: Messages = context.obj
     started = perf_counter()
     check_index_first("explain", path, query, document)
-    file, name = (query, document) if document or not (ids or text) else (None, query)
+    file, name = (query, document) if document or not (ids or text is not None) else (None, query)
     if name is None:
         raise UsageError(
             "Give the query, as a file or by --text or --id, and the id of one document: see rprs explain --help"

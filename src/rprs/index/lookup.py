@@ -29,7 +29,7 @@ _MANY = 50_000  # ids: comparing more of them letter by letter takes seconds
 
 @dataclass(frozen=True, slots=True)
 class DocumentSummary:
-    """A document without its text: `words` counts the words that the index holds of it."""
+    """A document without its text; `words` are separated by white space."""
 
     id: str
     title: str
@@ -59,14 +59,16 @@ def find_documents(index: Index, words: str, *, limit: int | None = None) -> Lis
 
 def document_summary(index: Index, id: str) -> DocumentSummary:
     """One document without its text; the id must exist."""
-    (summary,) = _summaries(index, [require_id(index, id)])
-    return summary
+    return _summary(index, index.document(require_id(index, id)))
 
 
 def _summaries(index: Index, ids: Sequence[str]) -> tuple[DocumentSummary, ...]:
-    numbers = [number for number in map(index.number, ids) if number is not None]
-    sentences, words = index.sentence_counts[numbers].tolist(), index.lengths[numbers].tolist()
-    return tuple(map(DocumentSummary, ids, index.titles(ids), sentences, words))
+    return tuple(_summary(index, index.document(id)) for id in ids)
+
+
+def _summary(index: Index, document: Document) -> DocumentSummary:
+    sentences, words = len(index.sentences(document.id)), len(document.text.split())
+    return DocumentSummary(document.id, document.title, sentences, words)
 
 
 # ---------------------------------------------------------------------------- ids
@@ -77,7 +79,8 @@ def require_id(index: Index, id: str) -> str:
     if index.number(id) is not None:
         return id
     similar = similar_ids(index.ids, id)
-    suggestion = f". Did you mean {' or '.join(map(repr, similar))}?" if similar else ""
+    *others, last = map(repr, similar or [""])
+    suggestion = f". Did you mean {', '.join(others)}{' or ' if others else ''}{last}?" if similar else ""
     raise NoDocument(f"There is no document {id!r} in {index.path}{suggestion}")
 
 

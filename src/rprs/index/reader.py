@@ -176,13 +176,6 @@ class Index:
             raise NoDocument(f"There is no document {id!r} in {self.path}")
         return found
 
-    def titles(self, ids: Sequence[str]) -> list[str]:
-        """The titles of documents, in the order of these ids."""
-        query = "SELECT id, title FROM documents WHERE removed = 0 AND id IN (SELECT value FROM json_each(?))"
-        with self._lock:
-            titles = dict(self.catalog.rows(query, json.dumps(list(ids))))
-        return [titles[id] for id in ids]
-
     def sentences(self, id: str) -> Sentences:
         """The sentences of a document with their vectors."""
         number = self.number(id)
