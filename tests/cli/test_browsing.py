@@ -78,8 +78,8 @@ def test_a_title_cannot_run_as_a_formula(tmp_path: Path) -> None:
 
 def test_find_needs_all_words_in_the_id_or_title(path: Path) -> None:
     assert [row["id"] for row in done("find", path, "V.", "reed", "--format", "jsonl").objects] == ["moss-v-reed"]
-    found = json.loads(done("find", path, "patent", "-k", "2", "--format", "json").out)
-    assert [row["id"] for row in found] == ["patent-boat", "patent-copy"]
+    rows = json.loads(done("find", path, "patent", "-k", "2", "--format", "json").out)
+    assert [row["id"] for row in rows] == ["patent-boat", "patent-copy"]
     assert done("find", path, "patent", "-k", "2").err == "The first 2 of 4 documents\n"
     assert json.loads(done("find", path, "unicorn", "--format", "json").out) == []
     with Index(path) as index:

@@ -14,8 +14,9 @@ import pytest
 from rprs import __version__
 from rprs.evaluation.evaluate import evaluate
 from rprs.evaluation.measures import parse_measure
+from rprs.rank import System
 from rprs.read import read_qrels, read_run
-from rprs.tuning.settings import System, read_settings
+from rprs.tuning.settings import read_settings
 from tests.support.cli import QUERY, RECORDS, done, made_index, queries, refused, rprs
 
 RELEVANT = {
@@ -34,7 +35,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tune")
     made_index(folder)
     queries(folder, [{"id": id, "text": text} for id, (text, _) in RELEVANT.items()])
-    lines = [f"{query} 0 {document} 1\n" for query, (_, found) in RELEVANT.items() for document in found]
+    lines = [f"{query} 0 {document} 1\n" for query, (_, relevant) in RELEVANT.items() for document in relevant]
     (folder / "qrels.txt").write_text("".join(lines))
     return folder
 
@@ -49,8 +50,8 @@ def files(work: Path) -> list[Path]:
 
 
 def about(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = tomllib.loads(path.read_text())["about"]
-    return found
+    table: dict[str, Any] = tomllib.loads(path.read_text())["about"]
+    return table
 
 
 def measured(run: Path, place: Path, measure: str) -> float:
@@ -58,10 +59,10 @@ def measured(run: Path, place: Path, measure: str) -> float:
     return evaluate(read_run(run), judged, [parse_measure(measure)]).total(parse_measure(measure))
 
 
-def test_the_settings_give_what_they_promise(place: Path, tmp_path: Path) -> None:
+def test_the_settings_reach_the_reported_value(place: Path, tmp_path: Path) -> None:
     output, run = tmp_path / "tuned.toml", tmp_path / "run.trec"
     outcome = done(*command(place, output, *SMALL, "--depth", 6, "-m", "nDCG@5", "--folds", 3))
-    found = about(output)
+    facts = about(output)
     assert {path.name for path in tmp_path.iterdir()} == {
         "tuned.toml",
         "tuned.sensitivity.md",
@@ -70,21 +71,21 @@ def test_the_settings_give_what_they_promise(place: Path, tmp_path: Path) -> Non
         "tuned.held-out.trec",
     }
     done("run", place / "made.rprs", place / "queries.jsonl", "-o", run, "--settings", output)
-    assert measured(run, place, "nDCG@5") == pytest.approx(found["value"])
+    assert measured(run, place, "nDCG@5") == pytest.approx(facts["value"])
     assert measured(tmp_path / "tuned.held-out.trec", place, "nDCG@5") == pytest.approx(
-        found["cross_validation"]["held_out"]
+        facts["cross_validation"]["held_out"]
     )
     done("run", place / "made.rprs", place / "queries.jsonl", "-o", run, "--rerank", "rprs(n=2)", "--depth", 6)
     untuned = measured(run, place, "nDCG@5")
     other = tmp_path / "other.toml"
     done(*command(place, other, *SMALL, "--depth", 6, "-m", "nDCG@5", "--rerank", "rprs(n=2)"))
     assert about(other)["before"] == pytest.approx(untuned)
-    assert (found["rprs"], found["queries"], found["documents"]) == (__version__, 5, 12)
-    assert found["grid"] == {"depth": "6", "n": "1,2,3", "k1": "0.0,2.0", "b": "0.0,1.0"}
-    assert len(found["cross_validation"]["best"]) == len(found["cross_validation"]["values"]) == 3
+    assert (facts["rprs"], facts["queries"], facts["documents"]) == (__version__, 5, 12)
+    assert facts["grid"] == {"depth": "6", "n": "1,2,3", "k1": "0.0,2.0", "b": "0.0,1.0"}
+    assert len(facts["cross_validation"]["best"]) == len(facts["cross_validation"]["values"]) == 3
     assert "Sensitivity of nDCG@5 to each parameter" in outcome.out
     assert "Cross-validation, nDCG@5" in outcome.out
-    assert f"nDCG@5 {found['value']:.4f}" in outcome.err
+    assert f"nDCG@5 {facts['value']:.4f}" in outcome.err
     assert "the best of 12 points" in outcome.err
 
 
@@ -109,7 +110,7 @@ def test_other_rerankers_have_grids_of_their_own(place: Path, tmp_path: Path) ->
     assert list(tmp_path.glob("*.work")) == []
 
 
-def test_the_first_stage_then_the_depth_then_the_end(place: Path, tmp_path: Path) -> None:
+def test_tune_the_first_stage_then_the_depth_then_the_cutoff(place: Path, tmp_path: Path) -> None:
     first, depth, end = (tmp_path / f"{name}.toml" for name in ("first", "depth", "end"))
     done(*command(place, first, "--what", "first", "--grid", "k1=0..4/2", "--grid", "kli=none,0.5", "-m", "RR"))
     settings = read_settings(first)
@@ -142,14 +143,14 @@ def test_the_usual_depths(place: Path, tmp_path: Path) -> None:
     assert about(tmp_path / "tuned.toml")["grid"]["depth"] == ",".join(map(str, range(15, 101, 5)))
 
 
-def test_options_win_over_the_file(place: Path, tmp_path: Path) -> None:
+def test_options_override_the_settings_file(place: Path, tmp_path: Path) -> None:
     path, run = tmp_path / "tuned.toml", tmp_path / "run.trec"
     path.write_text('first = "bm25(k1=0.5)"\nrerank = "rprs(n=2)"\ndepth = 3\n')
     words = ("run", place / "made.rprs", place / "queries.jsonl", "-o", run, "--settings", path)
     done(*words)
     assert {len(ranking) for ranking in read_run(run).values()} == {3}
     assert run.read_text().splitlines()[0].endswith(" rprs(n=2)")
-    done(*words, "--depth", 4, "--rerank", "rprs")  # the default, but given
+    done(*words, "--depth", 4, "--rerank", "rprs")  # the default, but explicit
     assert {len(ranking) for ranking in read_run(run).values()} == {4}
     assert run.read_text().splitlines()[0].endswith(" rprs")
     done(*words, "--rerank", "none")
@@ -157,11 +158,11 @@ def test_options_win_over_the_file(place: Path, tmp_path: Path) -> None:
     again = tmp_path / "again.trec"
     done("rerank", place / "made.rprs", place / "queries.jsonl", "--run", run, "-o", again, "--settings", path)
     assert again.read_text().splitlines()[0].endswith(" rprs(n=2)")
-    said = done("explain", place / "made.rprs", place / "query.txt", "lease.txt", "--settings", path).err
-    assert "bm25(k1=0.5) → rprs(n=2)" in said
+    messages = done("explain", place / "made.rprs", place / "query.txt", "lease.txt", "--settings", path).err
+    assert "bm25(k1=0.5) → rprs(n=2)" in messages
 
 
-def test_a_held_out_run_of_other_settings_does_not_stay(place: Path, tmp_path: Path) -> None:
+def test_an_old_held_out_run_is_removed(place: Path, tmp_path: Path) -> None:
     output = tmp_path / "tuned.toml"
     done(*command(place, output, *SMALL, "--folds", 2))
     assert (tmp_path / "tuned.held-out.trec").exists()
@@ -224,7 +225,7 @@ def test_the_work_folder_is_kept_if_it_is_named(place: Path, tmp_path: Path) -> 
     assert {path: path.stat().st_mtime_ns for path in files(work)}.items() >= pieces.items()
 
 
-def test_a_damaged_piece_of_work_is_named(place: Path, tmp_path: Path) -> None:
+def test_a_damaged_intermediate_file_is_reported(place: Path, tmp_path: Path) -> None:
     work = tmp_path / "work"
     done(*command(place, tmp_path / "a.toml", *SMALL, "--work", work))
     for piece in files(work):
@@ -250,31 +251,33 @@ app(sys.argv[2:])
 
 
 @pytest.mark.parametrize("what", [("--folds", "2", *SMALL), ("--what", "first", "--grid", "k1=0,2", "--grid", "b=0,1")])
-def test_killed_at_any_moment_it_goes_on_and_ends_with_the_same_bytes(
+def test_killed_at_any_moment_it_resumes_and_writes_the_same_bytes(
     what: tuple[str, ...], place: Path, tmp_path: Path
 ) -> None:
-    (tmp_path / "whole").mkdir()
-    (tmp_path / "torn").mkdir()
-    done(*command(place, tmp_path / "whole" / "tuned.toml", *what))
-    words = [str(word) for word in command(place, tmp_path / "torn" / "tuned.toml", *what)]
+    (tmp_path / "expected").mkdir()
+    (tmp_path / "killed").mkdir()
+    done(*command(place, tmp_path / "expected" / "tuned.toml", *what))
+    words = [str(word) for word in command(place, tmp_path / "killed" / "tuned.toml", *what)]
     pieces = 0
-    for moment in ("3", "4", "2"):  # each in what the one before has left to do
+    for moment in ("3", "4", "2"):  # each in the work that the one before left
         ended = subprocess.run([sys.executable, "-c", KILLED, moment, *words], capture_output=True, check=False)
         assert ended.returncode == -signal.SIGKILL, ended.stderr
-        finished = len(files(tmp_path / "torn" / "tuned.toml.work"))
+        finished = len(files(tmp_path / "killed" / "tuned.toml.work"))
         assert finished >= pieces
         pieces = finished
-    assert not (tmp_path / "torn" / "tuned.toml").exists()
+    assert not (tmp_path / "killed" / "tuned.toml").exists()
     assert pieces > 0
-    done(*command(place, tmp_path / "torn" / "tuned.toml", *what))
-    whole = {path.name: path.read_bytes() for path in (tmp_path / "whole").iterdir()}
-    assert not (tmp_path / "torn" / "tuned.toml.work").exists()
-    torn = {path.name: path.read_bytes() for path in (tmp_path / "torn").glob("[!.]*")}  # a draft may lie beside them
-    assert torn == whole
+    done(*command(place, tmp_path / "killed" / "tuned.toml", *what))
+    expected = {path.name: path.read_bytes() for path in (tmp_path / "expected").iterdir()}
+    assert not (tmp_path / "killed" / "tuned.toml.work").exists()
+    killed = {
+        path.name: path.read_bytes() for path in (tmp_path / "killed").glob("[!.]*")
+    }  # a draft may lie beside them
+    assert killed == expected
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "message"),
     [
         (("--grid", "z=1"), "rprs has no parameter 'z' to tune: it has n, k1, b, avgdl, form and depth"),
         (("--grid", "n=0..2"), "The grid of n must be integers in [1, inf). Got 0 instead."),
@@ -299,13 +302,13 @@ def test_killed_at_any_moment_it_goes_on_and_ends_with_the_same_bytes(
         (("--depth", "0"), "The depth of re-ranking must be an integer in [1, inf). Got 0 instead."),
     ],
 )
-def test_what_is_wrong_is_one_line(more: tuple[str, ...], said: str, place: Path, tmp_path: Path) -> None:
-    assert refused(*command(place, tmp_path / "tuned.toml", *more)) == said
+def test_an_error_is_one_line(more: tuple[str, ...], message: str, place: Path, tmp_path: Path) -> None:
+    assert refused(*command(place, tmp_path / "tuned.toml", *more)) == message
     assert not (tmp_path / "tuned.toml").exists()
-    assert not files(tmp_path)  # it was found before anything was computed
+    assert not files(tmp_path)  # it was detected before anything was computed
 
 
-def test_files_that_are_not_there(place: Path, tmp_path: Path) -> None:
+def test_missing_files_are_one_line(place: Path, tmp_path: Path) -> None:
     output = tmp_path / "no" / "tuned.toml"
     assert refused(*command(place, output)) == f"There is no folder {output.parent} to write tuned.toml to"
     assert refused(*command(place, tmp_path)).startswith(f"{tmp_path} is a folder: name a file to write to")
@@ -318,6 +321,6 @@ def test_files_that_are_not_there(place: Path, tmp_path: Path) -> None:
     assert refused(*command(place, tmp_path / "x.toml", "--settings", missing)).endswith("no such file of settings")
 
 
-def test_help_shows_how() -> None:
+def test_the_help_has_five_examples() -> None:
     text = " ".join(rprs("tune", "--help").out.split())
     assert text.count("Example: rprs tune cases.rprs queries.jsonl --qrels qrels.txt -o") == 5
