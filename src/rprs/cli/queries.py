@@ -96,12 +96,17 @@ def check_index_first(verb: str, path: Path, *others: str | None) -> None:
         )
 
 
-def check_explain_order(index: Index, query: str, document: str) -> None:
-    """Raise an error with the right command if the document stands before the query file."""
-    is_swapped = query != STDIN and not Path(query).exists() and index.number(query) is not None
-    if is_swapped and index.number(document) is None and Path(document).is_file():
+def check_explain_order(path: Path, query: str | None, document: str) -> None:
+    """Raise an error with the right command if the document comes before the query file."""
+    from rprs.index import Index
+
+    if query is None or query == STDIN or Path(query).exists() or not Path(document).is_file():
+        return
+    with Index(path) as index:
+        is_swapped = index.number(query) is not None and index.number(document) is None
+    if is_swapped:
         reason = f"The query comes before the document: {document} is a file and {query!r} is a document of the index"
-        _raise_swapped(reason, "explain", str(index.path), document, query)
+        _raise_swapped(reason, "explain", str(path), document, query)
 
 
 def _is_index(path: Path) -> bool:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
@@ -37,10 +40,19 @@ from rprs.spec import DEPTH
 if TYPE_CHECKING:
     from rprs.document import Document
     from rprs.results.hits import Explanation, Results
+    from rprs.results.serialize import About
     from rprs.search import Searcher
 
 DEFAULT_K = 10
 EXPORTS = (HitFormat.csv, HitFormat.ris, HitFormat.bibtex)  # the web interface exports the same files
+
+
+class SearchOptions(TypedDict):
+    """The keyword arguments of `Searcher.search` and `Searcher.explain` that restrict the hits."""
+
+    where: str | None
+    keep_self: bool
+    exclude: frozenset[str]
 
 
 def search(
@@ -81,36 +93,14 @@ def search(
 
     Example: rprs search cases.rprs brief.pdf --settings tuned.toml --format csv > hits.csv
     """
-    from rprs.cli.output import print_hits, print_objects
-    from rprs.document import combine
-    from rprs.index import Index
-    from rprs.results import FORMATS
-    from rprs.results.serialize import hit_object
-    from rprs.search import Searcher
-
-    messages: Messages = context.obj
     check_index_first("search", path, query)
-    system = selected_system(context, settings)
-    with Index(path) as index:
-        sources = QuerySources([file for file in (query, *(more or ())) if file is not None], text, ids or ())
-        documents = sources.read(index)
+    messages: Messages = context.obj
+    with _open_search(context, path, query) as (searcher, documents, options):
         if not keep_self:
-            for id in index.namesakes(documents):
+            for id in searcher.index.namesakes(documents):
                 messages.print(f"{id!r} of the index is left out because it has the id of the query: see --keep-self")
-        system.load(messages.progress)
-        searcher = Searcher(index, system, progress=messages.progress)
-        excluded = sources.excluded_ids(documents, exclude)
-        results = searcher.search(documents, k, where=where, keep_self=keep_self, exclude=excluded)
-        document = combine(documents)
-        if format in EXPORTS:
-            about = searcher.about(document, k, where=where, keep_self=keep_self)
-            sys.stdout.write(FORMATS[format].write(results, about))
-    if format in (HitFormat.json, HitFormat.jsonl):
-        print_objects([hit_object(hit, document.id) for hit in results], lines=format is HitFormat.jsonl)
-    elif format is HitFormat.trec:
-        _print_run(document, results, searcher.system.tag)
-    elif format is HitFormat.table and results:
-        print_hits(results)
+        results = searcher.search(documents, k, **options)
+        _print_results(searcher, documents, results, k, context)
     _print_summary(messages, searcher, results)
 
 
@@ -155,11 +145,7 @@ def explain(
 
     Example: rprs explain cases.rprs --text "The landlord kept the deposit." 2016/brown.txt --format json
     """
-    from rprs.cli.output import print_explanation, print_object
-    from rprs.index import Index
     from rprs.index.lookup import resolve_id
-    from rprs.results.serialize import explanation_object
-    from rprs.search import Searcher
 
     messages: Messages = context.obj
     started = perf_counter()
@@ -169,30 +155,58 @@ def explain(
         raise UsageError(
             "Give the query, as a file or by --text or --id, and the id of one document: see rprs explain --help"
         )
-    system = selected_system(context, settings)
-    with Index(path) as index:
-        if file is not None:
-            check_explain_order(index, file, name)
-        sources = QuerySources([each for each in (file, *(more or ())) if each is not None], text, ids or ())
-        documents, id = sources.read(index), resolve_id(index, name)
-        system.load(messages.progress)
-        searcher = Searcher(index, system, progress=messages.progress)
-        excluded = sources.excluded_ids(documents, exclude)
-        complete = searcher.explain(documents, id, where=where, keep_self=keep_self, exclude=excluded)
-        explanation = complete.at_least(min_similarity)
-        sentences = len(index.sentences(id))
-        if format is ExplanationFormat.html:
-            _print_report(searcher, complete, min_similarity, where, keep_self)
-    if format in (ExplanationFormat.json, ExplanationFormat.jsonl):
-        print_object(explanation_object(explanation, sentences), lines=format is ExplanationFormat.jsonl)
-    elif format is ExplanationFormat.table:
-        print_explanation(explanation, sentences, all_pairs)
+    check_explain_order(path, file, name)
+    with _open_search(context, path, file) as (searcher, documents, options):
+        explanation = searcher.explain(documents, resolve_id(searcher.index, name), **options)
+        _print_explanation(searcher, explanation, context)
     for note in explanation.notes:
         messages.print(note)
     messages.print(f"{searcher.system} in {perf_counter() - started:.2f} s")
 
 
+@contextmanager
+def _open_search(
+    context: typer.Context, path: Path, file: str | None
+) -> Iterator[tuple[Searcher, list[Document], SearchOptions]]:
+    """The searcher of a command, the documents of its query, and the options that restrict the hits."""
+    from rprs.index import Index
+    from rprs.search import Searcher
+
+    parameters, progress = context.params, context.obj.progress
+    system = selected_system(context, parameters["settings"])
+    files = [each for each in (file, *(parameters["more"] or ())) if each is not None]
+    sources = QuerySources(files, parameters["text"], parameters["ids"] or ())
+    with Index(path) as index:
+        documents = sources.read(index)
+        excluded = sources.excluded_ids(documents, parameters["exclude"])
+        system.load(progress)
+        yield (
+            Searcher(index, system, progress=progress),
+            documents,
+            {"where": parameters["where"], "keep_self": parameters["keep_self"], "exclude": excluded},
+        )
+
+
 # ---------------------------------------------------------------------------- output
+
+
+def _print_results(
+    searcher: Searcher, documents: list[Document], results: Results, k: int, context: typer.Context
+) -> None:
+    from rprs.cli.output import print_hits, print_objects
+    from rprs.document import combine
+    from rprs.results import FORMATS
+    from rprs.results.serialize import hit_object
+
+    format, query = context.params["format"], combine(documents)
+    if format in EXPORTS:
+        sys.stdout.write(FORMATS[format].write(results, _about(searcher, query, k, context)))
+    elif format in (HitFormat.json, HitFormat.jsonl):
+        print_objects([hit_object(hit, query.id) for hit in results], lines=format is HitFormat.jsonl)
+    elif format is HitFormat.trec:
+        _print_run(query, results, searcher.system.tag)
+    elif results:
+        print_hits(results)
 
 
 def _print_run(query: Document, results: Results, tag: str) -> None:
@@ -205,14 +219,26 @@ def _print_run(query: Document, results: Results, tag: str) -> None:
     write_run(sys.stdout, query.id, Ranking(tuple(hit.id for hit in results), scores), tag)
 
 
-def _print_report(
-    searcher: Searcher, explanation: Explanation, min_similarity: float, where: str | None, keep_self: bool
-) -> None:
+def _print_explanation(searcher: Searcher, explanation: Explanation, context: typer.Context) -> None:
+    from rprs.cli.output import print_explanation, print_object
     from rprs.results.report import report
+    from rprs.results.serialize import explanation_object
 
-    about = searcher.about(explanation.query, DEFAULT_K, where=where, keep_self=keep_self)
-    sentences = searcher.index.query_sentences(explanation.query), searcher.index.sentences(explanation.document.id)
-    sys.stdout.write(report(explanation, *sentences, about, min_similarity))
+    format, min_similarity = context.params["format"], context.params["min_similarity"]
+    index, strong = searcher.index, explanation.at_least(min_similarity)
+    sentences = index.sentences(explanation.document.id)
+    if format is ExplanationFormat.html:
+        about = _about(searcher, explanation.query, DEFAULT_K, context)
+        query_sentences = index.query_sentences(explanation.query)
+        sys.stdout.write(report(explanation, query_sentences, sentences, about, min_similarity))
+    elif format is ExplanationFormat.table:
+        print_explanation(strong, len(sentences), context.params["all_pairs"])
+    else:
+        print_object(explanation_object(strong, len(sentences)), lines=format is ExplanationFormat.jsonl)
+
+
+def _about(searcher: Searcher, query: Document, k: int, context: typer.Context) -> About:
+    return searcher.about(query, k, where=context.params["where"], keep_self=context.params["keep_self"])
 
 
 def _print_summary(messages: Messages, searcher: Searcher, results: Results) -> None:
