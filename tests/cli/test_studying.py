@@ -24,7 +24,7 @@ def test_a_study_prints_the_path_of_its_report_and_its_steps(home: Path) -> None
     first = done(*words, "--verbose")
     assert first.out == f"{home}/out/small/report.html\n"
     assert "computed index: beir(sample): sentences, hashed(dimension=64)" in first.err.splitlines()
-    assert "small: 4 steps computed, 0 reused" in first.err
+    assert "small: 5 steps computed, 0 reused" in first.err
     again = done(*words, "--verbose", "--only", "lengths")
     assert again.err.splitlines()[:-1] == ["reused documents: beir(sample)"]
     assert (home / "out" / "small" / "tables" / "lengths.md").exists()

@@ -177,7 +177,7 @@ def test_only_some_queries_and_without_some_documents(place: Path, tmp_path: Pat
     more = ("--queries-list", tmp_path / "train.txt", "--exclude", tmp_path / "exclude.tsv", "--folds", 2)
     outcome = done(*command(place, output, *SMALL, *more))
     assert about(output)["queries"] == 2
-    assert "3 of 5 judged queries are not among those tuned on" in outcome.err
+    assert "3 of 5 judged queries are not used for tuning" in outcome.err
     held_out = read_run(tmp_path / "tuned.held-out.trec")
     assert set(held_out) == {"rent", "boat"}
     assert "lease.txt" not in held_out["rent"].ids
@@ -318,7 +318,7 @@ def test_missing_files_are_one_line(place: Path, tmp_path: Path) -> None:
     assert "names 'nobody', which is none of the 5 queries" in refused(
         *command(place, tmp_path / "x.toml", "--queries-list", tmp_path / "list")
     )
-    assert refused(*command(place, tmp_path / "x.toml", "--settings", missing)).endswith("no such file of settings")
+    assert refused(*command(place, tmp_path / "x.toml", "--settings", missing)).endswith("no such settings file")
 
 
 def test_the_help_has_five_examples() -> None:
