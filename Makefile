@@ -1,4 +1,4 @@
-# Everything happens in .venv, which any target makes when it is needed.
+# Every target works in .venv, which is created when it is needed.
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -18,18 +18,18 @@ help:  ## print this list
 
 # ---------------------------------------------------------------------------- environments
 
-# $(call install,folder,what): uv takes a tenth of pip's time; where it cannot be had, pip does the work. uv looks at the
-# system's certificates, as pip does, only if it is told to, by a name that has changed: offices have their own.
+# $(call install,folder,what): uv needs a tenth of pip's time; pip is the fallback where uv is not available. uv uses the
+# system's certificates, which many companies require, only with one of these two variables (depending on its version).
 define install
 	@echo "Installing $(2) into $(1)"
 	@{ $(1)/bin/pip install -q --disable-pip-version-check uv \
 	   && UV_SYSTEM_CERTS=1 UV_NATIVE_TLS=1 $(1)/bin/uv pip install -q --python $(1)/bin/python $(2); } \
-	 || { echo "uv could not do it: now pip, which takes longer" \
+	 || { echo "uv failed; installing with pip, which takes longer" \
 	   && $(1)/bin/pip install -q --disable-pip-version-check $(2); }
 endef
 
 %/bin/python:
-	@echo "Making $*"
+	@echo "Creating $*"
 	@$(PYTHON) -m venv $*
 	@echo '*' > $*/.gitignore
 
@@ -45,16 +45,16 @@ $(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
 	$(call install,$(VENV),-e '.[bench]')
 	@touch $@
 
-# torch comes by pip alone, which heeds a machine's own choice of builds (a plain torch brings gigabytes of CUDA).
+# torch is installed by pip only, which follows the machine's configured builds (plain torch downloads gigabytes of CUDA).
 $(TORCH_VENV)/.dev: pyproject.toml | $(TORCH_VENV)/bin/python
 	$(call install,$(TORCH_VENV),-e '.[dev]')
 	@echo "Installing $(TORCH) into $(TORCH_VENV)"
 	@$(TORCH_VENV)/bin/pip install -q --disable-pip-version-check $(TORCH) -e '.[torch]'
 	@touch $@
 
-# ---------------------------------------------------------------------------- what to do with them
+# ---------------------------------------------------------------------------- tasks
 
-demo: $(VENV)/.demo  ## index 2,289 licence agreements and ask which are like the AGPL, and why
+demo: $(VENV)/.demo  ## index 2,289 licence agreements, and show which are similar to the AGPL and why
 	@mkdir -p demo
 	@ln -sfn "$$($(VENV)/bin/python -c 'import licensedcode; print(*licensedcode.__path__)')/data/licenses" demo/licences
 	@echo "Licence texts: ScanCode LicenseDB, CC-BY-4.0 (nexB Inc. and others)"
@@ -64,19 +64,19 @@ demo: $(VENV)/.demo  ## index 2,289 licence agreements and ask which are like th
 	    | $(VENV)/bin/python -c 'import json, sys; print(json.loads(sys.stdin.readline())["id"])') \
 	 && echo "$(VENV)/bin/rprs explain demo/licences.rprs $(QUERY) $$top" \
 	 && $(VENV)/bin/rprs explain demo/licences.rprs $(QUERY) "$$top"
-	@echo "Now ask on a page: $(VENV)/bin/rprs serve demo/licences.rprs"
+	@echo "Open the web interface: $(VENV)/bin/rprs serve demo/licences.rprs"
 
 test: $(VENV)/.dev  ## run the default tests
 	@$(VENV)/bin/$(PYTEST) $(PARALLEL)
 
-test-all: $(VENV)/.dev  ## run the slow tests too
+test-all: $(VENV)/.dev  ## run the slow tests, too
 	@$(VENV)/bin/$(PYTEST) $(PARALLEL) -m 'not effectiveness and not torch'
 
-test-torch: $(TORCH_VENV)/.dev  ## run the tests that need torch, in an environment of their own
+test-torch: $(TORCH_VENV)/.dev  ## run the tests that require torch, in a separate environment
 	@$(TORCH_VENV)/bin/$(PYTEST) -m torch
 
 effectiveness: $(VENV)/.dev  ## measure rankings on the collections in the folder RPRS_DATA
-	@test -d "$(RPRS_DATA)" || { echo "RPRS_DATA must be a folder of collections: RPRS_DATA=folder make $@" >&2; exit 2; }
+	@test -d "$(RPRS_DATA)" || { echo "RPRS_DATA must be a folder of collections, as in: RPRS_DATA=folder make $@" >&2; exit 2; }
 	@$(VENV)/bin/$(PYTEST) -m effectiveness
 
 lint: $(VENV)/.dev  ## check style, types and the direction of imports
@@ -85,10 +85,10 @@ lint: $(VENV)/.dev  ## check style, types and the direction of imports
 	@$(VENV)/bin/mypy
 	@$(VENV)/bin/lint-imports
 
-bench: $(VENV)/.bench  ## print the table of ratios to other libraries
+bench: $(VENV)/.bench  ## compare the speed with other libraries
 	@$(VENV)/bin/python -m benchmarks
 
-screenshots: $(VENV)/.dev  ## photograph the page, with the demo collection, for the documentation
+screenshots: $(VENV)/.dev  ## take screenshots of the web interface with the demo collection
 	@test -d demo/licences.rprs || $(MAKE) demo
 	@$(VENV)/bin/python scripts/screenshots.py demo/licences.rprs docs/images
 

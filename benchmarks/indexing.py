@@ -80,7 +80,8 @@ def _stages(source: Path, index: Index, limit: int) -> Iterator[Row]:
 
 def _whole(source: Path, index: Index, taken: dict[str, float]) -> Iterator[Row]:
     words = taken["words"]
-    report = json.loads(index.catalog.one("SELECT report FROM encoders WHERE generation = ?", index.generation))
+    encoder = index.catalog.encoder()
+    report = encoder.measurements if encoder else {}
     fitting = float(report.get("seconds", 0.0))
     what = f"{name_of(source)}: {taken['documents']:,.0f} documents, {words:,.0f} words"
     rate, without = words / taken["seconds"], words / (taken["seconds"] - fitting)

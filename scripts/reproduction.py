@@ -1,8 +1,8 @@
-"""Write docs/reproduction.md from results that were really run: `python scripts/reproduction.py [RESULTS_FOLDER]`.
+"""Write docs/reproduction.md from the results of studies: `python scripts/reproduction.py [RESULTS_FOLDER ...]`.
 
-A study's `results.json` is kept as experiments/results/NAME.json; given the folder that `rprs study --to` wrote to, its
-results, and two figures of each, are taken over first. What is said about them is written by hand, in
-experiments/remarks/NAME.md.
+The `results.json` of each study is stored as experiments/results/NAME.json. With RESULTS_FOLDER, the folder that
+`rprs study --to` wrote to, its results and two figures of each study are copied first. The comments on the results are
+written by hand, in experiments/remarks/NAME.md.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PAGE = ROOT / "docs" / "reproduction.md"
 PAPER = "paper.toml"
 PICTURES = ROOT / "docs" / "images" / "reproduction"
 FIGURES = {
-    "sensitivity": "The sensitivity to n, k1 and b",
+    "sensitivity": "Sensitivity to n, k1 and b",
     "length-bias": "P(relevant | length) against P(retrieved | length)",
 }
 MARKS = "†*‡§¶#"
@@ -37,7 +37,7 @@ Results = Mapping[str, Any]
 
 
 def main() -> None:
-    """Take results over, if a folder of them is given, and write the page."""
+    """Copy the results in the folders given as arguments, if any, and write the page."""
     for folder in map(Path, sys.argv[1:]):
         for path in sorted(folder.glob("*/results.json")):
             shutil.copyfile(path, EXPERIMENTS / "results" / f"{path.parent.name}.json")
@@ -49,14 +49,14 @@ def main() -> None:
 
 
 def page() -> str:
-    """The whole page."""
+    """The text of docs/reproduction.md."""
     plans = {path.stem: tomllib.loads(path.read_text()) for path in sorted(EXPERIMENTS.glob("*.toml"))}
     paper = plans.pop(Path(PAPER).stem)
-    done = {name: result for name in plans if (result := _results(name))}
+    results = {name: result for name in plans if (result := _results(name))}
     parts = [(EXPERIMENTS / "remarks" / "introduction.md").read_text().strip()]
-    for name, result in sorted(done.items(), key=lambda item: _place(item[0])):
+    for name, result in sorted(results.items(), key=lambda item: _position(item[0])):
         parts += _study(name, plans[name], result, paper)
-    parts += ["## Not run", _not_run({name: plan for name, plan in plans.items() if name not in done}, paper)]
+    parts += ["## Not run", _not_run({name: plan for name, plan in plans.items() if name not in results}, paper)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -65,8 +65,8 @@ def _results(name: str) -> Results | None:
     return json.loads(path.read_text()) if path.exists() else None
 
 
-def _place(name: str) -> tuple[int, str]:
-    """The paper's tables come first, in their order."""
+def _position(name: str) -> tuple[int, str]:
+    """Sort key: the paper's tables in their order, then its research questions, then other studies."""
     digits = "".join(filter(str.isdigit, name.split("-")[0])) if name.startswith("table") else ""
     return (int(digits) if digits else 98 + (not name.startswith("rq")), name)
 
@@ -77,7 +77,6 @@ def _place(name: str) -> tuple[int, str]:
 def _study(name: str, plan: Mapping[str, Any], result: Results, paper: Mapping[str, Any]) -> Iterator[str]:
     yield f"## {result['title']}"
     yield f"`rprs study experiments/{name}.toml --data DATA --to results`. {_facts(result)}{_missing(result)}"
-    remarks = EXPERIMENTS / "remarks" / f"{name}.md"
     parts = result["parts"]
     if "systems" in parts:
         yield _systems(result, paper.get(plan.get("paper", ""), {})).markdown().strip()
@@ -92,9 +91,10 @@ def _study(name: str, plan: Mapping[str, Any], result: Results, paper: Mapping[s
             yield _trend(title, label, parts[part], result["measures"]).markdown().strip()
     if "pearson" in parts:
         yield _pearson(parts["pearson"]).markdown().strip()
-    for figure, said in FIGURES.items():
+    for figure, caption in FIGURES.items():
         if (picture := PICTURES / f"{name}-{figure}.svg").exists():
-            yield f"![{said}]({picture.relative_to(PAGE.parent)})"
+            yield f"![{caption}]({picture.relative_to(PAGE.parent)})"
+    remarks = EXPERIMENTS / "remarks" / f"{name}.md"
     if remarks.exists():
         yield remarks.read_text().strip()
 
@@ -108,75 +108,86 @@ def _facts(result: Results) -> str:
         fitted = f" (cosine to its teacher {agreement:.3f})" if agreement else ""
         encoders.append(f"`{encoder['in_force']}`{fitted}")
     return (
-        f"{facts['documents']:,} documents of {facts['words_mean']:,.0f} words in the mean; {facts['queries']} queries "
-        f"with {facts['relevant']:,} relevant documents{missing}. Encoders: {'; '.join(encoders)}."
+        f"{facts['documents']:,} documents of {facts['words_mean']:,.0f} words on average; {facts['queries']} queries "
+        f"with {facts['relevant']:,} relevant documents{missing}. "
+        f"Encoders: {'; '.join(encoders)}.{_first_stages(result)}"
     )
 
 
+def _first_stages(result: Results) -> str:
+    """The parameters of the systems that are BM25 alone, untuned."""
+    stages = [
+        f"{name} is `{system['first']}`"
+        for name, system in result["parts"].get("systems", {}).items()
+        if system["rerank"] is None and system["first"].startswith("bm25(") and "tuned" not in system
+    ]
+    return f" {'; '.join(stages)}." if stages else ""
+
+
 def _missing(result: Results) -> str:
-    """What is not there, said and not hidden."""
-    said = ""
-    for system, facts in result["parts"].get("systems", {}).items():
-        absent = facts.get("candidates", {})
-        if absent.get("listed_absent") and facts["rerank"] is None:
-            said += (
-                f" Of the {absent['listed']:,} lines of {system}, {absent['listed_absent']:,} name a document that is "
-                f"not in the collection, {absent['top_absent']:,} of them among a query's best {facts['depth']}; the "
-                "next ones take their places."
+    """How many documents of runs and judgements are not in the collection."""
+    sentences = ""
+    for name, system in result["parts"].get("systems", {}).items():
+        counts = system.get("candidates", {})
+        if counts.get("listed_absent") and system["rerank"] is None:
+            sentences += (
+                f" Of the {counts['listed']:,} lines of {name}, {counts['listed_absent']:,} name a document that is "
+                f"not in the collection, {counts['top_absent']:,} of them among the top {system['depth']} of a query; "
+                "the documents ranked below move up."
             )
     if part := result["parts"].get("judgements"):
-        said += (
+        sentences += (
             f" Of the {part['relevant']:,} relevant pairs in {part['qrels']}, {part['relevant_absent']:,} name a "
             "document that is not in the collection; they are not in the judgements used below."
         )
-    return said
+    return sentences
 
 
 def _systems(result: Results, paper: Mapping[str, Any]) -> Table:
-    """Ours, and in the row above each what the paper prints for the system of that name."""
+    """Our scores; the row above has those that the paper prints for the system of the same name, if any."""
     measures = list(result["measures"])
     rows: list[tuple[Cell, ...]] = []
-    best = {m: max(said["scores"][m] for said in result["parts"]["systems"].values()) for m in measures}
+    scores = {name: system["scores"] for name, system in result["parts"]["systems"].items()}
+    best = {measure: max(values[measure] for values in scores.values()) for measure in measures}
     marks = _marks(result)
-    for system, said in result["parts"]["systems"].items():
-        printed = paper.get(system)
+    for name, values in scores.items():
+        printed = paper.get(name)
         if printed:
             by_measure = dict(zip(paper["measures"], printed, strict=True))
-            rows.append((system, "paper", *(_figure(by_measure.get(measure)) for measure in measures)))
-        ours = (
-            Figure(said["scores"][m], 3, marks.get((system, m), ""), said["scores"][m] == best[m]) for m in measures
-        )
-        rows.append((system, "ours", *ours))
-    tested = result["parts"].get("significance")
+            rows.append((name, "paper", *(_figure(by_measure.get(measure)) for measure in measures)))
+        ours = (Figure(values[m], 3, marks.get((name, m), ""), values[m] == best[m]) for m in measures)
+        rows.append((name, "ours", *ours))
+    test = result["parts"].get("significance")
     notes = tuple(
-        f"{mark} significantly better than {baseline} ({tested['test']}-test, p < {tested['alpha']}, "
-        f"{tested['correction']})."
-        for mark, baseline in zip(MARKS, tested["baselines"] if tested else (), strict=False)
+        f"{mark} significantly better than {baseline} ({test['test']}-test, p < {test['alpha']}, {test['correction']})."
+        for mark, baseline in zip(MARKS, test["baselines"] if test else (), strict=False)
         if any(mark in used for used in marks.values())
     )
     return Table("", ("system", "", *measures), tuple(rows), notes)
 
 
 def _marks(result: Results) -> dict[tuple[str, str], str]:
-    tested = result["parts"].get("significance")
+    test = result["parts"].get("significance")
     marks: dict[tuple[str, str], str] = {}
-    for row in tested["rows"] if tested else ():
+    for row in test["rows"] if test else ():
         if row["significant"] and row["difference"] > 0:
             key = (row["system"], row["measure"])
-            marks[key] = marks.get(key, "") + MARKS[tested["baselines"].index(row["baseline"])]
+            marks[key] = marks.get(key, "") + MARKS[test["baselines"].index(row["baseline"])]
     return marks
 
 
 def _tuned(systems: Mapping[str, Any]) -> Table | None:
     rows: list[tuple[Cell, ...]] = []
-    for name, said in systems.items():
-        if tuned := said.get("tuned"):
-            for place, fold in enumerate(tuned["folds"], 1):
-                rows.append((name, f"fold {place}", fold["best"], _figure(fold["tuned"]), _figure(fold["value"])))
+    for name, system in systems.items():
+        if tuned := system.get("tuned"):
+            for number, fold in enumerate(tuned["folds"], 1):
+                rows.append(
+                    (name, f"all but fold {number}", fold["best"], _figure(fold["tuned"]), _figure(fold["value"]))
+                )
             rows.append(
                 (name, tuned["on"] or "all queries", tuned["best"], _figure(tuned["value"]), _figure(tuned["held_out"]))
             )
-    header = ("system", "tuned for", "best parameters", "where tuned", "held out")
+    header = ("system", "tuned on", "best parameters", "value there", "held out")
     return Table("", header, tuple(rows)) if rows else None
 
 
@@ -194,7 +205,7 @@ def _unjudged(part: Results, measures: list[str]) -> Table:
         (name, *(_figure(part["shares"][name][s]) for s in shares), *(_figure(scores[m]) for m in measures))
         for name, scores in part["condensed"].items()
     )
-    return Table("Judged documents alone (condensed lists)", ("system", *shares, *measures), rows)
+    return Table("Judged documents only (condensed lists)", ("system", *shares, *measures), rows)
 
 
 def _trend(title: str, label: str, part: Results, measures: list[str]) -> Table:
@@ -205,8 +216,8 @@ def _trend(title: str, label: str, part: Results, measures: list[str]) -> Table:
 def _pearson(part: Results) -> Table:
     columns = [name for name in next(iter(part.values())) if name != "queries"]
     rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (name, *(said[column] if column == "pairs" else _figure(said[column]) for column in columns))
-        for name, said in part.items()
+        (name, *(values[column] if column == "pairs" else _figure(values[column]) for column in columns))
+        for name, values in part.items()
     )
     return Table("Pearson’s correlation of score and length", ("system", *columns), rows)
 
@@ -216,8 +227,12 @@ def _figure(value: float | None) -> Figure | None:
 
 
 def _not_run(plans: Mapping[str, Any], paper: Mapping[str, Any]) -> str:
-    lines = ["Their data is not at hand. Each says so in one line, and runs as it is once the data is there.", ""]
-    for name, plan in sorted(plans.items(), key=lambda item: _place(item[0])):
+    lines = [
+        "The data of these studies was not available. Without it, each stops with one line that says what to download; "
+        "with it, each runs unchanged.",
+        "",
+    ]
+    for name, plan in sorted(plans.items(), key=lambda item: _position(item[0])):
         title = paper.get(plan.get("paper", ""), {}).get("title", plan["title"])
         lines.append(f"- `experiments/{name}.toml` ({title}): {plan['download']}.")
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""The errors: the tree in the docstring is the tree of the classes, and a message is one line."""
+"""The errors: the tree in the module docstring is the tree of the classes, and a message is one line."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_drawing_is_the_class_tree() -> None:
     assert drawn_tree(errors.__doc__ or "") == own
 
 
-def test_all_of_the_tree_is_public() -> None:
+def test_all_errors_are_public() -> None:
     assert set(errors.__all__) == set(drawn_tree(errors.__doc__ or ""))
 
 
@@ -41,7 +41,7 @@ def test_no_error_is_one_of_pythons_own() -> None:
     assert not issubclass(errors.InvalidIndex, IndexError | ValueError | OSError)
 
 
-def test_a_missing_extra_gives_the_line_to_type() -> None:
+def test_a_missing_extra_gives_the_command_to_install_it() -> None:
     error = MissingExtra("The encoder 'sbert'", "sentence-transformers", "torch")
     assert str(error) == (
         "The encoder 'sbert' needs sentence-transformers, which is not installed: pip install 'rprs[torch]' "

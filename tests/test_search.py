@@ -36,9 +36,9 @@ wharf wreck""".split()
 
 def tale(chance: random.Random, sentences: int) -> str:
     """Sentences of a few words each, some of them repeated, in paragraphs of about four."""
-    said = [" ".join(chance.choices(VOCABULARY, k=chance.randint(3, 9))).capitalize() + "." for _ in range(sentences)]
-    said += chance.choices(said, k=sentences // 5)
-    return "".join(sentence + chance.choice(["\n\n", " ", " ", " "]) for sentence in said)
+    lines = [" ".join(chance.choices(VOCABULARY, k=chance.randint(3, 9))).capitalize() + "." for _ in range(sentences)]
+    lines += chance.choices(lines, k=sentences // 5)
+    return "".join(sentence + chance.choice(["\n\n", " ", " ", " "]) for sentence in lines)
 
 
 def tales(count: int, seed: int = 0) -> list[Document]:
@@ -56,8 +56,8 @@ QUERY = Document("query", tale(random.Random(99), 9))
 
 @pytest.fixture(scope="module")
 def index() -> Iterator[Index]:
-    with built(TALES[:11], TALES[11:]) as made:
-        yield made
+    with built(TALES[:11], TALES[11:]) as opened:
+        yield opened
 
 
 class Neighbour(NamedTuple):
@@ -75,9 +75,9 @@ def nearest(index: Index, query: Document, pool: tuple[str, ...], n: int) -> lis
         spans = [(int(start), int(end)) for start, end in index.splitter.split(document.text).spans]
         vectors = to_grid(index.encoder.encode([document.text[start:end] for start, end in spans]))
         sides.append([(document.id, span, vector.astype(float)) for span, vector in zip(spans, vectors, strict=True)])
-    asked, sentences = sides[0], list(chain(*sides[1:]))
+    query_side, sentences = sides[0], list(chain(*sides[1:]))
     found = []
-    for _, query_span, left in asked:
+    for _, query_span, left in query_side:
         row = [(-float(left @ right), number) for number, (_, _, right) in enumerate(sentences)]
         for place, (similarity, number) in enumerate(sorted(row)[:n], 1):
             found.append(Neighbour(sentences[number][0], query_span, sentences[number][1], min(-similarity, 1), place))
@@ -180,7 +180,7 @@ class TestHits:
         n, k1, b, depth = 4, 1.5, 0.5, 12
         pool = BM25(k1=2.8, b=1.0).rank(QUERY, index, depth, index.select(None)).ids
         everything = nearest(index, QUERY, pool, n)
-        asked = len(index.splitter.split(QUERY.text))
+        query_length = len(index.splitter.split(QUERY.text))
         sizes = {document.id: len(index.splitter.split(document.text)) for document in TALES}
         results = Searcher(index, rerank=RPRS(n=n, k1=k1, b=b), depth=depth).search(QUERY, k=depth)
         for hit in results:
@@ -188,7 +188,7 @@ class TestHits:
             mine = [found for found in everything if found.id == hit.id]
             c = [sum(found.query_span == span for found in mine) for span in {found.query_span for found in mine}]
             f = [sum(found.span == span for found in mine) for span in {found.span for found in mine}]
-            assert hit.qp == pytest.approx(sum(x / (x + saturation) for x in c) / asked, rel=1e-12)
+            assert hit.qp == pytest.approx(sum(x / (x + saturation) for x in c) / query_length, rel=1e-12)
             assert hit.dp == pytest.approx(sum(x / (x + saturation) for x in f) / sizes[hit.id], rel=1e-12)
             assert hit.score == pytest.approx(hit.qp * hit.dp, rel=1e-12)
         assert [hit.score for hit in results] == sorted((hit.score for hit in results), reverse=True)
@@ -330,11 +330,11 @@ class TestEvidenceOfAnyReranker:
             assert ("best_sentences" in hit, explained["sentences"]) == (reranker == "birch", 3)
             output.print_hits(results)
             output.print_explanation(outside, 3, all_pairs=False)
-            shown = capsys.readouterr().out
-            assert "nan" not in shown
-            assert "QP" not in shown
-            assert shown.count("⇄") == len(results) + 1
-            assert ("(first 0.000, best sentences " in shown) == (reranker == "birch")
+            output = capsys.readouterr().out
+            assert "nan" not in output
+            assert "QP" not in output
+            assert output.count("⇄") == len(results) + 1
+            assert ("(first 0.000, best sentences " in output) == (reranker == "birch")
 
 
 # ---------------------------------------------------------------------------- unusual queries
@@ -401,17 +401,17 @@ class TestExplain:
         depth = 12
         pool = BM25(k1=2.8, b=1.0).rank(QUERY, index, depth, index.select(None)).ids
         everything = nearest(index, QUERY, pool, n)
-        asked = [(int(start), int(end)) for start, end in index.splitter.split(QUERY.text).spans]
+        query_spans = [(int(start), int(end)) for start, end in index.splitter.split(QUERY.text).spans]
         for id in pool:
             explanation = Searcher(index, rerank=f"rprs(n={n})", depth=depth).explain(QUERY, id)
             expected = [found for found in everything if found.id == id]
             assert as_neighbours(explanation.hit) == expected
             covered = {found.query_span for found in expected}
-            assert list(explanation.uncovered) == [span for span in asked if span not in covered]
-            assert explanation.sentences == len(asked)
+            assert list(explanation.uncovered) == [span for span in query_spans if span not in covered]
+            assert explanation.sentences == len(query_spans)
             assert explanation.in_pool
             assert explanation.document == index.document(id)
-        assert len(everything) == len(asked) * min(
+        assert len(everything) == len(query_spans) * min(
             n, sum(len(index.splitter.split(index.document(id).text)) for id in pool)
         )
 
@@ -549,7 +549,7 @@ class TestRun:
     def test_what_a_collection_forbids_is_not_ranked(self, index: Index, tmp_path: Path) -> None:
         searcher = Searcher(index, depth=30)
         best, second = searcher.rank(QUERY).ids[:2]
-        assert best not in searcher.search(QUERY, k=30, exclude=[best])
+        assert best not in [hit.id for hit in searcher.search(QUERY, k=30, exclude=[best])]
         assert best not in searcher.rank(QUERY, exclude=[best, "unknown"]).ids
         assert not {best, second} & set(searcher.run([QUERY], exclude={QUERY.id: [best, second]})[QUERY.id].ids)
         (tmp_path / "corpus.jsonl").write_text("")
@@ -562,7 +562,8 @@ class TestRun:
     def test_an_interrupted_run_resumes(self, index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         searcher, queries = Searcher(index, depth=9), [QUERY, *TALES[:4]]
         expected = searcher.run(queries)
-        rerank, ranked = RPRS.rerank, []
+        rerank = RPRS.rerank
+        ranked: list[tuple[str, ...]] = []
 
         def stop_after_two(self: RPRS, query: Sentences, candidates: Candidates, advance: Any = None) -> Ranking:
             if len(ranked) == 2:
@@ -574,8 +575,13 @@ class TestRun:
         with pytest.raises(KeyboardInterrupt):
             searcher.run(queries, cache=tmp_path)
         monkeypatch.undo()
-        calls = []
-        monkeypatch.setattr(RPRS, "rerank", lambda *arguments: calls.append(1) or rerank(*arguments))
+        calls: list[int] = []
+
+        def count(*arguments: Any) -> Ranking:
+            calls.append(1)
+            return rerank(*arguments)
+
+        monkeypatch.setattr(RPRS, "rerank", count)
         resumed = searcher.run(queries, cache=tmp_path)
         assert len(calls) == 3
         assert {query: ranking.ids for query, ranking in resumed.items()} == {

@@ -69,14 +69,14 @@ class Generated:
 def components() -> Iterator[None]:
     here = __name__
     with pytest.MonkeyPatch.context() as patch:
-        known: dict[Kind, dict[str, str]] = {
+        components: dict[Kind, dict[str, str]] = {
             "splitter": {},
             "analyzer": {},
             "encoder": {"teacher": f"{here}:Teacher", "table": f"{here}:Table"},
             "ranker": {"run": f"{here}:Run", "lost": "rprs_nowhere:Lost", "plain": f"{here}:Generated"},
             "reranker": {"order": f"{here}:Order", "generated": f"{here}:Generated"},
         }
-        patch.setattr(spec, "BUILT_IN", known)
+        patch.setattr(spec, "BUILT_IN", components)
         spec._targets.cache_clear()
         yield
     spec._targets.cache_clear()
@@ -332,4 +332,4 @@ def test_an_installed_plug_in_is_a_component_like_any_other(tmp_path: Path) -> N
     )
     first, second = run.stdout.splitlines()
     assert first == "['lines', 'sentences', 'tokens'] False"
-    assert second == "lines(width=72) rprs.text.split"  # what is built in cannot be taken over
+    assert second == "lines(width=72) rprs.text.split"  # built-in names cannot be replaced

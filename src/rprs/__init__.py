@@ -1,13 +1,13 @@
-"""Which documents are like this whole document, and why?
+"""Which documents are like this document, and why? Query by document, with aligned sentences as evidence.
 
     import rprs
 
     rprs.build("cases.rprs", "cases/")
-    searcher = rprs.Searcher(rprs.Index("cases.rprs"))
+    searcher = rprs.Searcher("cases.rprs")
     for hit in searcher.search(rprs.read_one("brief.pdf"), k=3):
         print(f"{hit.score:.3f}", hit.id, "because", hit.pairs[0].document)
 
-A name is loaded when it is first used, so that `import rprs` costs next to nothing.
+Names are loaded on first use, so that `import rprs` is fast.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path, PurePath
+    from collections.abc import Callable
+    from pathlib import Path
 
     from rprs.collection import open_collection
     from rprs.document import Document
@@ -42,16 +42,26 @@ if TYPE_CHECKING:
         TooLong,
         UsageError,
     )
+    from rprs.evaluation.compare import Comparison, compare
+    from rprs.evaluation.evaluate import Evaluation, evaluate
     from rprs.evaluation.measures import parse_measures
     from rprs.index import Added, Index, Writer
     from rprs.progress import Progress
     from rprs.rank import BM25, RPRS, RunFile, System
-    from rprs.read import Skipped, read_one, read_qrels, read_queries, read_run, write_run
+    from rprs.rank.birch import Birch
+    from rprs.rank.cross import Cross
+    from rprs.rank.fuse import First, Fuse
+    from rprs.rank.maxsim import MaxSim, MeanPool
+    from rprs.rank.sdr import SDR
+    from rprs.read import Skipped, read_exclusions, read_one, read_qrels, read_queries, read_run, write_run
     from rprs.read import read as read_all
+    from rprs.read.inputs import Documents
+    from rprs.reranking import rerank
     from rprs.results.hits import Explanation, Hit, Pair, Results
     from rprs.results.run import Run
     from rprs.search import Searcher
     from rprs.serve.client import Client
+    from rprs.spec import Component
     from rprs.studies.study import study
     from rprs.tuning.choose import Tuned
     from rprs.tuning.settings import read_settings
@@ -60,25 +70,35 @@ if TYPE_CHECKING:
 __all__ = [
     "BM25",
     "RPRS",
+    "SDR",
     "Added",
+    "Birch",
     "Busy",
     "Cancelled",
     "Client",
+    "Comparison",
+    "Cross",
     "DiskFull",
     "Document",
     "EmptyQuery",
+    "Evaluation",
     "Explanation",
+    "First",
+    "Fuse",
     "Hit",
     "Index",
     "IndexCorrupt",
     "IndexLocked",
     "IndexMismatch",
     "InvalidIndex",
+    "MaxSim",
+    "MeanPool",
     "MissingExtra",
     "ModelError",
     "NoDocument",
     "NotAllowed",
     "Pair",
+    "Progress",
     "ReadError",
     "Results",
     "RprsError",
@@ -94,22 +114,25 @@ __all__ = [
     "UsageError",
     "Writer",
     "build",
+    "compare",
+    "evaluate",
     "open_collection",
     "parse_measures",
     "read_all",
+    "read_exclusions",
     "read_one",
     "read_qrels",
     "read_queries",
     "read_run",
     "read_settings",
+    "rerank",
     "study",
     "tune",
     "write_run",
 ]
 
-# module → names; "read as read_all", since `rprs.read` is the module
+# module → names; "read as read_all", since `rprs.read` is a module
 _HOME = {
-    "rprs.serve.client": ["Client"],
     "rprs.collection": ["open_collection"],
     "rprs.document": ["Document"],
     "rprs.errors": [
@@ -118,9 +141,9 @@ _HOME = {
         "DiskFull",
         "EmptyQuery",
         "IndexCorrupt",
-        "InvalidIndex",
         "IndexLocked",
         "IndexMismatch",
+        "InvalidIndex",
         "MissingExtra",
         "ModelError",
         "NoDocument",
@@ -132,17 +155,36 @@ _HOME = {
         "TooLong",
         "UsageError",
     ],
-    "rprs.index": ["Added", "Index", "Writer"],
-    "rprs.rank": ["BM25", "RPRS", "RunFile", "System"],
-    "rprs.read": ["Skipped", "read as read_all", "read_one", "read_qrels", "read_queries", "read_run", "write_run"],
+    "rprs.evaluation.compare": ["Comparison", "compare"],
+    "rprs.evaluation.evaluate": ["Evaluation", "evaluate"],
     "rprs.evaluation.measures": ["parse_measures"],
+    "rprs.index": ["Added", "Index", "Writer"],
+    "rprs.progress": ["Progress"],
+    "rprs.rank": ["BM25", "RPRS", "RunFile", "System"],
+    "rprs.rank.birch": ["Birch"],
+    "rprs.rank.cross": ["Cross"],
+    "rprs.rank.fuse": ["First", "Fuse"],
+    "rprs.rank.maxsim": ["MaxSim", "MeanPool"],
+    "rprs.rank.sdr": ["SDR"],
+    "rprs.read": [
+        "Skipped",
+        "read as read_all",
+        "read_exclusions",
+        "read_one",
+        "read_qrels",
+        "read_queries",
+        "read_run",
+        "write_run",
+    ],
+    "rprs.reranking": ["rerank"],
     "rprs.results.hits": ["Explanation", "Hit", "Pair", "Results"],
     "rprs.results.run": ["Run"],
     "rprs.search": ["Searcher"],
+    "rprs.serve.client": ["Client"],
     "rprs.studies.study": ["study"],
     "rprs.tuning.choose": ["Tuned"],
-    "rprs.tuning.tune": ["tune"],
     "rprs.tuning.settings": ["read_settings"],
+    "rprs.tuning.tune": ["tune"],
 }
 _PLACE = {name.split(" as ")[-1]: (module, name.split(" as ")[0]) for module, names in _HOME.items() for name in names}
 
@@ -164,40 +206,29 @@ def __dir__() -> list[str]:
 
 def build(
     path: str | Path,
-    documents: str | PurePath | Iterable[str | PurePath] | Iterable[Document],
+    documents: Documents,
     *,
-    splitter: str | None = None,
-    analyzer: str | None = None,
-    encoder: str | None = None,
+    splitter: str | Component | None = None,
+    analyzer: str | Component | None = None,
+    encoder: str | Component | None = None,
     strict: bool = False,
     skipped: Callable[[Skipped], None] | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Added:
-    """Make the index at `path` of files and folders, or of documents; on one that is there, go on where it stopped.
+    """Build the index at `path`, or add to it: from files and folders, texts, records, documents or a DataFrame.
 
-    Documents that are in it already are left alone, changed ones are replaced. `skipped` is told of each file that
-    cannot be read; with `strict`, the first of them is a `ReadError`.
+    A string or path is a file or folder. A list holds paths, texts (their ids are "0", "1", …), records such as
+    `{"id": "a", "text": "...", "court": "ca9"}` or documents; a mapping has texts by id. Documents that the index has
+    already are skipped, changed ones replaced, so that calling again resumes an interrupted call. `skipped` is called
+    with each file that cannot be read; with `strict`, the first of them raises a `ReadError`.
     """
+    from rprs.errors import UsageError
     from rprs.index import Writer
-    from rprs.progress import silent
+    from rprs.read import ignore
+    from rprs.read.inputs import read_documents
 
-    found = _documents(documents, strict, skipped)
-    with Writer(
-        path, create=True, splitter=splitter, analyzer=analyzer, encoder=encoder, progress=progress or silent
-    ) as writer:
-        return writer.add(found)
-
-
-def _documents(given: Any, strict: bool, skipped: Callable[[Skipped], None] | None) -> Iterator[Document]:
-    from itertools import chain
-    from pathlib import PurePath
-
-    from rprs.document import Document
-    from rprs.read import ignore, read
-
-    items = iter([given] if isinstance(given, (str, PurePath)) else given)
-    first = next(items, None)
-    everything = chain([] if first is None else [first], items)
-    if isinstance(first, Document):
-        return everything
-    return read(list(everything), strict=strict, skipped=skipped or ignore)
+    if skipped is not None and not callable(skipped):
+        raise UsageError(f"skipped must be a function of one argument. Got {skipped!r:.80} instead.")
+    items = read_documents(documents, strict=strict, skipped=skipped or ignore)
+    with Writer(path, create=True, splitter=splitter, analyzer=analyzer, encoder=encoder, progress=progress) as writer:
+        return writer.add(items)

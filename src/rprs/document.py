@@ -1,10 +1,14 @@
-"""The values that the rest of the package passes around: plain, frozen, without behaviour of their own."""
+"""The values that all parts of the package exchange: documents, sentences, neighbours, rankings, candidates."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
+from html import escape
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +30,7 @@ __all__ = [
     "Truncation",
     "Value",
     "combine",
+    "document_id",
     "query_documents",
     "text_document",
 ]
@@ -33,25 +38,114 @@ __all__ = [
 Value = str | int | float | bool | None
 Metadata = Mapping[str, Value]
 NOT_ENCODED: NDArray[np.float16] = np.empty((0, 0), dtype=np.float16)
+EXCERPT, LONG_EXCERPT = 60, 1000  # characters of a text in the two representations of a document
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+_MISSING = frozenset({"NAType", "NaTType"})  # of pandas
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Document:
-    """A text with an identity. A query is a document too."""
+    """A text with an id, a title and metadata. A query is a document too.
+
+    Integer ids become text, NumPy scalars Python values, and dates ISO text; anything else is a `UsageError`.
+    """
 
     id: str
     text: str
     title: str = ""
     metadata: Metadata = field(default_factory=dict, hash=False)
 
+    def __post_init__(self) -> None:
+        if type(self.id) is not str:
+            object.__setattr__(self, "id", document_id(self.id))
+        if type(self.text) is not str:
+            object.__setattr__(self, "text", _require_text("text", self.text, self.id))
+        if type(self.title) is not str:
+            object.__setattr__(self, "title", _require_text("title", self.title, self.id))
+        if not isinstance(self.metadata, Mapping):
+            raise UsageError(
+                f"The metadata of the document {self.id!r:.80} must be a dict. Got {self.metadata!r:.80} instead."
+            )
+        if any(type(value) not in _PLAIN or type(key) is not str for key, value in self.metadata.items()):
+            object.__setattr__(self, "metadata", _plain_metadata(self.metadata, self.id))
+
     @property
     def content_hash(self) -> str:
-        """SHA-256 of the text: the same words have the same hash, whatever the id, title and metadata."""
+        """SHA-256 of the text alone, whatever the id, title and metadata."""
         return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def __repr__(self) -> str:
+        shorter = f" ({len(self.text):,} characters)" if len(self.text) > EXCERPT else ""
+        title = f", title={self.title!r:.80}" if self.title else ""
+        metadata = f", metadata={', '.join(self.metadata)}" if self.metadata else ""
+        return f"Document({self.id!r}, {_excerpt(self.text, EXCERPT)!r}{shorter}{title}{metadata})"
+
+    def _repr_html_(self) -> str:
+        """The document in a notebook: title, id, metadata and the beginning of the text."""
+        fields = "".join(
+            f"<tr><th>{escape(key)}</th><td>{escape(str(value))}</td></tr>" for key, value in self.metadata.items()
+        )
+        text = escape(_excerpt(self.text, LONG_EXCERPT))
+        return (
+            f"<div><strong>{escape(self.title or self.id)}</strong> <code>{escape(self.id)}</code>, "
+            f"{len(self.text):,} characters{f'<table>{fields}</table>' if fields else ''}"
+            f'<p style="white-space: pre-wrap">{text}</p></div>'
+        )
 
 
 Query = Document | str | Sequence[Document | str]  # several are combined into one query
 SEPARATOR = "\n\n"  # between combined documents: the end of a paragraph
+
+
+def document_id(value: Any) -> str:
+    """The id of a document as text: a string, or an integer."""
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return str(int(value))
+    raise UsageError(f"The id of a document must be a string or an integer. Got {value!r:.80} instead.")
+
+
+def _require_text(name: str, value: Any, id: str) -> str:
+    if not isinstance(value, str):
+        raise UsageError(f"The {name} of the document {id!r:.80} must be a string. Got {value!r:.80} instead.")
+    return str(value)
+
+
+def _plain_metadata(metadata: Mapping[Any, Any], id: str) -> dict[str, Value]:
+    for key in metadata:
+        if not isinstance(key, str):
+            raise UsageError(
+                f"The metadata fields of the document {id!r:.80} must have names. Got {key!r:.80} instead."
+            )
+    return {str(key): _plain_value(key, value, id) for key, value in metadata.items()}
+
+
+def _plain_value(name: str, value: Any, id: str) -> Value:
+    """A metadata value as a Python string, number, truth value or None."""
+    if type(value) in _PLAIN:
+        plain: Value = value
+        return plain
+    if isinstance(value, np.datetime64):
+        return None if np.isnat(value) else str(value)
+    if isinstance(value, np.generic) and type(value.item()) in _PLAIN:
+        scalar: Value = value.item()
+        return scalar
+    if type(value).__name__ in _MISSING:
+        return None
+    if isinstance(value, date):  # a datetime is a date too
+        return value.isoformat()
+    for plain_type in (str, int, float):
+        if isinstance(value, plain_type):  # a subclass, such as that of an enumeration
+            return plain_type(value)
+    raise UsageError(
+        f"The metadata field {name!r:.80} of the document {id!r:.80} must be text, a number, true or false, a date or "
+        f"None. Got {value!r:.80} instead."
+    )
+
+
+def _excerpt(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 
 def query_documents(query: Query) -> list[Document]:
@@ -71,13 +165,13 @@ def _is_list(value: object) -> bool:
 
 
 def text_document(text: str) -> Document:
-    """A document from a text alone; its id is made from the text, so that it is nobody else's."""
+    """A document from a text alone, with an id derived from the text."""
     document = Document("", text)
     return replace(document, id=f"text-{document.content_hash[:12]}")
 
 
 def combine(documents: Sequence[Document]) -> Document:
-    """Several documents as one, with a paragraph break between them; a single one is returned as it is."""
+    """Several documents as one, with a paragraph break between them; a single one is returned unchanged."""
     if len(documents) == 1:
         return documents[0]
     return Document(
@@ -89,18 +183,18 @@ def combine(documents: Sequence[Document]) -> Document:
 
 @dataclass(frozen=True, slots=True)
 class Sentences:
-    """Where the m sentences of one document are and, once encoded, what they mean."""
+    """The m sentences of one document: their places in its text and, once encoded, their vectors."""
 
     spans: NDArray[np.int64]  # (m, 2): text[start:end] is the sentence
-    paragraphs: NDArray[np.int32]  # (m,): number of the paragraph a sentence belongs to, from 0, never falling
-    # (m, dimension): unit rows on the grid of scoring.vectors; none until encoded
+    paragraphs: NDArray[np.int32]  # (m,): number of the sentence's paragraph, from 0, in ascending order
+    # (m, dimension): unit vectors on the grid of scoring.vectors; empty until encoded
     vectors: NDArray[np.float16] = field(default_factory=lambda: NOT_ENCODED)
 
     def __len__(self) -> int:
         return len(self.spans)
 
     def texts(self, text: str) -> list[str]:
-        """The sentences as strings, cut out of the text they were found in."""
+        """The sentences as strings, from the text of their document."""
         return [text[start:end] for start, end in self.spans.tolist()]
 
 
@@ -111,11 +205,11 @@ NO_SENTENCES = Sentences(np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=np.
 class Neighbours:
     """R_n: for each of m query sentences, its n most similar sentences of a pool of candidates, best first.
 
-    The pool is the candidates' sentences laid end to end in first-stage order, so that the sentences of
-    candidate d are `offsets[d]:offsets[d + 1]`, and a smaller number is the tie's winner.
+    The pool is the sentences of all candidates in first-stage order: those of candidate d are
+    `offsets[d]:offsets[d + 1]`. Among equally similar sentences, the one with the smaller number comes first.
     """
 
-    similarity: NDArray[np.float32]  # (m, n), falling along a row
+    similarity: NDArray[np.float32]  # (m, n), descending in each row
     sentence: NDArray[np.int64]  # (m, n): numbers of sentences in the pool
     offsets: NDArray[np.int64]  # (k + 1,)
 
@@ -127,7 +221,7 @@ class Neighbours:
 
 @dataclass(frozen=True, slots=True)
 class Truncation:
-    """How much of its inputs a model did not see: so many inputs, and those of them that were cut to a window."""
+    """How many of its inputs a model had to truncate to its window."""
 
     cut: int = 0
     inputs: int = 0
@@ -138,21 +232,21 @@ class Truncation:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """One line, if there is anything to tell."""
+        """One line, if any input was truncated."""
         line = f"{self.cut:,} of {self.inputs:,} inputs truncated to {self.window} tokens"
         return (line,) if self.cut else ()
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Documents, best first. `parts` are further numbers a document, in the same order, such as QP and DP."""
+    """Documents, best first. `parts` are further values of each document, such as QP and DP, in the same order."""
 
     ids: tuple[str, ...]
     scores: NDArray[np.float64]
     parts: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     neighbours: Neighbours | None = None  # the evidence, over the candidates in *first-stage* order
-    notes: tuple[str, ...] = ()  # what a user should be told, a line each
-    truncation: Truncation = Truncation()  # and this, once in total where there are many rankings
+    notes: tuple[str, ...] = ()  # for the user, one line each
+    truncation: Truncation = Truncation()  # added up where there are many rankings
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -173,13 +267,13 @@ EMPTY_RANKING = Ranking((), np.empty(0, dtype=np.float64))
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What a re-ranker gets: the first stage's ranking with the sentences of every document in it.
+    """The input of a re-ranker: the ranking of the first stage with the sentences of its documents.
 
-    What reads words and not vectors needs the last two, which are there in every search.
+    Re-rankers that read texts instead of vectors use `query` and `read`, which every search provides.
     """
 
     ranking: Ranking
     sentences: Sequence[Sentences]
-    mean_sentences: float  # avgdl: sentences per document, over the whole indexed collection
+    mean_sentences: float  # avgdl: sentences per document of the collection
     query: Document | None = None
     read: Callable[[str], Document] | None = None  # a document of the index by its id

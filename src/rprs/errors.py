@@ -1,23 +1,23 @@
-"""Every error that rprs raises on purpose.
+"""All errors that rprs raises deliberately.
 
-RprsError                 all of them: one line that says what, which value, what to do
+RprsError                 base class: one line with the problem, the value and what to do
 ├── UsageError            an argument or a setting is wrong
 │   └── NoDocument        the index has no document of that id
 ├── ReadError             a file cannot be read as a document
-├── ModelError            the weights of an encoder cannot be had, or are not the right ones
-├── MissingExtra          an optional package is needed; the message has its pip line
-├── InvalidIndex           the index on disk cannot be used
+├── ModelError            the weights of a model are not available or not the right ones
+├── MissingExtra          an optional package is needed; the message has the pip command
+├── InvalidIndex          the index on disk cannot be used
 │   ├── IndexLocked       another process is writing to it
-│   ├── IndexMismatch     it was made with another format, splitter, analyzer or encoder
-│   ├── IndexCorrupt      a file of it is missing or damaged
-│   └── DiskFull          nothing was committed; free some space and run again
+│   ├── IndexMismatch     it has another format, splitter, analyzer or encoder
+│   ├── IndexCorrupt      one of its files is missing or damaged
+│   └── DiskFull          the last change was not committed; free some space and run again
 ├── EmptyQuery            the query has no sentences
-└── ServiceError          a server cannot do it, or not now
+└── ServiceError          a server cannot answer a request
     ├── Busy              too many requests at once; try again later
-    ├── Cancelled         it was stopped on request
-    ├── NotAllowed        a token is missing or wrong, or the server takes no changes
-    ├── TooLarge          a request is larger than the server takes
-    └── TooLong           it took longer than the server allows
+    ├── Cancelled         the request was cancelled
+    ├── NotAllowed        a token is missing or wrong, or the server is read-only
+    ├── TooLarge          the request is larger than the server accepts
+    └── TooLong           the request took longer than the server allows
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ __all__ = [
 
 
 class RprsError(Exception):
-    """An error that a user can act on: its text is one plain line."""
+    """An error that a user can act on; its message is one line."""
 
 
 class UsageError(RprsError):
@@ -61,7 +61,7 @@ class ReadError(RprsError):
 
 
 class ModelError(RprsError):
-    """The weights of an encoder cannot be had, or are not the right ones."""
+    """The weights of a model are not available or not the right ones."""
 
 
 class MissingExtra(RprsError):
@@ -81,7 +81,7 @@ class IndexLocked(InvalidIndex):
 
 
 class IndexMismatch(InvalidIndex):
-    """The index was made with another format, splitter, analyzer or encoder."""
+    """The index has another format, splitter, analyzer or encoder."""
 
 
 class IndexCorrupt(InvalidIndex):
@@ -89,7 +89,7 @@ class IndexCorrupt(InvalidIndex):
 
 
 class DiskFull(InvalidIndex):
-    """The disk is full: nothing was committed."""
+    """The disk is full; the last change was not committed."""
 
 
 class EmptyQuery(RprsError):
@@ -97,7 +97,7 @@ class EmptyQuery(RprsError):
 
 
 class ServiceError(RprsError):
-    """A server cannot do it, or not now."""
+    """A server cannot answer a request."""
 
 
 class Busy(ServiceError):
@@ -105,16 +105,16 @@ class Busy(ServiceError):
 
 
 class Cancelled(ServiceError):
-    """The work was stopped on request."""
+    """The request was cancelled."""
 
 
 class NotAllowed(ServiceError):
-    """A token is missing or wrong, or the server takes no changes."""
+    """A token is missing or wrong, or the server is read-only."""
 
 
 class TooLarge(ServiceError):
-    """A request is larger than the server takes."""
+    """The request is larger than the server accepts."""
 
 
 class TooLong(ServiceError):
-    """The work took longer than the server allows."""
+    """The request took longer than the server allows."""

@@ -118,7 +118,7 @@ def test_an_error_of_the_operating_system_is_one_line(tmp_path: Path, monkeypatc
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied", "catalog.sqlite")
 
-    monkeypatch.setattr("rprs.index.facts.facts_of", refuse)
+    monkeypatch.setattr("rprs.index.info.index_info", refuse)
     assert refused("info", tmp_path) == "catalog.sqlite: Permission denied"
 
 

@@ -1,4 +1,4 @@
-"""The verbs that measure: `rprs evaluate` and `rprs compare`."""
+"""The commands `rprs evaluate` and `rprs compare`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ QRELS = {f"q{n:02}": {f"d{n}": 2, f"d{n + 1}": 1, f"d{n + 2}": 0} for n in range
 
 
 def write(path: Path, luck: float, seed: int) -> Path:
-    """A run that finds relevant documents by merit and luck."""
+    """A run whose scores are the grades plus noise, whose strength is `luck`."""
     random = np.random.default_rng(seed)
     for query, grades in QRELS.items():
         scores = {f"d{n}": grades.get(f"d{n}", 0) + luck * random.normal() for n in range(40)}
@@ -32,15 +32,15 @@ def write(path: Path, luck: float, seed: int) -> Path:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("measuring")
-    write(made / "bm25.trec", 0.7, 1)
-    write(made / "rprs.trec", 0.3, 2)
-    write(made / "luck.trec", 9.0, 3)
+    root = tmp_path_factory.mktemp("measuring")
+    write(root / "bm25.trec", 0.7, 1)
+    write(root / "rprs.trec", 0.3, 2)
+    write(root / "luck.trec", 9.0, 3)
     lines = [f"{query} 0 {id} {grade}\n" for query, grades in QRELS.items() for id, grade in grades.items()]
-    (made / "qrels.txt").write_text("".join(lines))
+    (root / "qrels.txt").write_text("".join(lines))
     rows = [f"{query}\t{id}\t{grade}\n" for query, grades in QRELS.items() for id, grade in grades.items()]
-    (made / "test.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(rows))
-    return made
+    (root / "test.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(rows))
+    return root
 
 
 def expected(folder: Path, name: str, text: str) -> float:
@@ -52,7 +52,7 @@ def expected(folder: Path, name: str, text: str) -> float:
 
 
 @pytest.mark.parametrize("qrels", ["qrels.txt", "test.tsv"])
-def test_a_table_has_a_row_a_run_and_a_column_a_measure(folder: Path, qrels: str) -> None:
+def test_a_table_has_one_row_per_run_and_one_column_per_measure(folder: Path, qrels: str) -> None:
     runs = [folder / "bm25.trec", folder / "rprs.trec"]
     outcome = done("evaluate", *runs, "--qrels", folder / qrels, "-m", "P@1 MAP@5", "-m", "micro_F1@4", "--digits", 3)
     lines = [line.split() for line in outcome.out.splitlines()]
@@ -63,7 +63,7 @@ def test_a_table_has_a_row_a_run_and_a_column_a_measure(folder: Path, qrels: str
     assert outcome.err == ""
 
 
-def test_there_are_usual_measures(folder: Path) -> None:
+def test_the_default_measures(folder: Path) -> None:
     out = done("evaluate", folder / "bm25.trec", "--qrels", folder / "qrels.txt").out
     assert out.split("\n")[0].split() == ["system", "P@1", "P@10", "R@10", "R@100", "AP", "nDCG@10", "RR"]
 
@@ -83,9 +83,9 @@ def test_json_has_all_digits_and_the_notes(folder: Path, tmp_path: Path) -> None
     short.write_text("".join(line for line in lines if not line.startswith(("q00", "q01", "q02"))))
     words = ["evaluate", short, "--qrels", folder / "qrels.txt", "-m", "AP", "--format", "jsonl"]
     outcome = done(*words)
-    (found,) = outcome.objects
+    (printed,) = outcome.objects
     measure = parse_measure("AP")
-    assert found == {
+    assert printed == {
         "system": "short",
         "queries": 30,
         "values": {"AP": evaluate(read_run(short), QRELS, [measure]).total(measure)},
@@ -120,11 +120,11 @@ def test_ties_may_be_those_of_trec_eval(tmp_path: Path) -> None:
     assert done(*words, "--ties", "trec_eval").objects[0]["values"] == {"RR": 1}
 
 
-def test_runs_of_one_name_are_told_apart_by_their_paths(folder: Path, tmp_path: Path) -> None:
+def test_runs_with_the_same_file_name_are_named_by_their_paths(folder: Path, tmp_path: Path) -> None:
     same = tmp_path / "bm25.trec"
     same.write_bytes((folder / "rprs.trec").read_bytes())
     words = ["--qrels", folder / "qrels.txt", "-m", "AP", "--format", "jsonl"]
-    names = [found["system"] for found in done("evaluate", folder / "bm25.trec", same, *words).objects]
+    names = [each["system"] for each in done("evaluate", folder / "bm25.trec", same, *words).objects]
     assert names == [str(folder / "bm25.trec"), str(same)]
     assert refused("evaluate", same, same, *words) == f"The run {same} is given twice"
 
@@ -149,7 +149,7 @@ def words_of(folder: Path, *more: object) -> list[object]:
     return ["compare", *runs, "--qrels", folder / "qrels.txt", "-m", "P@1 AP micro_F1@4", *more]
 
 
-def test_marks_stand_at_significant_improvements(folder: Path) -> None:
+def test_significant_improvements_are_marked(folder: Path) -> None:
     lines = done(*words_of(folder)).out.splitlines()
     assert lines[0].split() == ["system", "P@1", "AP", "micro_F1@4"]
     assert [line.count("†") for line in lines[1:4]] == [0, 3, 0]
@@ -176,7 +176,7 @@ def test_details_are_a_second_table(folder: Path) -> None:
     assert details.count("| bm25 |") == 6
 
 
-def test_details_as_csv_are_the_whole_file(folder: Path) -> None:
+def test_details_as_csv_are_the_only_table(folder: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(done(*words_of(folder, "--details", "--format", "csv")).out)))
     assert [(row["system"], row["measure"]) for row in rows] == [
         (name, measure) for name in ("rprs", "luck") for measure in ("P@1", "AP", "micro_F1@4")
@@ -192,7 +192,7 @@ def test_details_as_csv_are_the_whole_file(folder: Path) -> None:
 
 def test_json_of_a_comparison(folder: Path) -> None:
     objects = done(*words_of(folder, "--details", "--format", "jsonl")).objects
-    assert [found["system"] for found in objects] == ["bm25", "rprs", "luck", *["rprs"] * 3, *["luck"] * 3]
+    assert [each["system"] for each in objects] == ["bm25", "rprs", "luck", *["rprs"] * 3, *["luck"] * 3]
     assert objects[3]["measure"] == "P@1"
     assert {"difference", "p_t", "p_fisher", "corrected_t", "wins", "significant"} < objects[3].keys()
     assert json.loads(json.dumps(objects[3])) == objects[3]

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from rprs.errors import UsageError
-from rprs.evaluation.compare import Comparison, Difference, compare, totals
-from rprs.evaluation.evaluate import Evaluation
+from rprs.evaluation.compare import Comparison, Difference, compare
+from rprs.evaluation.evaluate import Evaluation, totals
 from rprs.evaluation.measures import parse_measure, parse_measures
 from rprs.evaluation.table import Figure
 
@@ -28,87 +28,92 @@ def system(name: str, gain: float, seed: int) -> Evaluation:
 SYSTEMS = [system("bm25", 0, 1), system("K", 0.1, 2), system("rprs", 0.2, 3), system("noise", -0.05, 4)]
 
 
-def row(found: Comparison, name: str, baseline: str, measure: str = "AP") -> Difference:
-    (wanted,) = [row for row in found.rows if (row.system, row.baseline, str(row.measure)) == (name, baseline, measure)]
-    return wanted
+def row(comparison: Comparison, name: str, baseline: str, measure: str = "AP") -> Difference:
+    (difference,) = [
+        row for row in comparison.rows if (row.system, row.baseline, str(row.measure)) == (name, baseline, measure)
+    ]
+    return difference
 
 
 def test_a_difference_by_hand() -> None:
     a = Evaluation("a", ("1", "2", "3"), {AP: np.array([[0.1], [0.2], [0.3]])})
     b = Evaluation("b", ("1", "2", "3"), {AP: np.array([[0.2], [0.2], [0.2]])})
-    (found,) = compare([a, b], [AP]).rows
-    assert (found.system, found.baseline) == ("b", "a")
-    assert found.difference == pytest.approx(0)
-    assert (found.wins, found.losses, found.ties) == (1, 1, 1)
-    assert found.p_t == pytest.approx(1)
-    assert found.p_fisher == 1
-    assert not found.significant
+    (difference,) = compare([a, b], measures=[AP]).rows
+    assert (difference.system, difference.baseline) == ("b", "a")
+    assert difference.difference == pytest.approx(0)
+    assert (difference.wins, difference.losses, difference.ties) == (1, 1, 1)
+    assert difference.p_t == pytest.approx(1)
+    assert difference.p_fisher == 1
+    assert not difference.significant
 
 
 def test_p_values_are_those_of_scipy() -> None:
-    found = row(compare(SYSTEMS, [AP], baselines=["bm25"]), "K", "bm25")
+    difference = row(compare(SYSTEMS, measures=[AP], baselines=["bm25"]), "K", "bm25")
     by_scipy = stats.ttest_rel(SYSTEMS[1].values(AP), SYSTEMS[0].values(AP))
-    assert found.p_t == pytest.approx(float(by_scipy.pvalue), rel=1e-9)
-    assert found.corrected_t == pytest.approx(3 * found.p_t)
-    assert found.difference == pytest.approx(SYSTEMS[1].total(AP) - SYSTEMS[0].total(AP))
-    assert found.significant
+    assert difference.p_t == pytest.approx(float(by_scipy.pvalue), rel=1e-9)
+    assert difference.corrected_t == pytest.approx(3 * difference.p_t)
+    assert difference.difference == pytest.approx(SYSTEMS[1].total(AP) - SYSTEMS[0].total(AP))
+    assert difference.significant
 
 
 def test_the_first_system_is_the_baseline_unless_one_is_named() -> None:
-    assert {row.baseline for row in compare(SYSTEMS, [AP]).rows} == {"bm25"}
-    assert {row.baseline for row in compare(SYSTEMS, [AP], baselines=["K", "noise", "K"]).rows} == {"K", "noise"}
+    assert {row.baseline for row in compare(SYSTEMS, measures=[AP]).rows} == {"bm25"}
+    assert {row.baseline for row in compare(SYSTEMS, measures=[AP], baselines=["K", "noise", "K"]).rows} == {
+        "K",
+        "noise",
+    }
 
 
-def test_two_baselines_are_compared_once_and_told_both_ways() -> None:
-    found = compare(SYSTEMS, [AP], baselines=["bm25", "K"], correction="bonferroni")
-    assert found.family == 5  # six rows, of which two are the same test
-    assert len(found.rows) == 6
-    up, down = row(found, "K", "bm25"), row(found, "bm25", "K")
+def test_two_baselines_are_compared_once_and_reported_in_both_directions() -> None:
+    comparison = compare(SYSTEMS, measures=[AP], baselines=["bm25", "K"], correction="bonferroni")
+    assert comparison.family == 5  # six rows, of which two are the same test
+    assert len(comparison.rows) == 6
+    up, down = row(comparison, "K", "bm25"), row(comparison, "bm25", "K")
     assert (up.p_t, up.p_fisher, up.difference) == (down.p_t, down.p_fisher, -down.difference)
     assert (up.wins, up.losses) == (down.losses, down.wins)
     assert up.corrected_t == pytest.approx(min(1, 5 * up.p_t))
 
 
 def test_a_measure_is_a_family_of_its_own() -> None:
-    alone, together = compare(SYSTEMS, [AP]), compare(SYSTEMS, [AP, RR, MICRO])
+    alone, together = compare(SYSTEMS, measures=[AP]), compare(SYSTEMS, measures=[AP, RR, MICRO])
     assert row(alone, "K", "bm25") == row(together, "K", "bm25")
 
 
 @pytest.mark.parametrize(("correction", "times"), [("none", 1), ("bonferroni", 3)])
 def test_corrections(correction: str, times: int) -> None:
-    found = compare(SYSTEMS, [RR], correction=correction)  # type: ignore[arg-type]
-    for each in found.rows:
+    comparison = compare(SYSTEMS, measures=[RR], correction=correction)  # type: ignore[arg-type]
+    for each in comparison.rows:
         assert each.corrected_t == pytest.approx(min(1, times * each.p_t))
         assert each.corrected_fisher == pytest.approx(min(1, times * each.p_fisher))
 
 
 def test_holm_is_no_stricter_than_bonferroni() -> None:
-    stepped, strict = compare(SYSTEMS, [AP], correction="holm"), compare(SYSTEMS, [AP])
+    stepped, strict = compare(SYSTEMS, measures=[AP], correction="holm"), compare(SYSTEMS, measures=[AP])
     pairs = list(zip(stepped.rows, strict.rows, strict=True))
     assert all(one.corrected_t <= other.corrected_t for one, other in pairs)
     assert any(one.corrected_t < other.corrected_t for one, other in pairs)
 
 
 def test_the_chosen_test_decides() -> None:
-    by_t = compare(SYSTEMS, [AP], alpha=1e-5)
-    by_fisher = compare(SYSTEMS, [AP], alpha=1e-5, test="fisher", permutations=10_000)
+    by_t = compare(SYSTEMS, measures=[AP], alpha=1e-5)
+    by_fisher = compare(SYSTEMS, measures=[AP], alpha=1e-5, test="fisher", permutations=10_000)
     assert row(by_t, "rprs", "bm25").significant
     assert row(by_fisher, "rprs", "bm25").p_fisher == pytest.approx(1 / 10_001)
     assert not row(by_fisher, "rprs", "bm25").significant  # ten thousand draws cannot prove so much
 
 
 def test_a_worse_system_is_significant_without_a_mark() -> None:
-    found = compare(SYSTEMS, [AP], baselines=["K"])
-    assert row(found, "noise", "K").significant
-    assert row(found, "noise", "K").difference < 0
-    cells = {cells[0]: cells[1] for cells in found.table().rows}
+    comparison = compare(SYSTEMS, measures=[AP], baselines=["K"])
+    assert row(comparison, "noise", "K").significant
+    assert row(comparison, "noise", "K").difference < 0
+    cells = {cells[0]: cells[1] for cells in comparison.table().rows}
     assert {name: cell.mark for name, cell in cells.items() if isinstance(cell, Figure)} == {
         "bm25": "",
         "K": "",
         "rprs": "†",
         "noise": "",
     }
-    assert {cells[0]: cells[-1] for cells in found.details().rows} == {
+    assert {cells[0]: cells[-1] for cells in comparison.details().rows} == {
         "bm25": "worse",
         "rprs": "better",
         "noise": "worse",
@@ -116,8 +121,8 @@ def test_a_worse_system_is_significant_without_a_mark() -> None:
 
 
 def test_the_table_is_the_papers() -> None:
-    found = compare(SYSTEMS, [AP, RR], baselines=["bm25", "K"], alpha=0.01)
-    table = found.table("Systems", digits=3)
+    comparison = compare(SYSTEMS, measures=[AP, RR], baselines=["bm25", "K"], alpha=0.01)
+    table = comparison.table("Systems", digits=3)
     assert table.header == ("system", "AP", "RR")
     assert str(table.rows[2][1]) == f"{SYSTEMS[2].total(AP):.3f}".lstrip("0") + "†*"
     assert [isinstance(cells[1], Figure) and cells[1].best for cells in table.rows] == [False, False, True, False]
@@ -127,29 +132,37 @@ def test_the_table_is_the_papers() -> None:
     )
 
 
-def test_no_improvement_is_said() -> None:
-    found = compare(SYSTEMS[:2], [RR], correction="none", test="fisher")
-    assert found.table().notes == (
+def test_a_note_says_that_nothing_improved() -> None:
+    comparison = compare(SYSTEMS[:2], measures=[RR], correction="none", test="fisher")
+    assert comparison.table().notes == (
         "No significant improvement over bm25 (Fisher's randomisation test, p < 0.05, uncorrected).",
     )
-    assert "corrected p (t)" not in found.details().header
-    one = compare(SYSTEMS[:2], [RR]).table().notes[0]
+    assert "corrected p (t)" not in comparison.details().header
+    one = compare(SYSTEMS[:2], measures=[RR]).table().notes[0]
     assert "Bonferroni over 1 comparison of each measure" in one
 
 
 def test_a_pooled_measure_has_fishers_test_of_its_total_and_a_note() -> None:
-    found = compare(SYSTEMS, [AP, MICRO])
-    assert found.details().notes[1] == ("The t-test of micro_F1@4 is of the queries' own values, whose mean it is not.")
-    assert row(found, "rprs", "bm25", "micro_F1@4").difference == pytest.approx(
+    comparison = compare(SYSTEMS, measures=[AP, MICRO])
+    assert comparison.details().notes[1] == (
+        "For micro_F1@4, the t-test compares the queries' values, although the total is not their mean."
+    )
+    assert row(comparison, "rprs", "bm25", "micro_F1@4").difference == pytest.approx(
         SYSTEMS[2].total(MICRO) - SYSTEMS[0].total(MICRO)
     )
-    assert len(compare(SYSTEMS, [AP]).details().notes) == 1
+    assert len(compare(SYSTEMS, measures=[AP]).details().notes) == 1
 
 
-def test_equal_systems_differ_in_nothing() -> None:
+def test_equal_systems_do_not_differ() -> None:
     twin = Evaluation("twin", QUERIES, SYSTEMS[0].parts)
-    (found, _) = compare([SYSTEMS[0], twin], [AP, MICRO]).rows
-    assert (found.p_t, found.p_fisher, found.wins, found.losses, found.ties) == (1, 1, 0, 0, 40)
+    (difference, _) = compare([SYSTEMS[0], twin], measures=[AP, MICRO]).rows
+    assert (difference.p_t, difference.p_fisher, difference.wins, difference.losses, difference.ties) == (
+        1,
+        1,
+        0,
+        0,
+        40,
+    )
 
 
 def test_totals_show_the_best_of_several() -> None:
@@ -173,10 +186,10 @@ def test_wrong_settings_are_one_line() -> None:
     ]
     for complaint, systems, settings in cases:
         with pytest.raises(UsageError) as error:
-            compare(systems, [AP], **settings)  # type: ignore[arg-type]
+            compare(systems, measures=[AP], **settings)  # type: ignore[arg-type]
         assert complaint in str(error.value)
 
 
 def test_what_was_not_measured_cannot_be_compared() -> None:
     with pytest.raises(UsageError, match="P@1 was not measured for K: only AP RR micro_F1@4"):
-        compare(SYSTEMS, [parse_measure("P@1")])
+        compare(SYSTEMS, measures=[parse_measure("P@1")])

@@ -32,7 +32,7 @@ QUICK = ["P@1", "P@5", "R@1", "R@5", "AP", "AP@5", "nDCG", "nDCG@5", "RR", "RR@3
 BY_LEVEL = ["P(rel=2)@5", "R(rel=2)@5", "AP(rel=2)", "AP(rel=2)@3", "RR(rel=2)", "Success(rel=2)@5", "Rprec(rel=2)"]
 
 
-def seen(gains: Sequence[int], grades: Sequence[int], scores: Sequence[float] | None = None) -> Ranked:
+def graded(gains: Sequence[int], grades: Sequence[int], scores: Sequence[float] | None = None) -> Ranked:
     """One ranking, by the grades of its documents and of all that are relevant."""
     falling = list(range(len(gains), 0, -1)) if scores is None else scores
     return Ranked(
@@ -55,7 +55,7 @@ def total(text: str, queries: Sequence[Ranked]) -> float:
 # ---------------------------------------------------------------------------- by hand
 
 # Relevant at ranks 2 (grade 1), 4 (grade 2) and 5 (grade 1); a fourth one (grade 1) is not retrieved.
-EXAMPLE = seen([0, 1, 0, 2, 1, 0], [1, 2, 1, 1])
+EXAMPLE = graded([0, 1, 0, 2, 1, 0], [1, 2, 1, 1])
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_an_example_by_hand(text: str, expected: float) -> None:
 
 
 def test_micro_counts_pairs_and_macro_averages_queries() -> None:
-    queries = [seen([1, 1, 0, 0], [1, 1]), seen([0, 0, 0, 1], [1, 1, 1, 1, 1, 1])]
+    queries = [graded([1, 1, 0, 0], [1, 1]), graded([0, 0, 0, 1], [1, 1, 1, 1, 1, 1])]
     # hits 2 and 1, returned 4 and 4, relevant 2 and 6
     assert total("micro_P@4", queries) == 3 / 8
     assert total("micro_R@4", queries) == 3 / 8
@@ -103,28 +103,28 @@ def test_micro_counts_pairs_and_macro_averages_queries() -> None:
 
 
 def test_a_precision_of_what_is_returned_is_not_that_at_k() -> None:
-    short = seen([1, 0], [1])
+    short = graded([1, 0], [1])
     assert value("P@4", short) == 1 / 4
     assert value("macro_P@4", short) == 1 / 2
 
 
 def test_mpr_is_over_pairs_and_leaves_out_what_is_not_listed() -> None:
-    queries = [seen([1, 0, 0, 0], [1, 1, 1]), seen([0, 1, 0, 1], [1, 1])]
+    queries = [graded([1, 0, 0, 0], [1, 1, 1]), graded([0, 1, 0, 1], [1, 1])]
     assert total("MPR", queries) == 1 - (0 / 4 + 1 / 4 + 3 / 4) / 3
     assert [value("MPR", query) for query in queries] == [1, 1 / 2]
-    assert value("MPR", seen([0, 0], [1])) == 0
+    assert value("MPR", graded([0, 0], [1])) == 0
 
 
 @pytest.mark.parametrize(("rank", "expected"), [(1, 1), (2, 1), (3, 1 / 2), (4, 1 / 3), (5, 1 / 4)])
 def test_the_reciprocal_rank_of_sdr_is_generous(rank: int, expected: float) -> None:
     gains = [int(at == rank) for at in range(1, 6)]
-    assert value("sdr_MRR", seen(gains, [1])) == expected
-    assert value("MRR", seen(gains, [1])) == 1 / rank
+    assert value("sdr_MRR", graded(gains, [1])) == expected
+    assert value("MRR", graded(gains, [1])) == 1 / rank
 
 
 @pytest.mark.parametrize("text", [*QUICK, "F1@4", "micro_F1@4", "macro_F1@ratio(p=0.5,l=1,h=3)", "MPR", "sdr_RR"])
-@pytest.mark.parametrize("ranked", [seen([], [1, 2]), seen([0, 0, 0], [1, 2]), seen([0], [])], ids=str)
-def test_nothing_found_is_worth_nothing(text: str, ranked: Ranked) -> None:
+@pytest.mark.parametrize("ranked", [graded([], [1, 2]), graded([0, 0, 0], [1, 2]), graded([0], [])], ids=str)
+def test_a_ranking_without_relevant_documents_scores_0(text: str, ranked: Ranked) -> None:
     assert value(text, ranked) == 0
 
 
@@ -236,7 +236,7 @@ def test_a_top_score_without_a_share_returns_the_least(scores: list[float]) -> N
 
 
 def test_a_rule_cuts_what_is_measured() -> None:
-    ranked = seen([1, 0, 1, 1], [1, 1, 1], [10, 8, 7, 1])
+    ranked = graded([1, 0, 1, 1], [1, 1, 1], [10, 8, 7, 1])
     assert value("macro_P@ratio(p=0.7,l=1,h=10)", ranked) == 2 / 3
     assert value("micro_R@ratio(p=0.7,l=1,h=10)", ranked) == 2 / 3
     assert value("micro_P@ratio(p=0.9,l=1,h=10)", ranked) == 1
@@ -276,22 +276,22 @@ def test_a_text_names_a_measure_and_its_own_text_parses_back(text: str, expected
 
 
 @pytest.mark.parametrize("name", sorted({*registry}))
-def test_every_measure_of_ir_measures_is_known_or_its_need_is_said(name: str) -> None:
+def test_every_measure_of_ir_measures_parses_or_names_the_missing_parameter(name: str) -> None:
     needs = {param.dtype for param in registry[name].SUPPORTED_PARAMS.values() if param.required}
     text = f"{name}@0.5" if float in needs else f"{name}@5" if "cutoff" in registry[name].SUPPORTED_PARAMS else name
     try:
         measure = parse_measure(text)
     except UsageError as error:
-        said = str(error)
-        if "needs the parameter" in said or "No installed package computes" in said:
+        message = str(error)
+        if "needs the parameter" in message or "No installed package computes" in message:
             return
         raise
     assert parse_measure(str(measure)) == measure
 
 
-def test_several_are_parted_by_blanks_or_commas_and_meant_once() -> None:
-    found = parse_measures(["P@1 R@1,MAP@5", "macro_P@ratio(p=0.8, l=1, h=6) P(rel=2, judged_only=True)@5  AP@5"])
-    assert list(map(str, found)) == [
+def test_blanks_or_commas_separate_measures_and_repeated_ones_count_once() -> None:
+    measures = parse_measures(["P@1 R@1,MAP@5", "macro_P@ratio(p=0.8, l=1, h=6) P(rel=2, judged_only=True)@5  AP@5"])
+    assert list(map(str, measures)) == [
         "P@1",
         "R@1",
         "AP@5",
@@ -335,3 +335,47 @@ def test_a_wrong_text_is_one_line_that_helps(text: str, complaint: str) -> None:
         parse_measure(text)
     assert complaint in str(error.value)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("P_10", "P@10"),
+        ("P.10", "P@10"),
+        ("map", "AP"),
+        ("map_cut_100", "AP@100"),
+        ("ndcg", "nDCG"),
+        ("ndcg_cut_10", "nDCG@10"),
+        ("recip_rank", "RR"),
+        ("recall_100", "R@100"),
+        ("Rprec", "Rprec"),
+        ("bpref", "Bpref"),
+        ("infAP", "infAP"),
+        ("success_5", "Success@5"),
+        ("success", "Success@1 Success@5 Success@10"),
+        ("set_P", "SetP"),
+        ("set_recall", "SetR"),
+        ("set_map", "SetAP"),
+        ("set_F", "SetF"),
+        ("set_F_0.5", "SetF(beta=0.5)"),
+        ("iprec_at_recall_0.10", "IPrec@0.1"),
+        ("num_ret", "NumRet"),
+        ("num_rel_ret", "NumRet(rel=1)"),
+        ("P", "P@5 P@10 P@15 P@20 P@30 P@100 P@200 P@500 P@1000"),
+        ("ndcg_cut", " ".join(f"nDCG@{k}" for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000))),
+    ],
+)
+def test_names_of_trec_eval_are_measures_and_print_as_ours(name: str, expected: str) -> None:
+    measures = parse_measures(name)
+    assert " ".join(map(str, measures)) == expected
+    assert measures == parse_measures(map(str, ir_measures.parse_trec_measure(name)))
+    if len(measures) == 1:
+        assert parse_measure(name) == measures[0]
+
+
+def test_names_of_trec_eval_mix_with_others_and_wrong_ones_are_errors() -> None:
+    assert list(map(str, parse_measures("map AP P_5,P@5 micro_F1@4"))) == ["AP", "P@5", "micro_F1@4"]
+    with pytest.raises(UsageError, match="The 'cutoff' parameter of P cannot be 0"):
+        parse_measures("P_0")
+    with pytest.raises(UsageError, match="There is no measure named 'gm_map'"):
+        parse_measures("gm_map")

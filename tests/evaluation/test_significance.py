@@ -1,4 +1,4 @@
-"""Tests of significance: by hand, against SciPy, and where they must say nothing."""
+"""Tests of significance: by hand, against SciPy, and where nothing can be significant."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_the_t_test_is_that_of_scipy(queries: int) -> None:
     assert t_test(a, b) == t_test(b, a)
 
 
-def test_a_t_test_of_nothing_proves_nothing() -> None:
+def test_a_t_test_without_a_difference_gives_1() -> None:
     a, _ = systems(20)
     assert t_test(a, a) == 1
     assert t_test(a, a + 1e-16) == 1
@@ -147,7 +147,7 @@ def test_pairs_together_have_the_p_of_each_alone() -> None:
 def test_more_swaps_than_fit_at_once_are_drawn_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     a, b = systems(10, gain=0.05)
     whole = fisher_of(a, b)
-    monkeypatch.setattr("rprs.evaluation.significance._AT_ONCE", 50)
+    monkeypatch.setattr("rprs.evaluation.significance._BATCH", 50)
     assert fisher_of(a, b) == whole
     assert fisher_of(a, b, permutations=101) == pytest.approx(whole, abs=0.15)
 

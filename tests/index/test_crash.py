@@ -1,5 +1,5 @@
-"""An index whose writer is killed at any step opens clean, has lost only the uncommitted batch, and is finished by
-running the same job again, with rankings equal to the last bit to those of one that was never interrupted.
+"""After its writer was killed at any step, an index opens and lacks only the uncommitted batch. Running the same job
+again finishes it, with rankings that equal those of an uninterrupted job to the last bit.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from rprs.index.catalog import Catalog
 from tests.support.crash import COLLECTION, HASHED, JOBS, Crasher, invented, memory_folder, plug_in, rankings
 from tests.support.paths import ROOT
 
-BEFORE = {  # the jobs that an index has behind it when a job is killed
+BEFORE = {  # jobs that ran before the one that is killed
     "index": [],
     "index-learned": [],
     "add": ["index"],
     "compact": ["index", "add"],
     "refit": ["index-learned", "add"],
 }
-REWRITES = {"compact", "refit"}  # these replace files that were committed; the others never touch one
+REWRITES = {"compact", "refit"}  # these replace committed files; the others never touch them
 
 
 @dataclass(frozen=True)
 class Scene:
-    """An index before a job, what it ranks before and after it, and the steps that the job takes."""
+    """An index before a job, its rankings before and after the job, and the number of steps of the job."""
 
     job: str
     start: Path
@@ -60,17 +60,17 @@ def scenes(crasher: Crasher) -> Iterator[dict[str, Scene]]:
 
 
 def _scene(crasher: Crasher, job: str, folder: Path) -> Scene:
-    start, whole = folder / "start.rprs", folder / "whole.rprs"
+    start, complete = folder / "start.rprs", folder / "complete.rprs"
     folder.mkdir()
     for earlier in BEFORE[job]:
         assert not crasher.run(earlier, start).error
     before = rankings(start) if BEFORE[job] else b""
     if BEFORE[job]:
-        shutil.copytree(start, whole)
-    outcome = crasher.run(job, whole)
+        shutil.copytree(start, complete)
+    outcome = crasher.run(job, complete)
     assert not outcome.killed
     assert not outcome.error
-    return Scene(job, start, before, rankings(whole), outcome.steps)
+    return Scene(job, start, before, rankings(complete), outcome.steps)
 
 
 @contextmanager
@@ -82,8 +82,8 @@ def _copy(scene: Scene) -> Iterator[Path]:
         yield path
 
 
-def _named(path: Path) -> dict[str, tuple[int, int]]:
-    """The files that the catalog names, with what tells whether they were written again."""
+def _listed(path: Path) -> dict[str, tuple[int, int]]:
+    """The files that the catalog lists, with inode and time, which show whether they were written again."""
     if not (path / "catalog.sqlite").exists():
         return {}
     catalog = Catalog(path, write=False)
@@ -100,7 +100,7 @@ def _on_disk(path: Path) -> set[str]:
 
 
 def _check_killed(scene: Scene, path: Path) -> None:
-    """What must hold of an index whose writer has just been killed."""
+    """Check an index whose writer has just been killed."""
     try:
         Index(path).close()
     except InvalidIndex as error:
@@ -115,7 +115,7 @@ def _check_killed(scene: Scene, path: Path) -> None:
 
 def _check_finished(scene: Scene, path: Path) -> None:
     assert verify(path) == []
-    assert _on_disk(path) == set(_named(path))
+    assert _on_disk(path) == set(_listed(path))
     assert rankings(path) == scene.after
 
 
@@ -123,18 +123,18 @@ def _kill_and_resume(crasher: Crasher, scene: Scene, step: int) -> None:
     with _copy(scene) as path:
         assert crasher.run(scene.job, path, at_step=step).killed
         _check_killed(scene, path)
-        committed = _named(path)
+        committed = _listed(path)
         outcome = crasher.run(scene.job, path)
         assert not outcome.killed
         assert not outcome.error, f"after a kill at step {step}"
         _check_finished(scene, path)
         if scene.job not in REWRITES:
-            now = _named(path)
-            assert {name: now.get(name) for name in committed} == committed, "a committed batch was done again"
+            now = _listed(path)
+            assert {name: now.get(name) for name in committed} == committed, "a committed batch was written again"
 
 
 @pytest.mark.parametrize("job", JOBS)
-def test_killed_at_steps_all_along_the_way(crasher: Crasher, scenes: dict[str, Scene], job: str) -> None:
+def test_killed_at_about_ten_steps(crasher: Crasher, scenes: dict[str, Scene], job: str) -> None:
     scene = scenes[job]
     for step in range(1 + len(job), scene.steps + 1, max(1, scene.steps // 10)):
         _kill_and_resume(crasher, scene, step)
@@ -152,9 +152,7 @@ def test_killed_at_every_step(crasher: Crasher, scenes: dict[str, Scene], job: s
 @pytest.mark.parametrize(
     ("seed", "kills"), [(1, 12), pytest.param(2, 400, marks=[pytest.mark.slow, pytest.mark.timeout(900)])]
 )
-def test_killed_at_random_moments_again_and_again(
-    crasher: Crasher, scenes: dict[str, Scene], seed: int, kills: int
-) -> None:
+def test_killed_repeatedly_at_random_moments(crasher: Crasher, scenes: dict[str, Scene], seed: int, kills: int) -> None:
     random = Random(seed)
     done = 0
     while done < kills:
@@ -167,7 +165,7 @@ def test_killed_at_random_moments_again_and_again(
             _check_finished(scene, path)
 
 
-def test_the_first_batches_survive_and_only_the_rest_is_read(crasher: Crasher, scenes: dict[str, Scene]) -> None:
+def test_committed_batches_survive_and_only_the_rest_is_read(crasher: Crasher, scenes: dict[str, Scene]) -> None:
     scene = scenes["index"]
     with _copy(scene) as path:
         assert crasher.run("index", path, at_step=scene.steps * 2 // 3).killed
@@ -180,8 +178,8 @@ def test_the_first_batches_survive_and_only_the_rest_is_read(crasher: Crasher, s
         assert (added.added, added.unchanged) == (len(COLLECTION) - len(kept), len(kept))
 
 
-def test_every_file_is_synced_before_the_commit_that_names_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """What a power cut needs and a kill cannot show."""
+def test_every_file_is_synced_before_the_commit_that_lists_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As a power cut requires; killing a process cannot show it."""
     plug_in()
     synced: set[int] = set()
     sync = os.fsync
@@ -201,7 +199,7 @@ def test_every_file_is_synced_before_the_commit_that_names_it(monkeypatch: pytes
             for file in catalog.files():
                 place = catalog.path.parent / file.path
                 for needed in (place, place.parent, place.parent.parent):
-                    assert needed.stat().st_ino in synced, f"{needed} is not on the disk yet"
+                    assert needed.stat().st_ino in synced, f"{needed} is not synced yet"
             commits += 1
 
     monkeypatch.setattr(os, "fsync", fsync)
@@ -235,7 +233,7 @@ def _process(code: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def test_one_writer_at_a_time_and_the_lock_dies_with_its_process(tmp_path: Path) -> None:
+def test_one_writer_at_a_time_and_the_lock_ends_with_its_process(tmp_path: Path) -> None:
     path = tmp_path / "locked.rprs"
     with _process(HOLD, path) as holder:
         assert holder.stdout
@@ -245,7 +243,7 @@ def test_one_writer_at_a_time_and_the_lock_dies_with_its_process(tmp_path: Path)
             with pytest.raises(IndexLocked, match=r"is being written to by another process: wait until it is done"):
                 Writer(path, create=create)
         assert time.monotonic() - started < 2
-        with Index(path) as reader:  # which waits for nobody
+        with Index(path) as reader:  # readers need no lock
             assert len(reader) == len(COLLECTION)
         holder.kill()
         holder.wait()
@@ -278,17 +276,17 @@ def test_a_reader_can_open_at_any_time_while_another_process_adds_and_compacts()
             assert churn.stdout
             assert churn.stdout.readline() == "ready\n"
             opened, end = 0, time.monotonic() + 4
-            seen: set[object] = set()
+            all_versions: set[object] = set()
             while time.monotonic() < end:
                 with Index(path) as index:
                     versions = {index.document(id).metadata["version"] for id in index.ids}
                     assert index.ids == ["d0", "d1", "d2", "d3"]
-                    assert len(versions) == 1  # a batch is seen as a whole
+                    assert len(versions) == 1  # a batch is visible completely or not at all
                     for id in index.ids:
                         spans = index.splitter.split(index.document(id).text).spans
                         assert np.array_equal(index.sentences(id).spans, spans)
-                opened, seen = opened + 1, seen | versions
+                opened, all_versions = opened + 1, all_versions | versions
             assert churn.poll() is None
         assert opened > 20
-        assert len(seen) > 2
+        assert len(all_versions) > 2
         assert verify(path) == []

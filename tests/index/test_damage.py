@@ -1,4 +1,4 @@
-"""A damaged, misplaced or mismatched index says so in one line and never ranks wrongly without a word."""
+"""A damaged, misplaced or mismatched index raises an error of one line and never ranks wrongly in silence."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ HEADER = 128  # bytes of header in every array of an index as small as this
 
 
 @pytest.fixture(scope="module")
-def whole() -> Iterator[Path]:
+def intact() -> Iterator[Path]:
     plug_in()
     with memory_folder() as folder:
-        path = folder / "whole.rprs"
+        path = folder / "intact.rprs"
         with Writer(path, create=True, encoder="learned") as writer:
             writer.add(COLLECTION[:6])
             writer.add([*COLLECTION[6:], invented("d01", 1, 4)])
@@ -31,9 +31,9 @@ def whole() -> Iterator[Path]:
 
 
 @pytest.fixture
-def broken(whole: Path) -> Iterator[Path]:
+def broken(intact: Path) -> Iterator[Path]:
     with memory_folder() as folder:
-        yield shutil.copytree(whole, folder / "broken.rprs")
+        yield shutil.copytree(intact, folder / "broken.rprs")
 
 
 def flip(file: Path, position: int, bits: int = 1) -> None:
@@ -45,7 +45,7 @@ def flip(file: Path, position: int, bits: int = 1) -> None:
 
 
 def attempt(call: Callable[[], object]) -> object:
-    """What a call gives, or the one line that it says instead."""
+    """The result of a call, or the one line of its error."""
     try:
         return call()
     except RprsError as error:
@@ -58,7 +58,7 @@ def attempt(call: Callable[[], object]) -> object:
 
 
 @pytest.mark.parametrize("file", [*FILES, "encoders/000001/counts.json"])
-def test_verify_names_a_file_that_is_cut_short_changed_or_gone(broken: Path, file: str) -> None:
+def test_verify_names_a_truncated_changed_or_missing_file(broken: Path, file: str) -> None:
     assert verify(broken) == []
     target = broken / file
     content = target.read_bytes()
@@ -81,24 +81,24 @@ def test_verify_names_a_file_that_is_cut_short_changed_or_gone(broken: Path, fil
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_a_damaged_header_never_opens_as_another_array(whole: Path, broken: Path, file: str) -> None:
+def test_a_damaged_header_never_opens_as_another_array(intact: Path, broken: Path, file: str) -> None:
     name = Path(file).stem.split(".")[0]
-    expected, refused = getattr(Segment(whole, 2, 1), name), 0
+    expected, refused = getattr(Segment.open(intact, 2, 1), name), 0
     for position in range(HEADER):
         flip(broken / file, position)
         try:
-            found = getattr(Segment(broken, 2, 1), name)
+            array = getattr(Segment.open(broken, 2, 1), name)
         except IndexCorrupt:
             refused += 1
-        else:  # NumPy does not mind other white space
-            assert found.dtype == expected.dtype
-            assert found.tolist() == expected.tolist()
+        else:  # NumPy ignores some white space
+            assert array.dtype == expected.dtype
+            assert array.tolist() == expected.tolist()
         flip(broken / file, position)
     assert refused > HEADER // 3
 
 
 @pytest.mark.parametrize("name", ["term_offsets", "posting_offsets"])
-def test_a_wild_offset_is_caught_before_it_is_followed(broken: Path, name: str) -> None:
+def test_a_wrong_offset_is_detected_before_it_is_used(broken: Path, name: str) -> None:
     file = broken / f"segments/000002/{name}.npy"
     rows = (file.stat().st_size - HEADER) // 8
     for row in range(1, rows - 1):
@@ -122,19 +122,19 @@ def test_a_missing_segment_is_named(broken: Path) -> None:
 @pytest.mark.parametrize(
     ("seed", "flips"), [(5, 40), pytest.param(5, 1500, marks=[pytest.mark.slow, pytest.mark.timeout(900)])]
 )
-def test_a_damaged_catalog_is_found_out_or_does_no_harm(whole: Path, broken: Path, seed: int, flips: int) -> None:
-    """Every byte that was flipped either is reported or changes nothing that anybody sees."""
+def test_damage_to_the_catalog_is_reported_or_harmless(intact: Path, broken: Path, seed: int, flips: int) -> None:
+    """A flipped bit is either reported or changes no result."""
     catalog = broken / "catalog.sqlite"
-    before, size, random = rankings(whole), catalog.stat().st_size, Random(seed)
+    before, size, random = rankings(intact), catalog.stat().st_size, Random(seed)
     content = catalog.read_bytes()
     used = [position for position in range(size) if content[position]]
     reported = 0
     for position in random.sample(used, flips):
         flip(catalog, position, bits=1 << random.randrange(8))
-        found = attempt(lambda: verify(broken))  # a line of its own if the number of the format was hit
-        reported += bool(found)
+        problems = attempt(lambda: verify(broken))  # an error of one line if the format number was hit
+        reported += bool(problems)
         after = attempt(lambda: rankings(broken))
-        assert found or after == before, f"byte {position}"
+        assert problems or after == before, f"byte {position}"
         for leftover in broken.glob("catalog.sqlite-*"):
             leftover.unlink()
         catalog.write_bytes(content)
@@ -142,7 +142,7 @@ def test_a_damaged_catalog_is_found_out_or_does_no_harm(whole: Path, broken: Pat
 
 
 @pytest.mark.parametrize("content", [b"", b"not a database at all, but long enough to look like one" * 90])
-def test_a_catalog_that_is_none(broken: Path, content: bytes) -> None:
+def test_a_catalog_that_is_no_database(broken: Path, content: bytes) -> None:
     (broken / "catalog.sqlite").write_bytes(content)
     for opened in (Index, Writer):
         with pytest.raises(IndexCorrupt, match=r"catalog.sqlite cannot be opened as an index \(") as caught:
@@ -151,7 +151,7 @@ def test_a_catalog_that_is_none(broken: Path, content: bytes) -> None:
     assert "catalog.sqlite cannot be opened" in verify(broken)[0]
 
 
-def test_a_catalog_cut_short(broken: Path) -> None:
+def test_a_truncated_catalog(broken: Path) -> None:
     content = (broken / "catalog.sqlite").read_bytes()
     for pages in range(1, len(content) // 4096):
         (broken / "catalog.sqlite").write_bytes(content[: pages * 4096])
@@ -168,7 +168,7 @@ def change(path: Path, statement: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("statement", "found"),
+    ("statement", "problem"),
     [
         ("UPDATE texts SET text = text || ' ' WHERE document = 3", "the text of 'd02' has changed"),
         ("DELETE FROM texts WHERE document = 3", "the text of 'd02' has changed"),
@@ -183,9 +183,9 @@ def change(path: Path, statement: str) -> None:
         ("UPDATE encoders SET dimension = 17", "its settings have changed"),
     ],
 )
-def test_verify_finds_what_does_not_fit_together(broken: Path, statement: str, found: str) -> None:
+def test_verify_reports_parts_that_do_not_fit_together(broken: Path, statement: str, problem: str) -> None:
     change(broken, statement)
-    assert any(found in line for line in verify(broken))
+    assert any(problem in line for line in verify(broken))
 
 
 # ---------------------------------------------------------------------------- not this index
@@ -199,45 +199,47 @@ def test_another_format_is_refused(broken: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "made", "asked"),
+    ("option", "stored", "other"),
     [
         ("splitter", r"sentences\(.*\)", "tokens"),
         ("analyzer", r"words\(language=english.*ngrams=1\)", "words(ngrams=2)"),
         ("encoder", r"learned\(.*\)", "hashed(dimension=8)"),
     ],
 )
-def test_other_settings_are_refused_and_both_named(broken: Path, option: str, made: str, asked: str) -> None:
-    name = asked.split("(")[0]
-    with pytest.raises(IndexMismatch, match=rf"was made with the {option} {made}, not {name}.*: leave the option out"):
-        Writer(broken, create=True, **{option: asked})  # type: ignore[arg-type]
-    with Writer(broken, create=True) as writer:  # and the lock was let go
+def test_other_settings_are_refused_and_both_named(broken: Path, option: str, stored: str, other: str) -> None:
+    name = other.split("(")[0]
+    with pytest.raises(
+        IndexMismatch, match=rf"was made with the {option} {stored}, not {name}.*: leave the option out"
+    ):
+        Writer(broken, create=True, **{option: other})  # type: ignore[arg-type]
+    with Writer(broken, create=True) as writer:  # the lock was released
         assert writer.add(COLLECTION[2:4]).unchanged == 2
 
 
-def test_the_same_settings_in_other_words_are_accepted(broken: Path) -> None:
+def test_the_same_settings_written_differently_are_accepted(broken: Path) -> None:
     with Writer(broken, create=True, analyzer="words( language = english )", encoder="learned(sample=12)"):
         pass
 
 
 def test_other_weights_are_refused_and_both_named(broken: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LearnedTable, "fingerprint", "feed")
-    said = r"was encoded with learned\(.*\) of the weights [0-9a-f]{16}, but those at hand are feed: use the same"
-    with Index(broken) as index, pytest.raises(IndexMismatch, match=said):
+    message = r"was encoded with learned\(.*\) of the weights [0-9a-f]{16}, but those at hand are feed: use the same"
+    with Index(broken) as index, pytest.raises(IndexMismatch, match=message):
         index.encode(COLLECTION[0])
-    with Writer(broken) as writer, pytest.raises(IndexMismatch, match=said):
+    with Writer(broken) as writer, pytest.raises(IndexMismatch, match=message):
         writer.add([invented("new", 0, 3)])
     monkeypatch.undo()
     assert rankings(broken)
 
 
-def test_no_index_there(tmp_path: Path) -> None:
+def test_a_path_without_an_index(tmp_path: Path) -> None:
     for opened in (Index, Writer, verify):
         with pytest.raises(InvalidIndex, match=r"There is no index at .*nowhere: make one with `rprs index SOURCE"):
             opened(tmp_path / "nowhere")
     assert not (tmp_path / "nowhere").exists()
 
 
-def test_a_place_that_is_taken_is_left_alone(tmp_path: Path) -> None:
+def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder/thesis.docx").write_text("mine")
@@ -253,7 +255,7 @@ def test_a_place_that_is_taken_is_left_alone(tmp_path: Path) -> None:
             opened(tmp_path / "file")
 
 
-def test_a_wrong_setting_makes_no_index(tmp_path: Path) -> None:
+def test_a_wrong_setting_creates_no_index(tmp_path: Path) -> None:
     with pytest.raises(RprsError, match="no encoder named 'hased'"):
         Writer(tmp_path / "new", create=True, encoder="hased")
     assert not (tmp_path / "new").exists()

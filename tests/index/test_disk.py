@@ -1,4 +1,4 @@
-"""Disks that are full or read-only, and memory that must not grow with the collection."""
+"""Full and read-only disks, and memory that must not grow with the collection."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ LARGE = [invented(f"large {number:03d}", 0, 60) for number in range(120)]
 def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A disk of two megabytes."""
     place = tmp_path_factory.mktemp("disk")
-    made = subprocess.run(
+    mount = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(place)], capture_output=True, text=True, check=False
     )
-    if made.returncode:
-        pytest.skip(f"NOT TESTED on a real full disk: mounting one needs root ({made.stderr.strip()})")
+    if mount.returncode:
+        pytest.skip(f"NOT TESTED on a real full disk: mounting one needs root ({mount.stderr.strip()})")
     try:
         yield place
     finally:
@@ -59,7 +59,7 @@ def remount(disk: Path, how: str) -> None:
 
 
 def fill(disk: Path, leave: int) -> Path:
-    """Use up all but so many bytes of a disk."""
+    """Fill a disk, except for a number of bytes."""
     ballast = disk / "ballast"
     with ballast.open("wb", buffering=0) as stream:
         stream.write(b"x" * max(0, shutil.disk_usage(disk).free - leave))
@@ -70,19 +70,21 @@ def fill(disk: Path, leave: int) -> Path:
 
 
 @pytest.mark.parametrize("leave", [0, 4096, 30_000, 100_000, 200_000, 300_000, 400_000])
-def test_a_full_disk_is_one_line_and_the_index_stays_whole(disk: Path, small: Path, leave: int) -> None:
-    """However far it gets: to a file of a segment, to the catalog's log, or to its checkpoint."""
+def test_a_full_disk_is_one_line_and_the_index_stays_valid(disk: Path, small: Path, leave: int) -> None:
+    """Whether it fails at a file of a segment, at the log of the catalog or at its checkpoint."""
     before = rankings(small)
     ballast = fill(disk, leave)
     with Writer(small, batch=10**9) as writer:
         with pytest.raises(DiskFull, match=r"No space left while writing to .*small.rprs \(\d+ MB free\)") as caught:
             writer.add(LARGE)
         assert "\n" not in str(caught.value)
-        assert sorted(place.name for place in (small / "segments").iterdir()) == ["000001"]  # it took nothing along
+        assert sorted(place.name for place in (small / "segments").iterdir()) == [
+            "000001"
+        ]  # nothing uncommitted is left
         ballast.unlink()
         assert verify(small) == []
         assert rankings(small) == before
-        assert writer.add(LARGE[:30]).added == 30  # the same writer goes on
+        assert writer.add(LARGE[:30]).added == 30  # the same writer can continue
     assert verify(small) == []
 
 
@@ -143,7 +145,7 @@ def test_an_interrupted_build_is_resumed_when_there_is_space_again(disk: Path, s
 
 @contextmanager
 def largest_file(size: int) -> Iterator[None]:
-    """No file of this process may grow beyond a size: what a quota does, without being root."""
+    """Limit the size of files of this process: like a quota, but without root."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
@@ -155,8 +157,8 @@ def largest_file(size: int) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(("size", "kind"), [(20_000, DiskFull), (200_000, InvalidIndex)])
-def test_a_limit_on_files_is_one_line_too(size: int, kind: type[Exception]) -> None:
-    """The smaller limit hits an array, the larger one SQLite's log, which cannot tell a quota from a broken disk."""
+def test_a_limit_on_file_sizes_is_one_line_too(size: int, kind: type[Exception]) -> None:
+    """The smaller limit stops an array, the larger one SQLite's log, which cannot tell a quota from a broken disk."""
     with memory_folder() as folder:
         path = folder / "limited.rprs"
         with Writer(path, create=True, encoder=HASHED) as writer:
@@ -164,7 +166,7 @@ def test_a_limit_on_files_is_one_line_too(size: int, kind: type[Exception]) -> N
             before = rankings(path)
             with (
                 pytest.raises(
-                    kind, match=r"(No space left while writing|Cannot write) to .*what was committed is whole"
+                    kind, match=r"(No space left while writing|Cannot write) to .*what was committed is complete"
                 ),
                 largest_file(size),
             ):
@@ -177,7 +179,7 @@ def test_a_limit_on_files_is_one_line_too(size: int, kind: type[Exception]) -> N
 # ---------------------------------------------------------------------------- read-only
 
 
-def test_a_read_only_disk_can_be_read_and_says_that_it_cannot_be_written(disk: Path, small: Path) -> None:
+def test_a_read_only_disk_can_be_read_and_writing_is_one_line(disk: Path, small: Path) -> None:
     before = rankings(small)
     for leftover in small.glob("catalog.sqlite-*"):  # as on a disk that was never read from
         leftover.unlink()
@@ -191,7 +193,7 @@ def test_a_read_only_disk_can_be_read_and_says_that_it_cannot_be_written(disk: P
         Writer(disk / "new.rprs", create=True, encoder=HASHED)
 
 
-def test_changes_that_a_read_only_disk_keeps_from_being_merged_are_not_overlooked(disk: Path, small: Path) -> None:
+def test_unmerged_changes_on_a_read_only_disk_are_not_overlooked(disk: Path, small: Path) -> None:
     catalog = Catalog(small, write=False)  # keeps the log from being merged when the writer closes
     catalog.connection.execute("BEGIN")
     catalog.segments()
@@ -214,7 +216,7 @@ def test_changes_that_a_read_only_disk_keeps_from_being_merged_are_not_overlooke
         assert "logged" in index.ids
 
 
-def test_an_error_of_a_source_is_not_taken_for_one_of_the_index(tmp_path: Path) -> None:
+def test_an_error_of_a_source_is_not_reported_as_one_of_the_index(tmp_path: Path) -> None:
     def broken() -> Iterator[object]:
         yield COLLECTION[0]
         (tmp_path / "source/missing.txt").read_text()
@@ -243,7 +245,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - warm)
 
 
 def _growth(documents: int) -> int:
-    """Kilobytes of memory that indexing and compacting so many documents takes beyond the first one."""
+    """Kilobytes of memory that indexing and compacting this many documents needs beyond the first one."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with memory_folder() as folder:
         command = [sys.executable, "-c", MEASURE, str(folder / "a.rprs"), str(documents)]

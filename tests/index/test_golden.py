@@ -1,6 +1,6 @@
-"""An index that was made when its format got its number: as long as the number stays, it must open and rank the same.
+"""An index built by the first version of its format: it must open and rank the same as long as the format number stays.
 
-`python -m tests.index.test_golden` makes it anew, for a new format under a new name.
+`python -m tests.index.test_golden` builds one for a new format, under a new name.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ QUERY = Document("query", "Fog lay over the ferry at dawn. The pilot waits at th
 
 
 def make(path: Path) -> None:
-    """Two segments, six documents, of which one is removed and one has got a title later."""
+    """Two segments and six documents, of which one is removed and one got its title later."""
     with Writer(path, create=True, encoder="hashed(dimension=8)") as writer:
         writer.add(DOCUMENTS[:4])
         writer.add([*DOCUMENTS[4:], Document("mill", DOCUMENTS[1].text, "Mill", {"date": "1851-05-01"})])
@@ -38,19 +38,19 @@ def make(path: Path) -> None:
         (shutil.rmtree if (path / leftover).is_dir() else Path.unlink)(path / leftover)
 
 
-def test_today_s_code_reads_it_and_ranks_as_it_did(tmp_path: Path) -> None:
+def test_the_present_version_reads_it_and_ranks_the_same(tmp_path: Path) -> None:
     path = shutil.copytree(GOLDEN, tmp_path / "golden.rprs")
     assert verify(path) == []
     with Index(path) as index:
         assert index.ids == ["empty", "ferry", "mill", "pilot", "toll"]
         assert [segment.number for segment in index.segments] == [1, 2]
         assert index.document("mill").metadata == {"date": "1851-05-01"}
-        found = Searcher(index, first="bm25(k1=1.2,b=0.75)", rerank="rprs(n=5,k1=1.5,b=0.5)").search(QUERY)
-        assert [hit.id for hit in found] == ["toll", "pilot", "ferry", "mill"]
+        results = Searcher(index, first="bm25(k1=1.2,b=0.75)", rerank="rprs(n=5,k1=1.5,b=0.5)").search(QUERY)
+        assert [hit.id for hit in results] == ["toll", "pilot", "ferry", "mill"]
         scores = [0.26122448979591834, 0.1942857142857143, 0.17350933914296351, 0.08293538311300999]
         first = [0.36917356394441564, 2.72988905773944, 2.2855659616835524, 1.5383374829611909]
-        assert [hit.score for hit in found] == pytest.approx(scores, rel=1e-12)
-        assert [hit.first_score for hit in found] == pytest.approx(first, rel=1e-12)
+        assert [hit.score for hit in results] == pytest.approx(scores, rel=1e-12)
+        assert [hit.first_score for hit in results] == pytest.approx(first, rel=1e-12)
 
 
 def test_it_can_be_written_to(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What an index ranks depends on its documents alone, not on how they came and went."""
+"""The rankings of an index depend on its documents alone, not on its history of changes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from rprs.document import Document
 from rprs.errors import ReadError, UsageError
-from rprs.index import Added, Index, Writer, compact, segment, verify, writer
+from rprs.index import Added, Index, Writer, compact, encoders, segment, verify, writer
 from rprs.rank import BM25
 from tests.support.crash import COLLECTION, HASHED, invented, memory_folder, plug_in, rankings
 from tests.support.tiny_models import make_bert
@@ -26,24 +26,24 @@ TINY = 30  # characters: nearly every document is a segment of its own
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    with memory_folder() as made:
-        yield made
+    with memory_folder() as opened:
+        yield opened
 
 
 def build(path: Path, documents: list[Document], encoder: str = HASHED, batch: int = TINY) -> Path:
-    with Writer(path, create=True, encoder=encoder, batch=batch) as made:
-        made.add(documents)
+    with Writer(path, create=True, encoder=encoder, batch=batch) as opened:
+        opened.add(documents)
     return path
 
 
 @contextmanager
 def small_pieces() -> Iterator[None]:
-    """Everything that is cut into blocks is cut into very small ones."""
+    """Use very small blocks wherever work is done in blocks."""
     with (
         patch.object(compact, "TERMS", 9),
         patch.object(compact, "POSTINGS", 20),
         patch.object(compact, "ROWS", 2),
-        patch.object(writer, "ENCODE_ROWS", 3),
+        patch.object(encoders, "ENCODE_ROWS", 3),
         patch.object(writer, "MANY_SEGMENTS", 7),
     ):
         yield
@@ -63,24 +63,24 @@ steps = st.one_of(
 
 
 def play(path: Path, history: list[Any], encoder: str) -> dict[str, Document]:
-    """Put an index through a history; the documents that must be in it at the end."""
+    """Apply a history of changes to an index; the documents that it must have at the end."""
     expected: dict[str, Document] = {}
     Writer(path, create=True, encoder=encoder).close()
     for step, *values in history:
-        with Writer(path, batch=values[1] if step == "add" else None) as made:
+        with Writer(path, batch=values[1] if step == "add" else None) as opened:
             if step == "add":
-                made.add(values[0])
+                opened.add(values[0])
                 expected |= {document.id: document for document in values[0]}
             elif step == "relabel" and values[0] in expected:
                 old = expected[values[0]]
                 new = Document(old.id, old.text, f"Called {values[1]}", {"version": values[1]})
                 expected[old.id] = new
-                assert made.add([new]) == Added(changed=0 if old == new else 1, unchanged=1 if old == new else 0)
+                assert opened.add([new]) == Added(changed=0 if old == new else 1, unchanged=1 if old == new else 0)
             elif step == "remove":
-                assert made.remove(values[0]) == len(expected.keys() & set(values[0]))
+                assert opened.remove(values[0]) == len(expected.keys() & set(values[0]))
                 expected = {id: document for id, document in expected.items() if id not in values[0]}
             elif step == "compact":
-                made.compact()
+                opened.compact()
     return expected
 
 
@@ -107,8 +107,8 @@ def test_any_history_refitted_ranks_as_an_index_fitted_at_once(history: list[Any
     with memory_folder() as folder, small_pieces():
         first = ("add", COLLECTION[:5], 100)
         expected = play(folder / "history.rprs", [first, *history], "learned")
-        with Writer(folder / "history.rprs") as made:
-            made.refit()
+        with Writer(folder / "history.rprs") as opened:
+            opened.refit()
         assert verify(folder / "history.rprs") == []
         fresh = build(folder / "fresh.rprs", list(reversed(expected.values())), "learned")
         assert rankings(folder / "history.rprs") == rankings(fresh)
@@ -117,12 +117,12 @@ def test_any_history_refitted_ranks_as_an_index_fitted_at_once(history: list[Any
 # ---------------------------------------------------------------------------- adding
 
 
-def test_known_documents_are_skipped_and_changed_ones_replaced(folder: Path) -> None:
+def test_unchanged_documents_are_skipped_and_changed_ones_replaced(folder: Path) -> None:
     path = build(folder / "a.rprs", COLLECTION, batch=10_000)
-    with Writer(path) as made:
-        assert made.add(COLLECTION) == Added(unchanged=len(COLLECTION))
-        assert len(made.catalog.segments()) == 1
-        changed = made.add([invented("d01", 1, 3), COLLECTION[2], invented("new", 0, 3)])
+    with Writer(path) as opened:
+        assert opened.add(COLLECTION) == Added(unchanged=len(COLLECTION))
+        assert len(opened.catalog.segments()) == 1
+        changed = opened.add([invented("d01", 1, 3), COLLECTION[2], invented("new", 0, 3)])
         assert (changed.added, changed.changed, changed.unchanged) == (1, 1, 1)
     with Index(path) as index:
         assert index.ids == sorted([*(document.id for document in COLLECTION), "new"])
@@ -130,16 +130,16 @@ def test_known_documents_are_skipped_and_changed_ones_replaced(folder: Path) -> 
         assert index.same_content(COLLECTION[1]) == []
 
 
-def test_a_new_title_or_new_metadata_are_kept_without_encoding_again(folder: Path) -> None:
+def test_a_new_title_or_new_metadata_are_stored_without_encoding_again(folder: Path) -> None:
     path = build(folder / "a.rprs", COLLECTION)
     files = sorted((path / "segments").rglob("*.npy"))
     renamed = [Document(d.id, d.text, "Another", {"court": "ca9", "odd": float("nan")}) for d in COLLECTION]
-    with Writer(path) as made:
-        assert made.add(renamed) == Added(changed=len(COLLECTION))
-        assert made.add(renamed) == Added(unchanged=len(COLLECTION))
+    with Writer(path) as opened:
+        assert opened.add(renamed) == Added(changed=len(COLLECTION))
+        assert opened.add(renamed) == Added(unchanged=len(COLLECTION))
         reordered = [Document(d.id, d.text, d.title, dict(reversed([*d.metadata.items()]))) for d in renamed]
-        assert made.add(reordered) == Added(unchanged=len(COLLECTION))
-        assert made.add([COLLECTION[0], renamed[0]]) == Added(changed=1)
+        assert opened.add(reordered) == Added(unchanged=len(COLLECTION))
+        assert opened.add([COLLECTION[0], renamed[0]]) == Added(changed=1)
     assert sorted((path / "segments").rglob("*.npy")) == files
     assert verify(path) == []
     with Index(path) as index:
@@ -148,15 +148,15 @@ def test_a_new_title_or_new_metadata_are_kept_without_encoding_again(folder: Pat
         assert index.select("court = ca9").all()
 
 
-def test_of_documents_with_one_id_the_last_counts(folder: Path) -> None:
+def test_if_an_id_occurs_twice_the_last_document_counts(folder: Path) -> None:
     first, second = invented("twin", 0, 3), invented("twin", 1, 3)
     for name, batch in (("one", 10_000), ("each", 1)):
         path = build(folder / name, [first, invented("other", 0, 2), second], batch=batch)
         with Index(path) as index:
             assert index.ids == ["other", "twin"]
             assert index.document("twin") == second
-        with Writer(path, batch=batch) as made:
-            made.add([first, second])
+        with Writer(path, batch=batch) as opened:
+            opened.add([first, second])
         with Index(path) as index:
             assert index.document("twin") == second
         assert verify(path) == []
@@ -171,34 +171,34 @@ def test_a_document_without_sentences_is_kept(folder: Path) -> None:
         assert index.document("blank") == blank
         assert index.mean_sentences == index.sentence_counts[1] / 2
     nothing = build(folder / "b.rprs", [blank])
-    with Writer(nothing) as made:
-        made.remove(["blank"])
-        made.compact()
-        assert made.add([full]).added == 1
+    with Writer(nothing) as opened:
+        opened.remove(["blank"])
+        opened.compact()
+        assert opened.add([full]).added == 1
     assert verify(nothing) == []
     assert rankings(nothing) == rankings(build(folder / "c.rprs", [full]))
 
 
-def test_an_index_of_nothing_opens(folder: Path) -> None:
+def test_an_empty_index_opens(folder: Path) -> None:
     path = build(folder / "a.rprs", [])
     with Index(path) as index:
         assert (len(index), index.mean_sentences, index.ids) == (0, 0.0, [])
     assert verify(path) == []
-    with Writer(path) as made:
-        made.compact()
-        assert made.remove(["nobody"]) == 0
+    with Writer(path) as opened:
+        opened.compact()
+        assert opened.remove(["nobody"]) == 0
 
 
-def test_many_segments_are_compacted_by_themselves(folder: Path) -> None:
+def test_many_segments_are_compacted_automatically(folder: Path) -> None:
     path = folder / "a.rprs"
-    with Writer(path, create=True, encoder=HASHED, batch=1) as made:
-        made.add(invented(f"d{number}", 0, 1) for number in range(writer.MANY_SEGMENTS + 1))
-        assert len(made.catalog.segments()) == 1
+    with Writer(path, create=True, encoder=HASHED, batch=1) as opened:
+        opened.add(invented(f"d{number}", 0, 1) for number in range(writer.MANY_SEGMENTS + 1))
+        assert len(opened.catalog.segments()) == 1
     assert verify(path) == []
 
 
 @pytest.mark.parametrize(
-    ("document", "said"),
+    ("document", "message"),
     [
         (Document("", "No id."), "without an id"),
         (Document("a", "Half a pair: \ud800."), "'a' is not valid Unicode"),
@@ -206,12 +206,14 @@ def test_many_segments_are_compacted_by_themselves(folder: Path) -> None:
         (Document("a", "Text.", metadata={"path": "caf\udce9.txt"}), "'a' is not valid Unicode"),
     ],
 )
-def test_what_cannot_be_stored_is_refused_in_one_line(folder: Path, document: Document, said: str) -> None:
-    with Writer(folder / "a.rprs", create=True, encoder=HASHED) as made:
-        with pytest.raises(ReadError, match=said) as caught:
-            made.add([invented("before"), document])
+def test_a_document_that_cannot_be_stored_is_refused_in_one_line(
+    folder: Path, document: Document, message: str
+) -> None:
+    with Writer(folder / "a.rprs", create=True, encoder=HASHED) as opened:
+        with pytest.raises(ReadError, match=message) as caught:
+            opened.add([invented("before"), document])
         assert "\n" not in str(caught.value)
-        assert made.add([invented("after")]).added == 1
+        assert opened.add([invented("after")]).added == 1
     assert verify(folder / "a.rprs") == []
 
 
@@ -228,14 +230,14 @@ def test_unusual_characters_survive(folder: Path, text: str) -> None:
 # ---------------------------------------------------------------------------- removing, compacting, refitting
 
 
-def test_what_is_removed_is_gone_from_the_files_too(folder: Path) -> None:
+def test_removed_documents_are_erased_from_the_files(folder: Path) -> None:
     text = "Zanzibarian confidences about the harbour pilot. " * 400
     secret = Document("secret", text, "Undisclosable", {"k": "Hushed"})
     path = build(folder / "a.rprs", [*COLLECTION, secret], batch=10_000)
-    with Writer(path) as made:
-        made.remove(["secret"])
-        made.compact()
-        freed = made.catalog.one("PRAGMA freelist_count")
+    with Writer(path) as opened:
+        opened.remove(["secret"])
+        opened.compact()
+        freed = opened.catalog.one("PRAGMA freelist_count")
     assert freed == 0
     rest = b"".join(file.read_bytes() for file in path.rglob("*") if file.is_file()).lower()
     for word in (b"zanzibar", b"undisclos", b"hushed"):
@@ -243,18 +245,18 @@ def test_what_is_removed_is_gone_from_the_files_too(folder: Path) -> None:
     assert rankings(path) == rankings(build(folder / "b.rprs", COLLECTION))
 
 
-def test_terms_that_share_a_hash_are_told_apart(folder: Path) -> None:
+def test_terms_with_the_same_hash_are_distinguished(folder: Path) -> None:
     honest = build(folder / "a.rprs", COLLECTION)
-    whole = rankings(honest)
-    with Writer(honest) as made:
-        made.remove(["d03"])
+    complete = rankings(honest)
+    with Writer(honest) as opened:
+        opened.remove(["d03"])
     without = rankings(honest)
     with patch.object(segment, "hash_term", lambda term: len(term) % 3), small_pieces():
         colliding = build(folder / "b.rprs", COLLECTION)
-        assert rankings(colliding) == whole
-        with Writer(colliding) as made:
-            made.remove(["d03"])
-            made.compact()
+        assert rankings(colliding) == complete
+        with Writer(colliding) as opened:
+            opened.remove(["d03"])
+            opened.compact()
         assert rankings(colliding) == without
 
 
@@ -262,34 +264,34 @@ def test_removed_documents_do_not_count_in_the_statistics(folder: Path) -> None:
     """By hand: three documents of 2, 2 and 4 words; without the last, every mean is that of the first two."""
     path = folder / "a.rprs"
     texts = {"a": "Wheat mill", "b": "Wheat river", "c": "Wheat wheat barley barley"}
-    with Writer(path, create=True, encoder=HASHED, analyzer="words(language=none)") as made:
-        made.add(Document(id, text) for id, text in texts.items())
-        made.remove(["c"])
+    with Writer(path, create=True, encoder=HASHED, analyzer="words(language=none)") as opened:
+        opened.add(Document(id, text) for id, text in texts.items())
+        opened.remove(["c"])
     with Index(path) as index:
         assert index.lengths.tolist() == [2, 2]
         rsj = np.log1p((2 - 1 + 0.5) / (1 + 0.5))  # one of two documents has the term
-        found = BM25(k1=1.2, b=0.75).scores(Document("q", "mill barley"), index)
-        assert found.tolist() == [rsj * 1 / (1 + 1.2), 0.0]
+        scores = BM25(k1=1.2, b=0.75).scores(Document("q", "mill barley"), index)
+        assert scores.tolist() == [rsj * 1 / (1 + 1.2), 0.0]
 
 
-def test_refit_needs_an_encoder_that_is_fitted_and_something_to_fit_to(folder: Path) -> None:
+def test_refit_needs_a_fitted_encoder_and_documents(folder: Path) -> None:
     plug_in()
-    with Writer(build(folder / "a.rprs", COLLECTION)) as made, pytest.raises(UsageError, match="not fitted to a"):
-        made.refit()
-    with Writer(build(folder / "b.rprs", [], "learned")) as made, pytest.raises(UsageError, match="add some first"):
-        made.refit()
+    with Writer(build(folder / "a.rprs", COLLECTION)) as opened, pytest.raises(UsageError, match="not fitted to a"):
+        opened.refit()
+    with Writer(build(folder / "b.rprs", [], "learned")) as opened, pytest.raises(UsageError, match="add some first"):
+        opened.refit()
 
 
 def test_a_small_collection_uses_the_teacher_until_it_has_grown(folder: Path) -> None:
     plug_in()
     path = build(folder / "a.rprs", COLLECTION[:1], "learned")
-    with Writer(path) as made:
-        assert made.catalog.rows("SELECT spec FROM encoders") == [("hashed(dimension=16)",)]
-        made.add(COLLECTION)
-        assert made.catalog.rows("SELECT spec FROM encoders") == [("hashed(dimension=16)",)]
-        made.refit()
-        assert made.catalog.rows("SELECT generation, report FROM encoders") == [(2, '{"sentences": 12}')]
-        assert made.add([invented("later", 0, 4)]).added == 1
+    with Writer(path) as opened:
+        assert opened.catalog.rows("SELECT spec FROM encoders") == [("hashed(dimension=16)",)]
+        opened.add(COLLECTION)
+        assert opened.catalog.rows("SELECT spec FROM encoders") == [("hashed(dimension=16)",)]
+        opened.refit()
+        assert opened.catalog.rows("SELECT generation, report FROM encoders") == [(2, '{"sentences": 12}')]
+        assert opened.add([invented("later", 0, 4)]).added == 1
     assert verify(path) == []
 
 
@@ -303,13 +305,13 @@ def test_the_default_kind_of_encoder_after_a_history_and_at_once(
     path = build(folder / "history.rprs", documents[10:], encoder, batch=2000)
     with Index(path) as index:
         assert len(index.segments) > 3
-    with Writer(path, batch=2000) as made:
-        assert made.catalog.one("SELECT spec FROM encoders").startswith("fitted(")
-        made.remove(["d39", "d12"])
-        made.add([documents[12], *documents[:10]])
-        made.refit()
-        made.remove(["nobody"])
-        made.compact()
+    with Writer(path, batch=2000) as opened:
+        assert opened.catalog.one("SELECT spec FROM encoders").startswith("fitted(")
+        opened.remove(["d39", "d12"])
+        opened.add([documents[12], *documents[:10]])
+        opened.refit()
+        opened.remove(["nobody"])
+        opened.compact()
     assert verify(path) == []
     assert rankings(path) == rankings(build(folder / "fresh.rprs", documents[:39], encoder))
 
@@ -325,14 +327,14 @@ def test_a_reader_keeps_its_snapshot_whatever_a_writer_does(folder: Path) -> Non
         assert old.encoder.dimension == 16
         texts = [old.document(id) for id in old.ids]
         vectors = [old.sentences(id).vectors.copy() for id in old.ids]
-        with Writer(path) as made:
-            made.remove(["d00", "d01"])
-            made.add([invented("d02", 1, 5), invented("new", 0, 6)])
-            made.compact()
-            made.refit()
-            made.add([invented("newer", 0, 2)])
+        with Writer(path) as opened:
+            opened.remove(["d00", "d01"])
+            opened.add([invented("d02", 1, 5), invented("new", 0, 6)])
+            opened.compact()
+            opened.refit()
+            opened.add([invented("newer", 0, 2)])
         assert len(list((path / "segments").iterdir())) == 2
-        with patch("crash.Index", lambda _path: _Borrowed(old)):
+        with patch("tests.support.crash.Index", lambda _path: _Borrowed(old)):
             assert rankings(path) == before
         assert [old.document(id) for id in old.ids] == texts
         for id, rows in zip(old.ids, vectors, strict=True):
@@ -357,7 +359,7 @@ def test_a_reader_that_loads_its_encoder_after_a_refit_says_so(folder: Path) -> 
     plug_in()
     path = build(folder / "a.rprs", COLLECTION, "learned")
     with Index(path) as old:
-        with Writer(path) as made:
-            made.refit()
+        with Writer(path) as opened:
+            opened.refit()
         with pytest.raises(Exception, match="open the index again if it was refitted meanwhile"):
             old.encode(COLLECTION[0])

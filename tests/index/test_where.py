@@ -1,4 +1,4 @@
-"""Metadata filters: what they let through, and that nothing in them is ever taken for SQL."""
+"""Metadata filters: which documents they select, and that no part of them is ever run as SQL."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def index() -> Iterator[Index]:
             yield opened
 
 
-def test_the_fields_are_told_with_their_values(index: Index) -> None:
+def test_fields_are_listed_with_their_values(index: Index) -> None:
     fields = {field.name: field for field in index.fields}
     assert set(fields) == {name for metadata in METADATA.values() for name in metadata}
     assert fields["date"] == Field(
@@ -68,7 +68,7 @@ def test_documents_are_found_by_words_of_ids_and_titles(index: Index) -> None:
     assert index.find("mill")[0][0] == Document("b", "", "The Mill", METADATA["b"])
 
 
-def found(index: Index, where: str) -> str:
+def selected(index: Index, where: str) -> str:
     return "".join(id for id, allowed in zip(index.ids, index.select(where), strict=True) if allowed)
 
 
@@ -157,22 +157,22 @@ def found(index: Index, where: str) -> str:
         ("content_hash present", ""),
     ],
 )
-def test_what_a_filter_lets_through(index: Index, where: str, expected: str) -> None:
-    assert found(index, where) == expected
+def test_which_documents_a_filter_selects(index: Index, where: str, expected: str) -> None:
+    assert selected(index, where) == expected
 
 
-def test_no_filter_lets_everything_through(index: Index) -> None:
+def test_no_filter_selects_everything(index: Index) -> None:
     assert index.select(None).all()
     assert index.select("").all()
 
 
-def test_a_long_list_is_no_trouble(index: Index) -> None:
+def test_a_long_list_works(index: Index) -> None:
     listed = ", ".join(f"id{number}" for number in range(20_000))
-    assert found(index, f"id in ({listed}, a) or pages in ({', '.join(map(str, range(200, 9000)))})") == "a"
+    assert selected(index, f"id in ({listed}, a) or pages in ({', '.join(map(str, range(200, 9000)))})") == "a"
 
 
 @pytest.mark.parametrize(
-    ("where", "said"),
+    ("where", "message"),
     [
         ("court", "a comparison is missing at the end"),
         ("court =", "a value is missing at the end"),
@@ -197,8 +197,8 @@ def test_a_long_list_is_no_trouble(index: Index) -> None:
         (" or ".join(["a = 1"] * 5000), "cannot be used: "),
     ],
 )
-def test_a_wrong_filter_is_one_line(index: Index, where: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said) as caught:
+def test_a_wrong_filter_is_one_line(index: Index, where: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message) as caught:
         index.select(where)
     assert "\n" not in str(caught.value)
 
@@ -220,9 +220,9 @@ def test_any_text_is_a_filter_or_a_usage_error(index: Index, where: str) -> None
     except UsageError:
         return
     assert sql.count("?") == len(values)
-    assert set(re.findall(r"\w+", sql)) <= SQL  # nothing that came from the text
+    assert set(re.findall(r"\w+", sql)) <= SQL  # no part of the filter
 
 
-def test_the_index_is_untouched_by_all_of_it(index: Index) -> None:
+def test_the_index_is_unchanged_by_filters(index: Index) -> None:
     assert verify(index.path) == []
     assert index.ids == ["a", "b", "c", "d"]

@@ -1,7 +1,7 @@
-"""What the defaults are worth on real collections: RPRS against tuned BM25, the fitted table against its teacher.
+"""The defaults on real collections: RPRS is better than tuned BM25, and the fitted table nearly as good as its teacher.
 
-`RPRS_DATA` is a folder with the collections `peps` and `scotus_cite` in BEIR's layout. Indexes are kept in the folder
-`RPRS_EFFECTIVENESS_CACHE` if it is given; empty it after a change to how documents are split, analysed or encoded.
+`RPRS_DATA` is a folder with the collections `peps` and `scotus_cite` as BEIR folders. If `RPRS_EFFECTIVENESS_CACHE` is
+set, indexes are kept in that folder; empty it after a change to how documents are split, analysed or encoded.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from rprs.spec import DEPTH
 pytestmark = [
     pytest.mark.effectiveness,
     pytest.mark.timeout(4 * 3600),
-    pytest.mark.skipif("RPRS_DATA" not in os.environ, reason="RPRS_DATA names no folder of collections"),
+    pytest.mark.skipif("RPRS_DATA" not in os.environ, reason="RPRS_DATA is not set"),
 ]
 
 GRID = list(
@@ -37,7 +37,7 @@ Relevance = dict[str, dict[str, int]]
 
 @dataclass(frozen=True)
 class Collection:
-    """A collection that was indexed, with its queries and judgements."""
+    """The index of a collection, with its queries and judgements."""
 
     name: str
     index: Index
@@ -45,25 +45,25 @@ class Collection:
     relevance: Relevance
 
     def mean_average_precision(self, rank: Callable[[Document], Ranking]) -> float:
-        """MAP of a system over all queries. Ranks stand in for scores, so that ties stay in the order of the list."""
+        """MAP of a system over all queries; scores are replaced by ranks, so that ties keep the order of the list."""
         run = {
-            query.id: {id: float(-place) for place, id in enumerate(rank(query).ids)}
+            query.id: {id: float(-position) for position, id in enumerate(rank(query).ids)}
             for query in self.queries
             if query.id in self.relevance
         }
         return float(ir_measures.calc_aggregate([ir_measures.AP], self.relevance, run)[ir_measures.AP])
 
     def tuned_bm25(self) -> tuple[float, BM25]:
-        """The best MAP of BM25 over a grid, chosen on the very queries that it is measured on, and its parameters."""
+        """The best MAP of BM25 over a grid, tuned and measured on the same queries, and its parameters."""
         allowed = {query.id: self._others(query) for query in self.queries}
 
-        def measured(ranker: BM25) -> float:
+        def score(ranker: BM25) -> float:
             return self.mean_average_precision(lambda q: ranker.rank(q, self.index, DEPTH, allowed[q.id]))
 
-        return max(((measured(BM25(k1=k1, b=b)), BM25(k1=k1, b=b)) for k1, b in GRID), key=lambda pair: pair[0])
+        return max(((score(BM25(k1=k1, b=b)), BM25(k1=k1, b=b)) for k1, b in GRID), key=lambda pair: pair[0])
 
     def _others(self, query: Document) -> Mask:
-        """All documents but the query itself."""
+        """All documents except the query itself."""
         allowed = self.index.select(None)
         own = self.index.number(query.id)
         allowed[[*self.index.same_content(query), *([] if own is None else [own])]] = False
@@ -72,13 +72,13 @@ class Collection:
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    given = os.environ.get("RPRS_EFFECTIVENESS_CACHE")
-    return Path(given) if given else tmp_path_factory.mktemp("indexes")
+    folder = os.environ.get("RPRS_EFFECTIVENESS_CACHE")
+    return Path(folder) if folder else tmp_path_factory.mktemp("indexes")
 
 
 @pytest.fixture
-def opened(cache: Path) -> Iterator[Callable[..., Collection]]:
-    """Index a collection, or find it indexed, with the default encoder or another."""
+def open_collection(cache: Path) -> Iterator[Callable[..., Collection]]:
+    """Opens a collection by name, indexed with the default encoder or another; a cached index is reused."""
     indexes: list[Index] = []
 
     def collection(name: str, encoder: str | None = None) -> Collection:
@@ -94,15 +94,15 @@ def opened(cache: Path) -> Iterator[Callable[..., Collection]]:
 
 
 def judgements(folder: Path) -> Relevance:
-    found: Relevance = {}
+    relevance: Relevance = {}
     for path in sorted(folder.glob("*.tsv")):
         with path.open(encoding="utf-8", newline="") as lines:
             for row in csv.DictReader(lines, delimiter="\t"):
-                found.setdefault(row["query-id"], {})[row["corpus-id"]] = int(row["score"])
-    return found
+                relevance.setdefault(row["query-id"], {})[row["corpus-id"]] = int(row["score"])
+    return relevance
 
 
-def show(capsys: pytest.CaptureFixture[str], collection: Collection, rows: dict[str, float]) -> None:
+def print_values(capsys: pytest.CaptureFixture[str], collection: Collection, rows: dict[str, float]) -> None:
     with capsys.disabled():
         size = f"{len(collection.index)} documents, {len(collection.relevance)} queries"
         print(f"\n{collection.name}: {size}; MAP at {DEPTH}")
@@ -110,18 +110,18 @@ def show(capsys: pytest.CaptureFixture[str], collection: Collection, rows: dict[
             print(f"  {system:40} {value:.4f}")
 
 
-def test_peps(opened: Callable[..., Collection], capsys: pytest.CaptureFixture[str]) -> None:
-    fitted, teacher = opened("peps"), opened("peps", "onnx")
+def test_peps(open_collection: Callable[..., Collection], capsys: pytest.CaptureFixture[str]) -> None:
+    fitted, teacher = open_collection("peps"), open_collection("peps", "onnx")
     bm25, best = fitted.tuned_bm25()
     rprs, onnx = (each.mean_average_precision(Searcher(each.index).rank) for each in (fitted, teacher))
-    show(capsys, fitted, {f"{best}, tuned": bm25, "rprs, fitted (default)": rprs, "rprs, onnx": onnx})
+    print_values(capsys, fitted, {f"{best}, tuned": bm25, "rprs, fitted (default)": rprs, "rprs, onnx": onnx})
     assert rprs > bm25
     assert rprs >= 0.97 * onnx
 
 
-def test_scotus_cite(opened: Callable[..., Collection], capsys: pytest.CaptureFixture[str]) -> None:
-    fitted = opened("scotus_cite")
+def test_scotus_cite(open_collection: Callable[..., Collection], capsys: pytest.CaptureFixture[str]) -> None:
+    fitted = open_collection("scotus_cite")
     bm25, best = fitted.tuned_bm25()
     rprs = fitted.mean_average_precision(Searcher(fitted.index).rank)
-    show(capsys, fitted, {f"{best}, tuned": bm25, "rprs, fitted (default)": rprs})
+    print_values(capsys, fitted, {f"{best}, tuned": bm25, "rprs, fitted (default)": rprs})
     assert rprs > bm25

@@ -1,24 +1,29 @@
-"""The experiments in the repository: each is a study, says what it needs, and what came out is what the page shows."""
+"""The studies in experiments/: each can be read, names the data that it needs, and agrees with its stored results."""
 
 from __future__ import annotations
 
+import json
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from rprs import spec
 from rprs.evaluation.measures import parse_measure
 from rprs.studies.plan import read_plan
 from tests.support.cli import refused
 from tests.support.paths import ROOT
 
-PAPER = tomllib.loads((ROOT / "experiments" / "paper.toml").read_text())
-STUDIES = sorted(set((ROOT / "experiments").glob("*.toml")) - {ROOT / "experiments" / "paper.toml"})
+EXPERIMENTS = ROOT / "experiments"
+PAPER = tomllib.loads((EXPERIMENTS / "paper.toml").read_text())
+STUDIES = sorted(set(EXPERIMENTS.glob("*.toml")) - {EXPERIMENTS / "paper.toml"})
+RESULTS = sorted((EXPERIMENTS / "results").glob("*.json"))
 
 
 @pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
-def test_a_study_without_its_data_says_in_one_line_what_to_get(path: Path, tmp_path: Path) -> None:
+def test_a_study_without_its_data_names_the_download_in_one_line(path: Path, tmp_path: Path) -> None:
     plan = read_plan(path)
     line = refused("study", path, "--data", tmp_path, "--to", tmp_path / "results")
     assert plan.download
@@ -27,9 +32,9 @@ def test_a_study_without_its_data_says_in_one_line_what_to_get(path: Path, tmp_p
 
 
 def test_every_table_of_the_paper_has_a_study() -> None:
-    named = {tomllib.loads(path.read_text()).get("paper") for path in STUDIES}
-    assert set(PAPER) <= named
-    assert all(name == "figures" or name in PAPER for name in named - {None})
+    tables = {tomllib.loads(path.read_text()).get("paper") for path in STUDIES}
+    assert set(PAPER) <= tables
+    assert all(name == "figures" or name in PAPER for name in tables - {None})
 
 
 @pytest.mark.parametrize("table", PAPER)
@@ -41,7 +46,26 @@ def test_a_table_of_the_paper_has_a_figure_for_every_measure(table: str) -> None
         assert [str(parse_measure(text)) for text in PAPER[table]["measures"]] == PAPER[table]["measures"]
 
 
-def test_the_page_shows_what_was_run(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
+def test_stored_results_have_the_parameters_of_their_study(path: Path) -> None:
+    plan, results = read_plan(EXPERIMENTS / f"{path.stem}.toml"), json.loads(path.read_text())
+    stored = results["parts"]["systems"]
+    assert results["title"] == plan.title
+    assert results["measures"] == list(map(str, plan.measures))
+    assert list(stored) == [system.name for system in plan.systems]
+    for system in plan.systems:
+        facts = stored[system.name]
+        first = system.after or _component("ranker", system.first)
+        assert (facts["first"] if system.after else _component("ranker", facts["first"])) == first
+        assert _component("reranker", facts["rerank"]) == _component("reranker", system.rerank)
+        assert facts["depth"] == system.depth
+
+
+def _component(kind: spec.Kind, text: str | None) -> Any:
+    return None if text in (None, "none") else spec.parse(kind, text)
+
+
+def test_the_reproduction_page_is_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT / "scripts")
     import reproduction
 

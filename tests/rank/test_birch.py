@@ -90,8 +90,8 @@ def oracle(birch: Birch, query: Sentences, pool: Candidates) -> dict[str, float]
     for id, score, document in zip(pool.ranking.ids, pool.ranking.scores.tolist(), pool.sentences, strict=True):
         each = []
         for vector in document.vectors.astype(float).tolist():
-            asked = query.vectors.astype(float).tolist()
-            each.append(max(sum(x * y for x, y in zip(vector, other, strict=True)) for other in asked))
+            query_vectors = query.vectors.astype(float).tolist()
+            each.append(max(sum(x * y for x, y in zip(vector, other, strict=True)) for other in query_vectors))
         best = [*sorted(each, reverse=True), 0.0, 0.0, 0.0][: birch.top]
         scale = max(first) - min(first) if first else 0
         whole = 0.0 if score != score else (score - min(first)) / scale if scale else 1.0
@@ -149,14 +149,14 @@ def test_no_candidates_one_and_no_query() -> None:
 
 
 def test_looks_once_for_all_weights() -> None:
-    """Weighing what was seen is re-ranking, to the last bit."""
+    """Scoring prepared candidates is re-ranking, to the last bit."""
     for seed in range(5):
         query, pool = make_candidates(seed)
-        seen = Birch().prepare(query, pool)
+        prepared = Birch().prepare(query, pool)
         for birch in (Birch(), Birch(0.1, 0.9, 0.3), Birch(0.9, 0, 0)):
-            weighed, ranking = birch.score(seen, pool), birch.rerank(query, pool)
-            assert weighed.ids == ranking.ids
-            assert weighed.scores.tobytes() == ranking.scores.tobytes()
+            scored, ranking = birch.score(prepared, pool), birch.rerank(query, pool)
+            assert scored.ids == ranking.ids
+            assert scored.scores.tobytes() == ranking.scores.tobytes()
     assert isinstance(Birch(), TwoStepReranker)
     assert {name: len(values) for name, values in Birch.grid.items()} == {"a": 10, "w2": 10, "w3": 10}
     assert Birch.grid["a"] == tuple(round(0.1 * tenth, 1) for tenth in range(10))
@@ -211,12 +211,12 @@ def test_the_sentences_of_a_cross_encoder(model: Path, monkeypatch: pytest.Monke
         query = index.encode(ASKED)
         found = birch.rerank(query, pool)
         monkeypatch.setattr(birch_module, "PAIRS", 4)  # pairs go to the model in pieces
-        told: list[int] = []
-        again = birch.rerank(query, pool, told.append)
-    asked, expected = query.texts(ASKED.text), {}
+        advances: list[int] = []
+        again = birch.rerank(query, pool, advances.append)
+    query_texts, expected = query.texts(ASKED.text), {}
     for id, document, first in zip("cab", pool.sentences, (1, 0.5, 0.375), strict=False):
         each = [
-            max(1 / (1 + math.exp(-scorer.score([one], [other]).scores[0])) for one in asked)
+            max(1 / (1 + math.exp(-scorer.score([one], [other]).scores[0])) for one in query_texts)
             for other in document.texts(TEXTS[id])
         ]
         best = [*sorted(each, reverse=True), 0.0, 0.0]
@@ -224,7 +224,7 @@ def test_the_sentences_of_a_cross_encoder(model: Path, monkeypatch: pytest.Monke
     assert {id: score for id, score in scored(found).items() if id != "d"} == pytest.approx(expected, abs=1e-5)
     assert found.ids[-1] == "d"
     assert found.truncation.cut == 0 < found.truncation.inputs
-    assert (again.ids, sum(told)) == (found.ids, sum(map(len, pool.sentences)))
+    assert (again.ids, sum(advances)) == (found.ids, sum(map(len, pool.sentences)))
     assert again.scores == pytest.approx(found.scores, abs=1e-6)
 
 

@@ -72,8 +72,10 @@ def bert_words(folder: Path) -> Tokenizer:
     return Tokenizer.from_file(str(folder / "tokenizer.json"))
 
 
-def seen(words: Tokenizer, window: int, left: list[str], right: list[str]) -> list[tuple[list[int], list[int], bool]]:
-    """What a model gets of each pair: tokens and types, and whether that is said to be truncated."""
+def model_inputs(
+    words: Tokenizer, window: int, left: list[str], right: list[str]
+) -> list[tuple[list[int], list[int], bool]]:
+    """What a model gets of each pair: tokens and types, and whether they count as truncated."""
     rows: dict[float, tuple[list[int], list[int]]] = {}
 
     def logits(inputs: Mapping[str, Ints]) -> NDArray[np.float32]:
@@ -97,7 +99,7 @@ def test_texts_are_cut_as_the_tokenizer_itself_would(
 ) -> None:
     words = bert_words(folder) if family == "bert" else roberta_words()
     left, right = [some(m) for m, _ in sizes], [some(n, 5) for _, n in sizes]
-    found = seen(words, window, left, right)
+    found = model_inputs(words, window, left, right)
     whole = [len(words.encode(*pair).ids) for pair in zip(left, right, strict=True)]
     words.enable_truncation(window, strategy="longest_first")
     expected = [words.encode(*pair) for pair in zip(left, right, strict=True)]
@@ -160,9 +162,9 @@ def test_a_score_is_the_logit_or_the_difference_of_two(tmp_path: Path, labels: i
 def test_a_score_does_not_depend_on_what_else_is_scored(folder: Path) -> None:
     scorer = load_pairs(str(folder))
     texts = [some(n % 13, n) for n in range(60)]
-    told: list[int] = []
-    together = scorer.score([texts[5]] * 60, texts, told.append).scores
-    assert sum(told) == 60
+    advances: list[int] = []
+    together = scorer.score([texts[5]] * 60, texts, advances.append).scores
+    assert sum(advances) == 60
     assert np.array_equal(together[::-1], scorer.score([texts[5]] * 60, texts[::-1]).scores)
     alone = [float(scorer.score([texts[5]], [text]).scores[0]) for text in texts]
     assert np.allclose(together, alone, atol=1e-6)
@@ -285,8 +287,8 @@ class WithTexts:
             id: some(1 + int(hashlib.sha256(sentences.vectors.tobytes()).hexdigest(), 16) % 20)
             for id, sentences in zip(candidates.ranking.ids, candidates.sentences, strict=True)
         }
-        known = replace(candidates, query=Document("q", some(6)), read=lambda id: Document(id, texts[id]))
-        return self.inner.rerank(query, known, advance)
+        with_texts = replace(candidates, query=Document("q", some(6)), read=lambda id: Document(id, texts[id]))
+        return self.inner.rerank(query, with_texts, advance)
 
 
 def test_it_keeps_the_contract_of_re_rankers(folder: Path) -> None:
@@ -304,7 +306,7 @@ def test_it_reads_as_it_writes(folder: Path) -> None:
 
 def test_without_texts_there_is_nothing_to_read(folder: Path) -> None:
     sentences = Sentences(np.array([[0, 3]]), np.zeros(1, dtype=np.int32))
-    with pytest.raises(UsageError, match="reads the words of the candidates"):
+    with pytest.raises(UsageError, match="reads the texts of the candidates"):
         Cross(str(folder)).rerank(sentences, Candidates(Ranking(("a",), np.ones(1)), [sentences], 1.0))
 
 
@@ -327,24 +329,24 @@ ASKED = [{"id": "q1", "text": QUERY}, {"id": "q2", "text": "The rent is due."}]
 
 
 def test_a_run_tells_the_total_once(index: Path, folder: Path, tmp_path: Path) -> None:
-    asked = queries(tmp_path, ASKED)
-    (tmp_path / "given.trec").write_text(
+    topics = queries(tmp_path, ASKED)
+    (tmp_path / "first.trec").write_text(
         "q1 Q0 lease.txt 1 3 x\nq1 Q0 gone 2 2 x\nq2 Q0 loan.txt 1 2 x\nq2 Q0 lease.txt 2 1 x\n"
     )
-    command = ("rerank", index, asked, "--run", tmp_path / "given.trec", "-o", tmp_path / "out.trec")
-    said = done(*command, "--rerank", f"cross({folder})").err.splitlines()
-    assert said[:2] == [
+    command = ("rerank", index, topics, "--run", tmp_path / "first.trec", "-o", tmp_path / "out.trec")
+    lines = done(*command, "--rerank", f"cross({folder})").err.splitlines()
+    assert lines[:2] == [
         "q1: 1 of 2 documents of the run are not in the index",
         "3 of 3 inputs truncated to 24 tokens",
     ]
-    assert said[2].startswith("2 queries answered, 0 failed")
+    assert lines[2].startswith("2 queries answered, 0 failed")
     ranked = [line.split() for line in (tmp_path / "out.trec").read_text().splitlines()]
     assert sorted((line[0], line[2]) for line in ranked) == [
         ("q1", "lease.txt"),
         ("q2", "lease.txt"),
         ("q2", "loan.txt"),
     ]
-    assert "truncated" not in done("run", index, asked, "-o", tmp_path / "run.trec").err
+    assert "truncated" not in done("run", index, topics, "-o", tmp_path / "run.trec").err
 
 
 def test_search_and_explain_tell_it_too(index: Path, folder: Path, tmp_path: Path) -> None:
@@ -359,8 +361,8 @@ def test_search_and_explain_tell_it_too(index: Path, folder: Path, tmp_path: Pat
 
 def test_a_wrong_model_is_one_line(index: Path, tmp_path: Path) -> None:
     encoder = make_bert(tmp_path / "encoder")
-    asked = queries(tmp_path, ASKED)
-    assert "no sequence-classification model" in refused("run", index, asked, "--rerank", f"cross({encoder})")
+    topics = queries(tmp_path, ASKED)
+    assert "no sequence-classification model" in refused("run", index, topics, "--rerank", f"cross({encoder})")
 
 
 def test_a_study_keeps_the_count_beside_the_run(folder: Path, tmp_path: Path) -> None:
@@ -423,9 +425,9 @@ def with_transformers(folder: Path, left: list[str], right: list[str], window: i
 
     model = transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval()
     words = transformers.AutoTokenizer.from_pretrained(folder)
-    given = words(left, right, truncation=True, max_length=window, padding=True, return_tensors="pt")
+    tokens = words(left, right, truncation=True, max_length=window, padding=True, return_tensors="pt")
     with torch.no_grad():
-        logits = model(**given).logits.double().numpy()
+        logits = model(**tokens).logits.double().numpy()
     found: NDArray[np.float64] = logits[:, 0] if logits.shape[1] == 1 else logits[:, 1] - logits[:, 0]
     return found
 
@@ -469,10 +471,10 @@ def test_tokens_are_those_of_transformers(folder: Path) -> None:
     sizes = [(m, n) for m in range(0, 30, 3) for n in range(0, 30, 4)]
     left, right = [some(m) for m, _ in sizes], [some(n, 5) for _, n in sizes]
     for window in (16, 23):
-        given = words(left, right, truncation=True, max_length=window)
-        found = seen(bert_words(folder), window, left, right)
-        assert [ids for ids, _, _ in found] == given["input_ids"]
-        assert [types for _, types, _ in found] == given["token_type_ids"]
+        tokens = words(left, right, truncation=True, max_length=window)
+        found = model_inputs(bert_words(folder), window, left, right)
+        assert [ids for ids, _, _ in found] == tokens["input_ids"]
+        assert [types for _, types, _ in found] == tokens["token_type_ids"]
 
 
 @pytest.mark.torch

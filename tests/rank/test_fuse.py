@@ -30,14 +30,14 @@ Floats = NDArray[np.float64]
 
 
 def run(folder: Path, name: str, **scores: float) -> str:
-    """A first stage that finds these documents with these scores, whatever is asked."""
+    """A first stage that finds these documents with these scores, whatever the query."""
     path = folder / name
     path.write_text("".join(f"q Q0 {id} 0 {score} {name}\n" for id, score in scores.items()))
     return f'runfile("{path}")'
 
 
 def literal(lists: Sequence[Mapping[str, float]], method: str, weight: float, k: int) -> dict[str, float]:
-    """The fused score of every document of two lists, which are given best first."""
+    """The fused score of every document of two lists, best first."""
     found: dict[str, float] = {}
     for share, listed in zip((1 - weight, weight), lists, strict=True):
         for rank, (id, score) in enumerate(listed.items(), 1):
@@ -118,7 +118,7 @@ class Given(Component):
     def rank(self, query: Document, index: Index, depth: int, allowed: Mask) -> Ranking:
         ids = tuple(self.listed)[:depth]
         scores = np.array([self.listed[id] for id in ids], dtype=np.float64)
-        return Ranking(ids, scores, {"own": scores * 2}, notes=("said",))
+        return Ranking(ids, scores, {"own": scores * 2}, notes=("a note",))
 
 
 @settings(max_examples=80)
@@ -135,10 +135,10 @@ def test_a_first_stage_is_what_the_formula_says(
     assert found.scores.tolist() == pytest.approx([expected[id] for id in found.ids])
     own = [2 * ordered[0].get(id, np.nan) for id in found.ids]  # both have it: that of the first
     assert found.parts["own"].tolist() == pytest.approx(own, nan_ok=True)
-    assert found.notes == ("said",)
+    assert found.notes == ("a note",)
 
 
-NO_INDEX: Any = None  # which a given list does not look at
+NO_INDEX: Any = None  # a fixed list does not use it
 
 
 @settings(max_examples=60)
@@ -146,8 +146,8 @@ NO_INDEX: Any = None  # which a given list does not look at
 def test_a_reranker_is_what_the_formula_says(seed: int, method: Any, tenth: int, k: int) -> None:
     query, pool = make_candidates(seed)
     both = (Birch(), RPRS(k1=0.0))
-    given = [dict(zip(one.ids, one.scores.tolist(), strict=True)) for one in (r.rerank(query, pool) for r in both)]
-    expected = literal(given, method, tenth / 10, k)
+    lists = [dict(zip(one.ids, one.scores.tolist(), strict=True)) for one in (r.rerank(query, pool) for r in both)]
+    expected = literal(lists, method, tenth / 10, k)
     found = Fuse(*both, method, tenth / 10, k).rerank(query, pool)
     full = [id for id, each in zip(pool.ranking.ids, pool.sentences, strict=True) if len(each)]
     mine = dict(zip(found.ids, found.scores.tolist(), strict=True))
@@ -201,10 +201,10 @@ class TestFirst:
     def test_is_what_comes_in(self) -> None:
         query, pool = make_candidates(3)
         found = First().rerank(query, pool)
-        given = dict(zip(pool.ranking.ids, pool.ranking.scores.tolist(), strict=True))
+        first_scores = dict(zip(pool.ranking.ids, pool.ranking.scores.tolist(), strict=True))
         full = [id for id, each in zip(pool.ranking.ids, pool.sentences, strict=True) if len(each)]
         assert [id for id in found.ids if id in full] == full
-        assert all(given[id] == score for id, score in zip(found.ids, found.scores, strict=True) if id in full)
+        assert all(first_scores[id] == score for id, score in zip(found.ids, found.scores, strict=True) if id in full)
 
     def test_what_the_first_stage_did_not_find_is_last(self) -> None:
         texts = {f"t{number}": f"Fog hides the pier number {number}." for number in range(4)}
@@ -229,7 +229,7 @@ class TestFirst:
 
 
 @pytest.mark.parametrize(
-    ("kind", "said", "written"),
+    ("kind", "source", "written"),
     [
         (
             "reranker",
@@ -241,15 +241,15 @@ class TestFirst:
         ("ranker", "fuse(fuse(bm25, bm25), bm25, k=1)", "fuse(a=fuse(a=bm25(),b=bm25()),b=bm25(),k=1)"),
     ],
 )
-def test_its_text_parses_back(kind: Kind, said: str, written: str) -> None:
-    component = parse(kind, said)
+def test_its_text_parses_back(kind: Kind, source: str, written: str) -> None:
+    component = parse(kind, source)
     assert str(component) == written
     assert parse(kind, written) == component
     assert parse(kind, text(component, full=True)) == component
 
 
 @pytest.mark.parametrize(
-    ("kind", "said", "line"),
+    ("kind", "source", "line"),
     [
         ("reranker", "fuse(first)", "fuse needs the parameter 'b': fuse(b=...)"),
         ("reranker", "fuse(first, bm25)", "There is no reranker named 'bm25'"),
@@ -259,28 +259,28 @@ def test_its_text_parses_back(kind: Kind, said: str, written: str) -> None:
         ("reranker", "fuse(first, rprs, k=-1)", "The 'k' parameter of fuse must be an integer in [0, inf). Got -1"),
     ],
 )
-def test_mistakes(kind: Kind, said: str, line: str) -> None:
+def test_mistakes(kind: Kind, source: str, line: str) -> None:
     with pytest.raises(UsageError) as caught:
-        parse(kind, said)
+        parse(kind, source)
     assert line in str(caught.value)
 
 
 def test_looks_once_for_all_weights() -> None:
     query, pool = make_candidates(4)
     fused = Fuse(First(), RPRS())
-    seen = fused.prepare(query, pool)
+    prepared = fused.prepare(query, pool)
     for weight in Fuse.grid["weight"]:
         one = Fuse(First(), RPRS(), weight=weight)
-        assert one.score(seen, pool).scores.tobytes() == one.rerank(query, pool).scores.tobytes()
+        assert one.score(prepared, pool).scores.tobytes() == one.rerank(query, pool).scores.tobytes()
     assert isinstance(fused, TwoStepReranker)
     assert Fuse.grid["weight"] == tuple(round(tenth * 0.1, 1) for tenth in range(11))
 
 
 def test_both_passes_together_count_every_sentence() -> None:
     query, pool = make_candidates(4)
-    told: list[int] = []
-    Fuse(RPRS(), Fuse(First(), Birch())).rerank(query, pool, told.append)
-    assert sum(told) == sum(map(len, pool.sentences))
+    advances: list[int] = []
+    Fuse(RPRS(), Fuse(First(), Birch())).rerank(query, pool, advances.append)
+    assert sum(advances) == sum(map(len, pool.sentences))
 
 
 def test_a_search_has_the_evidence_of_its_parts() -> None:

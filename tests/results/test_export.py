@@ -1,4 +1,4 @@
-"""Hits to take away, and the report that is mailed: read back by parsers that are not ours."""
+"""Exported hits and the HTML report, read back by independent parsers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ import rprs
 from rprs import Document, Explanation, Hit, Index, Pair, Searcher, UsageError, read_run
 from rprs.document import Metadata, Sentences, Value
 from rprs.results import FORMATS
-from rprs.results.prose import flat
+from rprs.results.one_line import one_line
 from rprs.results.report import report
 from rprs.results.serialize import About, about_from, hit_from
 from tests.support.cli import QUERY, TEXTS, done, made_index, refused
@@ -87,7 +87,7 @@ def test_a_sheet_has_numbers_evidence_metadata_and_settings() -> None:
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1 2", "-2+3", "@SUM(A1)", "\tx", "\rx", "＝1", '=HYPERLINK("http://x")'])
-def test_a_spreadsheet_runs_no_cell(text: str) -> None:
+def test_no_cell_is_a_formula(text: str) -> None:
     ((row),) = rows(replace(hit(text, text, note=text), score=-1.5))
     assert {row["id"], row["title"], row["note"]} == {f"'{text}"}
     assert row["document_sentence"] == "'=The rent was due."
@@ -99,15 +99,15 @@ def test_a_number_in_a_text_stays_a_number() -> None:
     assert (row["balance"], row["dial"]) == ("-12.50", "'+49 30 12")
 
 
-def test_metadata_that_have_the_name_of_a_column_are_told_apart() -> None:
+def test_metadata_that_have_the_name_of_a_column_get_another_name() -> None:
     fields: dict[str, Value] = {"title": "other", "metadata.title": "third", "about.k": "fourth", "=x": "fifth"}
     ((row),) = rows(hit("a", "mine", fields))
-    found = [row[name] for name in ("title", "metadata.metadata.title", "metadata.title", "metadata.about.k", "'=x")]
-    assert found == ["mine", "other", "third", "fourth", "fifth"]
+    values = [row[name] for name in ("title", "metadata.metadata.title", "metadata.title", "metadata.about.k", "'=x")]
+    assert values == ["mine", "other", "third", "fourth", "fifth"]
     assert row["about.k"] == "10"
 
 
-def test_what_is_not_there_is_an_empty_cell() -> None:
+def test_a_missing_value_is_an_empty_cell() -> None:
     bare = replace(hit(), parts={"maxsim": 0.125}, pairs=(), first_score=float("nan"))
     ((row),) = rows(bare)
     assert (row["qp"], row["dp"], row["maxsim"], row["first_score"], row["similarity"]) == ("", "", "0.125", "", "")
@@ -115,7 +115,7 @@ def test_what_is_not_there_is_an_empty_cell() -> None:
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=40).filter(
-    lambda text: bool(flat(text))
+    lambda text: bool(one_line(text))
 )
 
 
@@ -131,7 +131,7 @@ def test_whatever_a_hit_holds_a_sheet_can_be_read_back(id: str, title: str, meta
 # ---------------------------------------------------------------------------- jsonl and trec
 
 
-def test_lines_of_json_begin_with_what_they_depend_on() -> None:
+def test_json_lines_begin_with_their_provenance() -> None:
     hits = (hit("a", "Ä title", date="2001-02-03"), replace(hit("b", rank=2), parts={}))
     first, *others = [json.loads(line) for line in written("jsonl", *hits).splitlines()]
     assert about_from(first["about"]) == ABOUT
@@ -139,7 +139,7 @@ def test_lines_of_json_begin_with_what_they_depend_on() -> None:
     assert {each["query"] for each in others} == {"brief.pdf"}
 
 
-def test_a_run_says_in_its_tag_what_it_depends_on(tmp_path: Path) -> None:
+def test_the_tag_of_a_run_has_its_provenance(tmp_path: Path) -> None:
     (tmp_path / "run").write_text(written("trec", hit("a"), hit("b", rank=2)))
     ranking = read_run(tmp_path / "run")["brief.pdf"]
     assert (ranking.ids, ranking.scores.tolist()) == (("a", "b"), [1.5, 0.75])
@@ -233,7 +233,7 @@ def test_the_type_of_a_reference_follows_its_fields(metadata: dict[str, Value], 
     assert entry.entry_type == bibtex
 
 
-def test_what_is_missing_or_unsound_is_left_out() -> None:
+def test_missing_and_invalid_fields_are_left_out() -> None:
     bare = hit(doi="none yet", url="javascript:alert(1)", link="//example.org", date="last week", author=" ", path="/x")
     text = written("ris", bare)
     assert [line[:2] for line in text.splitlines()] == ["TY", "ID", "N1", "N1", "ER"]
@@ -243,25 +243,25 @@ def test_what_is_missing_or_unsound_is_left_out() -> None:
     assert written("ris") == ""
 
 
-def test_what_looks_like_a_list_of_authors_without_end_is_one() -> None:
-    """Lists within lists take the reader of JSON beyond what it can stand."""
+def test_an_endless_list_of_authors_is_read_as_one_name() -> None:
+    """Deeply nested lists exceed the recursion limit of the JSON parser."""
     (reference,) = rispy.loads(written("ris", hit(authors="[" * 100_000)))
     assert reference["authors"] == ["[" * 100_000]
 
 
 @pytest.mark.parametrize(
-    ("given_", "authors"),
+    ("field", "authors"),
     [
         ("Ann Judge and Reeve, Bo", ["Ann Judge", "Reeve, Bo"]),
         ('["Barnes and Noble", {"family": "Reeve", "given": "Bo"}, {"name": "Cy"}, 7]', None),
         ("[not json", ["[not json"]),
     ],
 )
-def test_authors_come_one_by_one(given_: str, authors: list[str] | None) -> None:
-    (reference,) = rispy.loads(written("ris", hit(authors=given_)))
+def test_authors_come_one_by_one(field: str, authors: list[str] | None) -> None:
+    (reference,) = rispy.loads(written("ris", hit(authors=field)))
     assert reference["authors"] == (authors or ["Barnes and Noble", "Reeve, Bo", "Cy"])
     if authors is None:
-        assert "author = {{Barnes and Noble} and Reeve, Bo and Cy}," in written("bibtex", hit(authors=given_))
+        assert "author = {{Barnes and Noble} and Reeve, Bo and Cy}," in written("bibtex", hit(authors=field))
 
 
 @pytest.mark.parametrize(
@@ -285,12 +285,12 @@ def test_a_doi_is_found_in_its_address() -> None:
 
 
 def entries(*hits: Hit, latex: bool = False) -> list[Any]:
-    """The entries as another parser has them, with LaTeX read as text or as it is."""
+    """The entries as an independent parser reads them, with LaTeX decoded or as written."""
     library = parse_string(written("bibtex", *hits), append_middleware=[LatexDecodingMiddleware()] if latex else [])
     assert not library.failed_blocks
     assert len(library.comments) == 1
-    found: list[Any] = library.entries
-    return found
+    listed: list[Any] = library.entries
+    return listed
 
 
 def test_special_characters_come_out_of_latex_as_they_were() -> None:
@@ -301,7 +301,7 @@ def test_special_characters_come_out_of_latex_as_they_were() -> None:
     assert others["title"] == r"\textbraceright{}\textbraceleft{} \textasciicircum{} $\rightarrow$"
 
 
-def test_keys_are_clean_and_unlike_whatever_their_case() -> None:
+def test_keys_are_clean_and_unique_ignoring_case() -> None:
     ids = ["a b", "A/b", "a-b", "Ärger", "判決", "{}", "a-b-2"]
     keys = [entry.key for entry in entries(*(hit(id) for id in ids))]
     assert keys == ["a-b", "A-b-2", "a-b-3", "Arger", "document", "document-2", "a-b-2-2"]
@@ -310,11 +310,11 @@ def test_keys_are_clean_and_unlike_whatever_their_case() -> None:
 @given(title=WORDS, court=WORDS, id=WORDS)
 @settings(max_examples=60)
 def test_whatever_a_hit_holds_references_can_be_read_back(title: str, court: str, id: str) -> None:
-    found = hit(id, title, court=court), hit("second", rank=2)
-    first, second = rispy.loads(written("ris", *found))
-    assert (first["id"], first["title"], first["publisher"]) == (flat(id), flat(title), flat(court))
+    hits = hit(id, title, court=court), hit("second", rank=2)
+    first, second = rispy.loads(written("ris", *hits))
+    assert (first["id"], first["title"], first["publisher"]) == (one_line(id), one_line(title), one_line(court))
     assert second["id"] == "second"
-    one, two = entries(*found)
+    one, two = entries(*hits)
     assert two.key.startswith("second")
     names = {"backslash": "\\", "braceleft": "{", "braceright": "}", "asciicircum": "^", "asciitilde": "~"}
     plain = re.sub(
@@ -322,7 +322,7 @@ def test_whatever_a_hit_holds_references_can_be_read_back(title: str, court: str
         lambda mark: names[mark[1]] if mark[1] else mark[2] or "→",
         one["title"],
     )
-    assert plain == flat(title)
+    assert plain == one_line(title)
 
 
 # ---------------------------------------------------------------------------- the report
@@ -371,17 +371,17 @@ def words(text: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def index_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made_index(tmp_path_factory.mktemp("export"))
 
 
 @pytest.fixture(scope="module")
-def index(made: Path) -> Iterator[Index]:
-    with Index(made) as index:
+def index(index_path: Path) -> Iterator[Index]:
+    with Index(index_path) as index:
         yield index
 
 
-def told(index: Index, id: str = "lease.txt", min_similarity: float = -1.0) -> tuple[Explanation, Page, str]:
+def reported(index: Index, id: str = "lease.txt", min_similarity: float = -1.0) -> tuple[Explanation, Page, str]:
     searcher, query = Searcher(index), Document("query.txt", QUERY)
     explanation = searcher.explain(query, id)
     about = searcher.about(query, 10)
@@ -391,7 +391,7 @@ def told(index: Index, id: str = "lease.txt", min_similarity: float = -1.0) -> t
 
 
 def test_the_report_has_both_texts_and_each_pair_on_both_sides(index: Index) -> None:
-    explanation, page, text = told(index)
+    explanation, page, text = reported(index)
     assert words(page.panes["query"]) == words(QUERY)
     assert words(page.panes["document"]) == words(TEXTS["lease.txt"])
     links = {link["id"]: link["href"] for link in page.all("a") if link.get("id")}
@@ -401,30 +401,30 @@ def test_the_report_has_both_texts_and_each_pair_on_both_sides(index: Index) -> 
     assert page.cells == [
         cell
         for number, pair in enumerate(explanation.hit.pairs, 1)
-        for cell in (str(number), flat(pair.query), f"{pair.similarity:.3f}", flat(pair.document))
+        for cell in (str(number), one_line(pair.query), f"{pair.similarity:.3f}", one_line(pair.document))
     ]
     assert "an aid to ranking, not a verdict" in text
     assert "It guards seven golden spoons." in text.partition('id="unmatched"')[2]
-    assert all(f">{value}<" in text for value in (index.fingerprint, "bm25(k1=2.8,b=1.0)", "rprs", "made.rprs", "100"))
+    assert all(f">{value}<" in text for value in (index.fingerprint, "bm25", "rprs", "made.rprs", "100"))
 
 
 def test_the_report_leaves_weak_pairs_out_and_keeps_the_numbers_of_others(index: Index) -> None:
-    explanation, _, _ = told(index)
+    explanation, _, _ = reported(index)
     pairs = list(enumerate(explanation.hit.pairs, 1))
     bound = sorted(pair.similarity for _, pair in pairs)[len(pairs) // 2]
-    _, page, text = told(index, min_similarity=bound)
+    _, page, text = reported(index, min_similarity=bound)
     kept = [f"q{number}" for number, pair in pairs if pair.similarity >= bound]
     assert 0 < len(kept) < len(pairs)
     assert [link["id"] for link in page.all("a") if (link.get("id") or "").startswith("q")] == kept
     assert f"pairs below a similarity of {bound:g} are left out" in text
-    _, nothing, text = told(index, min_similarity=1.0)
+    _, nothing, text = reported(index, min_similarity=1.0)
     assert not [link for link in nothing.all("a") if link.get("id")]
-    assert "What nothing matched: 6 of 6 sentences" in text
+    assert "Unmatched sentences: 6 of 6 sentences" in text
     assert words(nothing.panes["query"]) == words(QUERY)
 
 
-def test_the_report_asks_for_nothing_and_runs_nothing(index: Index) -> None:
-    _, page, text = told(index)
+def test_the_report_loads_nothing_and_runs_nothing(index: Index) -> None:
+    _, page, text = reported(index)
     policy = next(meta["content"] for meta in page.all("meta") if meta.get("http-equiv"))
     assert policy == "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
     assert {tag for tag, _ in page.elements}.isdisjoint({"script", "img", "link", "iframe", "object", "svg", "form"})
@@ -435,8 +435,8 @@ def test_the_report_asks_for_nothing_and_runs_nothing(index: Index) -> None:
 
 
 def spans(text: str, parts: list[str]) -> Sentences:
-    found = [(text.index(part), text.index(part) + len(part)) for part in parts]
-    return Sentences(np.array(found, dtype=np.int64).reshape(-1, 2), np.zeros(len(found), dtype=np.int32))
+    places = [(text.index(part), text.index(part) + len(part)) for part in parts]
+    return Sentences(np.array(places, dtype=np.int64).reshape(-1, 2), np.zeros(len(places), dtype=np.int32))
 
 
 NASTY = '<script>alert("x")</script> & \'"><img src=x onerror=alert(1)>'
@@ -447,14 +447,14 @@ def test_text_in_the_report_is_only_ever_text() -> None:
     query = Document(NASTY, f"{NASTY} one. Two \x00\ud800.", NASTY)
     document = Document(f"d{NASTY}", f"𝔘 {NASTY} one. Three.", NASTY, {**metadata, "good": "https://example.org/?a&b"})
     pair = Pair(query.text[:-7], document.text[2:-7], 0.5, (0, len(query.text) - 7), (2, len(document.text) - 7), 1)
-    found = Hit(1, document.id, 1.0, NASTY, document.metadata, 1, 1.0, {}, (pair,))
-    explanation = Explanation(found, True, query, document, 2, ((len(query.text) - 6, len(query.text)),), (NASTY,))
+    nasty_hit = Hit(1, document.id, 1.0, NASTY, document.metadata, 1, 1.0, {}, (pair,))
+    explanation = Explanation(nasty_hit, True, query, document, 2, ((len(query.text) - 6, len(query.text)),), (NASTY,))
     left = spans(query.text, [pair.query, query.text[-6:]])
     right = spans(document.text, [pair.document, "Three."])
     about = replace(ABOUT, where=NASTY, query=NASTY)
     text = report(explanation, left, right, about)
     page = Page(text.encode().decode())
-    plain = Page(report(replace(explanation, hit=replace(found, pairs=())), left, right, about))
+    plain = Page(report(replace(explanation, hit=replace(nasty_hit, pairs=())), left, right, about))
     assert {tag for tag, _ in page.elements}.isdisjoint({"script", "img"})
     assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")]
     assert words(page.panes["document"]) == words(document.text) == words(plain.panes["document"])
@@ -463,12 +463,12 @@ def test_text_in_the_report_is_only_ever_text() -> None:
     assert outside == ["https://example.org/?a&b"]
 
 
-def test_text_that_no_sentence_has_is_not_lost() -> None:
+def test_text_outside_sentences_is_kept() -> None:
     text = "Heading\n\nOne here. -- Two there.\nThe end"
     sentences = replace(spans(text, ["One here.", "Two there."]), paragraphs=np.array([0, 1], dtype=np.int32))
     document = Document("d", text)
-    found = Explanation(Hit(1, "d", 1.0, "", {}, 1, 1.0), True, document, document, 2, (), ())
-    page = Page(report(found, sentences, sentences, ABOUT))
+    explanation = Explanation(Hit(1, "d", 1.0, "", {}, 1, 1.0), True, document, document, 2, (), ())
+    page = Page(report(explanation, sentences, sentences, ABOUT))
     assert words(page.panes["query"]) == words(page.panes["document"]) == words(text)
 
 
@@ -478,14 +478,14 @@ def test_a_report_of_100_000_words_is_made_at_once() -> None:
     text = " ".join(sentences)
     ends = np.cumsum([len(sentence) + 1 for sentence in sentences])
     where = np.stack([np.append(0, ends[:-1]), ends - 1], axis=1)
-    found = Sentences(where, np.zeros(5_000, dtype=np.int32))
+    split = Sentences(where, np.zeros(5_000, dtype=np.int32))
     places = [(int(a), int(b)) for a, b in where[::2]]
     pairs = tuple(Pair(text[a:b], text[a:b], 0.9, (a, b), (a, b), 1) for a, b in places)
     document = Document("d", text)
     hit_ = Hit(1, "d", 1.0, "", {}, 1, 1.0, {}, pairs)
     uncovered = tuple((int(a), int(b)) for a, b in where[1::2])
     started = perf_counter()
-    page = report(Explanation(hit_, True, document, document, 5_000, uncovered), found, found, ABOUT)
+    page = report(Explanation(hit_, True, document, document, 5_000, uncovered), split, split, ABOUT)
     assert perf_counter() - started < 5
     assert page.count('class="match') == 5_000
     assert len(page) < 8_000_000
@@ -494,38 +494,38 @@ def test_a_report_of_100_000_words_is_made_at_once() -> None:
 # ---------------------------------------------------------------------------- the command line
 
 
-def test_the_command_line_writes_the_same_files(made: Path, index: Index) -> None:
-    query = made.parent / "query.txt"
+def test_the_command_line_writes_the_same_files(index_path: Path, index: Index) -> None:
+    query = index_path.parent / "query.txt"
     searcher = Searcher(index)
-    asked = Document("query.txt", QUERY)
-    found = searcher.search(asked, 3, where="court present")
-    about = searcher.about(asked, 3, where="court present")
+    document = Document("query.txt", QUERY)
+    results = searcher.search(document, 3, where="court present")
+    about = searcher.about(document, 3, where="court present")
     for name in ("csv", "ris", "bibtex"):
-        outcome = done("search", made, query, "-k", "3", "--where", "court present", "--format", name)
+        outcome = done("search", index_path, query, "-k", "3", "--where", "court present", "--format", name)
         then = re.search(r"\d{4}-\d\d-\d\dT[\d:]+\+00:00", outcome.out)
         assert then is not None
-        assert outcome.out == FORMATS[name].write(found, replace(about, date=then[0]))
+        assert outcome.out == FORMATS[name].write(results, replace(about, date=then[0]))
         assert "3 candidates" not in outcome.out
         assert "candidates of 12 documents" in outcome.err
-    assert [case["publisher"] for case in rispy.loads(done("search", made, query, "--format", "ris").out)
+    assert [case["publisher"] for case in rispy.loads(done("search", index_path, query, "--format", "ris").out)
             if case["type_of_reference"] == "CASE"].count("harbour") == 2  # fmt: skip
 
 
-def test_the_command_line_writes_the_report(made: Path) -> None:
-    query = made.parent / "query.txt"
-    text = done("explain", made, query, "lease.txt", "--format", "html", "--min-similarity", "0.5").out
+def test_the_command_line_writes_the_report(index_path: Path) -> None:
+    query = index_path.parent / "query.txt"
+    text = done("explain", index_path, query, "lease.txt", "--format", "html", "--min-similarity", "0.5").out
     page = Page(text)
     assert text.startswith("<!doctype html>")
     assert words(page.panes["query"]) == words(QUERY)
     assert "similarity of 0.5 are left out" in text
-    assert "no document 'nobody'" in refused("explain", made, query, "nobody", "--format", "html")
+    assert "no document 'nobody'" in refused("explain", index_path, query, "nobody", "--format", "html")
 
 
-def test_the_report_has_the_tints_of_the_page() -> None:
+def test_the_report_has_the_colours_of_the_web_interface() -> None:
     def tints(style: Path) -> list[str]:
         return re.findall(r"--(?:match|mark)-\d: #\w+", style.read_text(encoding="utf-8"))
 
     package = Path(rprs.__file__).parent
-    found = tints(package / "export/report.css")
-    assert found == tints(package / "serve/web/aligned.css")
-    assert len(found) == 2 * 2 * 8  # behind ink and as ink, in light and in dark
+    colours = tints(package / "results/report.css")
+    assert colours == tints(package / "serve/web/aligned.css")
+    assert len(colours) == 2 * 2 * 8  # behind ink and as ink, in light and in dark

@@ -1,4 +1,4 @@
-"""Figures: the same values give the same bytes, what is drawn is what was given, and a mistake is one line."""
+"""Figures: the same values give the same bytes, the values are drawn as they are, and a mistake is one line."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_another_process_with_other_settings_of_matplotlib_draws_the_same_bytes(
         "print(json.dumps([t.digests(), 'matplotlib.pyplot' in sys.modules]))"
     )
     environment = {**os.environ, "MATPLOTLIBRC": str(tmp_path), "PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo"}
-    made = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
@@ -108,7 +108,7 @@ def test_another_process_with_other_settings_of_matplotlib_draws_the_same_bytes(
         cwd=ROOT,
         env=environment,
     )
-    assert json.loads(made.stdout) == [digests(), False]  # without the state that pyplot keeps
+    assert json.loads(process.stdout) == [digests(), False]  # without the state that pyplot keeps
 
 
 FIRST_TIME = """
@@ -126,8 +126,8 @@ def test_the_first_figure_on_a_machine_says_nothing_of_fonts(tmp_path: Path) -> 
     """Matplotlib would, where looking for them takes longer than five seconds."""
     environment = {**os.environ, "MPLCONFIGDIR": str(tmp_path)}
     command = [sys.executable, "-c", FIRST_TIME]
-    made = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT, env=environment)
-    assert (made.stdout, made.stderr) == ("", "")
+    process = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT, env=environment)
+    assert (process.stdout, process.stderr) == ("", "")
     assert list(tmp_path.glob("fontlist*"))  # it did look for them
 
 
@@ -227,9 +227,11 @@ def test_probabilities_name_their_curves_and_the_edges_of_their_bins() -> None:
 
 
 def test_boxes_leave_outliers_out() -> None:
-    said = texts(drawn("lengths"))
-    assert {"a", "b", "median 6", "of 10", "of 2"} <= set(said)
-    assert max(float(label) for label in said if label.replace(".", "").isdigit()) < 20  # the axis does not reach 1,000
+    labels = texts(drawn("lengths"))
+    assert {"a", "b", "median 6", "of 10", "of 2"} <= set(labels)
+    assert (
+        max(float(label) for label in labels if label.replace(".", "").isdigit()) < 20
+    )  # the axis does not reach 1,000
 
 
 def test_a_box_is_the_quartiles_and_its_whiskers_end_at_values_within_one_and_a_half_of_it() -> None:
@@ -259,7 +261,7 @@ def test_differences_count_gains_and_losses() -> None:
 
 
 @pytest.mark.parametrize(
-    ("draw", "said"),
+    ("draw", "message"),
     [
         (lambda: figures.systems_bars("f", "t", [], ["AP"], []), "nothing to show"),
         (lambda: figures.systems_bars("f", "t", ["a"], [], [[]]), "nothing to show"),
@@ -282,8 +284,8 @@ def test_differences_count_gains_and_losses() -> None:
         (lambda: figures.differences("f", "t", [], "y"), "nothing to show"),
     ],
 )
-def test_what_cannot_be_drawn_is_one_line_that_names_the_figure(draw: Callable[[], Picture], said: str) -> None:
-    with pytest.raises(UsageError, match=said) as error:
+def test_what_cannot_be_drawn_is_one_line_that_names_the_figure(draw: Callable[[], Picture], message: str) -> None:
+    with pytest.raises(UsageError, match=message) as error:
         draw()
     assert "The figure 'f'" in str(error.value)
     assert "\n" not in str(error.value)

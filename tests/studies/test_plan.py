@@ -46,28 +46,28 @@ def test_an_analysis_can_be_switched_off(tmp_path: Path) -> None:
 
 
 def test_a_system_of_the_name_of_a_ranker_is_not_its_own_first_stage(tmp_path: Path) -> None:
-    said = 'bm25 = { first = "bm25", rerank = "none" }\nlast = { first = "bm25" }\n'
-    plan = _plan(tmp_path, SMALL.replace("BM25", "first") + said)
+    systems = 'bm25 = { first = "bm25", rerank = "none" }\nlast = { first = "bm25" }\n'
+    plan = _plan(tmp_path, SMALL.replace("BM25", "first") + systems)
     assert (plan.system("bm25").after, plan.system("last").after) == (None, "bm25")
 
 
 def test_tuned_settings_are_taken_from_a_file(tmp_path: Path) -> None:
     write_settings(tmp_path / "tuned.toml", System("bm25(k1=9.0)", "rprs(n=2)", 7), {})
-    said = 'tuned = { settings = "tuned.toml" }\nshallow = { settings = "tuned.toml", depth = 3, rerank = "none" }\n'
-    plan = _plan(tmp_path, SMALL + said)
+    systems = 'tuned = { settings = "tuned.toml" }\nshallow = { settings = "tuned.toml", depth = 3, rerank = "none" }\n'
+    plan = _plan(tmp_path, SMALL + systems)
     tuned, shallow = plan.system("tuned"), plan.system("shallow")
     assert (tuned.first, tuned.rerank, tuned.depth) == ("bm25(k1=9.0)", "rprs(n=2)", 7)
     assert (shallow.first, shallow.rerank, shallow.depth) == ("bm25(k1=9.0)", None, 3)
 
 
 def test_any_reranker_can_be_tuned(tmp_path: Path) -> None:
-    said = """
+    systems = """
 birch = { rerank = "birch(top=2)", tune = "rerank", folds = 3, grid = { a = "0..0.5/0.1", scorer = ["cosine"] } }
 words = { rerank = "fuse(first, rprs)", tune = "rerank", folds = 3, grid = { method = "rrf,minmax", depth = [4, 8] } }
 same = { rerank = "rprs(avgdl=candidates)", tune = "rerank", folds = 3 }
 form = { rerank = "rprs(form=no_qp)", tune = "rerank", folds = 3, grid = { n = [1, 2] } }
 """
-    plan = _plan(tmp_path, SMALL + said)
+    plan = _plan(tmp_path, SMALL + systems)
     tunes = {name: plan.system(name).tune for name in ("birch", "words", "same", "form")}
     assert tunes == {"birch": "rerank", "words": "rerank", "same": "rprs", "form": "rerank"}
     assert plan.system("words").rerank == "fuse(a=first(),b=rprs())"
@@ -142,13 +142,13 @@ WRONG = {
 @pytest.mark.parametrize("line", WRONG)
 def test_a_mistake_is_one_line(tmp_path: Path, line: str) -> None:
     key = line.partition("=")[0].strip()
-    given = {"data": "'beir(x)'", "measures": "['AP']", "systems.A": "{}"}
-    kept = [f"{name} = {value}" for name, value in given.items() if not key.startswith(name)]
+    required = {"data": "'beir(x)'", "measures": "['AP']", "systems.A": "{}"}
+    kept = [f"{name} = {value}" for name, value in required.items() if not key.startswith(name)]
     with pytest.raises(RprsError) as caught:
         _plan(tmp_path, "\n".join([*kept, line]))
-    said = str(caught.value)
-    assert WRONG[line] in said
-    assert "\n" not in said
+    message = str(caught.value)
+    assert WRONG[line] in message
+    assert "\n" not in message
 
 
 def test_a_study_needs_data_measures_and_systems(tmp_path: Path) -> None:

@@ -36,18 +36,18 @@ from tests.support.tiny_models import make_cross
 
 @dataclass
 class Steps:
-    """Which steps were made and which were kept."""
+    """Which steps were computed and which were kept."""
 
-    made: list[str] = field(default_factory=list)
+    computed: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
 
-    def __call__(self, step: str, made: bool, about: str) -> None:
-        (self.made if made else self.kept).append(f"{step} {about.partition(': ')[2]}".strip())
+    def __call__(self, step: str, computed: bool, about: str) -> None:
+        (self.computed if computed else self.kept).append(f"{step} {about.partition(': ')[2]}".strip())
 
 
 @dataclass(frozen=True)
 class Place:
-    """A folder with the collection, where studies are written and made."""
+    """A folder with the collection, where studies are written and computed."""
 
     folder: Path
 
@@ -68,7 +68,7 @@ class Place:
             yield Study(plan, experiment, self.folder)
 
     def steps(self, text: str, *systems: str) -> Steps:
-        """What has to be made for the runs of some systems."""
+        """The steps that the runs of some systems need."""
         steps = Steps()
         with self.opened(text, steps) as study:
             for name in systems:
@@ -81,7 +81,7 @@ class Place:
 
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory: pytest.TempPathFactory) -> Place:
-    """The whole study, made once; tests only look at it."""
+    """The complete study, computed once; tests only read it."""
     place = Place(made_collection(tmp_path_factory.mktemp("everything")))
     place.study(EVERYTHING)
     return place
@@ -168,16 +168,16 @@ def test_a_first_stage_of_vectors_names_its_encoder_and_its_runs(place: Place) -
 def test_a_study_gives_what_the_single_commands_give(everything: Place, tmp_path: Path) -> None:
     sample, index = everything.folder / "sample", tmp_path / "sample.rprs"
     done("index", sample, "--to", index, "--encoder", "hashed(dimension=64)")
-    asked = ("run", index, sample / "queries.jsonl", "--depth", 8)
+    command = ("run", index, sample / "queries.jsonl", "--depth", 8)
     for name, rerank in (("bm25", "none"), ("rprs", "rprs(n=4,k1=0)"), ("rprs-w-freq", "rprs(n=4,k1=2.8,b=1)")):
-        done(*asked, "--rerank", rerank, "-o", tmp_path / name)
+        done(*command, "--rerank", rerank, "-o", tmp_path / name)
         ours = read_run(everything.folder / "results" / "study" / "runs" / f"{name}.trec")
         theirs = read_run(tmp_path / name)
         assert {query: ranking.ids for query, ranking in ours.items()} == {q: r.ids for q, r in theirs.items()}
         assert all(np.array_equal(ours[query].scores, theirs[query].scores) for query in ours)
-        told = done("evaluate", tmp_path / name, "--qrels", sample / "qrels" / "test.tsv", "-m", "AP").out
+        output = done("evaluate", tmp_path / name, "--qrels", sample / "qrels" / "test.tsv", "-m", "AP").out
         total = everything.results()["parts"]["systems"][_system(name)]["scores"]["AP"]
-        assert f"{total:.4f}".lstrip("0") in told
+        assert f"{total:.4f}".lstrip("0") in output
 
 
 def _system(name: str) -> str:
@@ -229,8 +229,8 @@ def test_tuning_never_sees_held_out_queries(everything: Place) -> None:
 
 
 def test_the_tuned_run_is_evaluated_also_at_a_tuned_depth(place: Place) -> None:
-    said = "tuned = { tune = 'rprs', folds = 3, measure = 'AP', grid = { n = [4], k1 = [0], b = [0], depth = [12] } }\n"
-    place.study(SMALL.replace("depth = 8", "depth = 2") + said)
+    toml = "tuned = { tune = 'rprs', folds = 3, measure = 'AP', grid = { n = [4], k1 = [0], b = [0], depth = [12] } }\n"
+    place.study(SMALL.replace("depth = 8", "depth = 2") + toml)
     tuned = place.results()["parts"]["systems"]["tuned"]
     assert tuned["scores"]["AP"] == pytest.approx(tuned["tuned"]["held_out"], abs=1e-12)
 
@@ -260,26 +260,30 @@ def test_any_reranker_is_tuned(place: Place) -> None:
     table = (place.folder / "results" / "study" / "tables" / "settings.md").read_text()
     assert "| birch(top=2), tuned 3-fold |" in table
     assert "| fuse(a=first(),b=rprs()), tuned on beir(sample) |" in table
-    assert [step for step in first.made if step.startswith("tuned")] == ["tuned Birch", "tuned fused", "tuned alone"]
+    assert [step for step in first.computed if step.startswith("tuned")] == [
+        "tuned Birch",
+        "tuned fused",
+        "tuned alone",
+    ]
     own, cut = 'hashed(dimension=32)"', "w2 = [0, 0.5]"
-    said = TUNED.replace(own, f"{own}, pool_only = true").replace(cut, "w2 = [0, 0.7]")
-    assert place.steps(TUNED, "Birch", "fused", "alone").made == []
-    assert {step for step in place.steps(said, "Birch", "alone").made if step.startswith("tuned")} == {
+    toml = TUNED.replace(own, f"{own}, pool_only = true").replace(cut, "w2 = [0, 0.7]")
+    assert place.steps(TUNED, "Birch", "fused", "alone").computed == []
+    assert {step for step in place.steps(toml, "Birch", "alone").computed if step.startswith("tuned")} == {
         "tuned Birch",  # its grid has changed
         "tuned alone",  # its index has
     }
 
 
 def test_rprs_is_tuned_the_same_under_both_names(place: Place) -> None:
-    said = 'tuned = { tune = "rprs", folds = 3, grid = { n = [1, 2] } }\n'
-    place.steps(SMALL + said, "tuned")
-    assert place.steps(SMALL + said.replace('"rprs"', '"rerank"'), "tuned").made == []
+    toml = 'tuned = { tune = "rprs", folds = 3, grid = { n = [1, 2] } }\n'
+    place.steps(SMALL + toml, "tuned")
+    assert place.steps(SMALL + toml.replace('"rprs"', '"rerank"'), "tuned").computed == []
 
 
 def test_candidates_that_alone_are_encoded_are_tuned_on_alike(place: Place) -> None:
-    said = SMALL + "tuned = { rerank = 'birch', tune = 'rerank', folds = 3, grid = { w3 = [0], depth = [3, 9] } }\n"
+    toml = SMALL + "tuned = { rerank = 'birch', tune = 'rerank', folds = 3, grid = { w3 = [0], depth = [3, 9] } }\n"
     runs = {}
-    for text in (said, said.replace("birch',", "birch', pool_only = true,")):
+    for text in (toml, toml.replace("birch',", "birch', pool_only = true,")):
         with place.opened(text, Steps()) as study:
             runs[text] = (study.run(study.plan.system("tuned")).path / "run.trec").read_bytes()
     assert len(set(runs.values())) == 1
@@ -289,12 +293,12 @@ def test_candidates_that_alone_are_encoded_are_tuned_on_alike(place: Place) -> N
 def test_truncation_by_a_tuned_model_is_reported(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RPRS_CACHE", str(place.folder / "models"))
     model = make_cross(place.folder / "cross")
-    said = SMALL + f"tuned = {{ rerank = 'fuse(first,cross(\"{model}\"))', tune = 'rerank', folds = 3 }}\n"
-    with place.opened(said, Steps()) as study:
+    toml = SMALL + f"tuned = {{ rerank = 'fuse(first,cross(\"{model}\"))', tune = 'rerank', folds = 3 }}\n"
+    with place.opened(toml, Steps()) as study:
         assert notes_of(study.run(study.plan.system("tuned"))) == ["24 of 24 inputs truncated to 24 tokens"]
     make_cross(place.folder / "other", layers=1)
     shutil.copytree(place.folder / "other", model, dirs_exist_ok=True)
-    assert place.steps(said, "tuned").made == ["tuned tuned"]  # a model that was trained anew is another one
+    assert place.steps(toml, "tuned").computed == ["tuned tuned"]  # retrained weights are a different model
 
 
 def test_figures_by_length_say_what_they_count(everything: Place) -> None:
@@ -351,29 +355,29 @@ def test_ties_are_broken_in_both_ways(everything: Place) -> None:
     assert math.isclose(trec_eval["AP"], ((1 + 2 / 2 + 3 / 3) / 4 + 1 / 3 + (1 + 1) / 2) / 3)
 
 
-# ---------------------------------------------------------------------------- what is made again
+# ---------------------------------------------------------------------------- what is computed again
 
 
 def test_a_second_run_computes_nothing(everything: Place) -> None:
     before = contents(everything.folder / "results")
     steps = everything.study(EVERYTHING)
-    assert steps.made == []
+    assert steps.computed == []
     assert contents(everything.folder / "results") == before
 
 
 def test_a_changed_setting_recomputes_only_what_depends_on_it(place: Place) -> None:
     first = place.study(SMALL)
-    assert [step.split()[0] for step in first.made] == ["documents", "index", "first", "pools", "ranking"]
+    assert [step.split()[0] for step in first.computed] == ["documents", "index", "first", "pools", "ranking"]
     parameters = place.study(SMALL.replace("rprs(n=4)", "rprs(n=3,b=1)"))
-    assert parameters.made == ["ranking rprs(n=3,b=1.0)"]
+    assert parameters.computed == ["ranking rprs(n=3,b=1.0)"]
     measures = place.study(SMALL.replace('"AP"', '"AP", "RR"'))
-    assert measures.made == []
+    assert measures.computed == []
     deeper = place.study(SMALL.replace("depth = 8", "depth = 4"))
-    assert [step.split()[0] for step in deeper.made] == ["first", "pools", "ranking"]
+    assert [step.split()[0] for step in deeper.computed] == ["first", "pools", "ranking"]
     encoder = place.study(SMALL.replace("dimension=64", "dimension=32"))
-    assert [step.split()[0] for step in encoder.made] == ["index", "pools", "ranking"]
+    assert [step.split()[0] for step in encoder.computed] == ["index", "pools", "ranking"]
     back = place.study(SMALL)
-    assert back.made == []
+    assert back.computed == []
 
 
 def test_changed_judgements_change_scores_and_tuning_alone(place: Place) -> None:
@@ -382,7 +386,7 @@ def test_changed_judgements_change_scores_and_tuning_alone(place: Place) -> None
     judged = place.folder / "sample" / "qrels" / "test.tsv"
     judged.write_text(judged.read_text() + "heating\tcontracts/employment.txt\t1\n")
     steps = place.study(tuned)
-    assert [step.split()[0] for step in steps.made] == ["documents", "tuned"]
+    assert [step.split()[0] for step in steps.computed] == ["documents", "tuned"]
 
 
 def test_changed_documents_change_everything(place: Place) -> None:
@@ -390,7 +394,7 @@ def test_changed_documents_change_everything(place: Place) -> None:
     corpus = place.folder / "sample" / "corpus.jsonl"
     corpus.write_text(corpus.read_text() + json.dumps({"_id": "new", "text": "The tenant pays rent."}) + "\n")
     steps = place.study(SMALL)
-    assert [step.split()[0] for step in steps.made] == ["documents", "index", "first", "pools", "ranking"]
+    assert [step.split()[0] for step in steps.computed] == ["documents", "index", "first", "pools", "ranking"]
 
 
 def test_a_renamed_file_is_another_document(tmp_path: Path) -> None:
@@ -410,7 +414,7 @@ def test_a_renamed_file_is_another_document(tmp_path: Path) -> None:
 def test_studies_share_a_cache(place: Place) -> None:
     place.study(SMALL, "one", cache=place.folder / "cache")
     steps = place.study(SMALL, "two", cache=place.folder / "cache")
-    assert steps.made == []
+    assert steps.computed == []
     assert contents(place.folder / "one") == contents(place.folder / "two")
 
 
@@ -460,12 +464,12 @@ def test_a_killed_study_resumes(place: Place) -> None:
     """Killed while documents are indexed, while neighbours are written, and while the results are."""
     place.study(MEDIUM, "undisturbed")
     for moment in ("index", "pools", "results"):
-        told = [str(place.folder / name) for name in ("study.toml", "results")]
-        command = [sys.executable, "-c", KILLED, *told, moment]
+        arguments = [str(place.folder / name) for name in ("study.toml", "results")]
+        command = [sys.executable, "-c", KILLED, *arguments, moment]
         assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
         assert bool(list((place.folder / "results").rglob("pools/*.complete"))) == (moment == "results")
     steps = place.study(MEDIUM)
-    assert steps.made == []
+    assert steps.computed == []
     ours, theirs = (contents(place.folder / name / "study") for name in ("results", "undisturbed"))
     assert ours == theirs
 

@@ -1,8 +1,8 @@
-"""Indexing that dies: jobs on an index, run in processes that are killed with SIGKILL at a chosen step or moment.
+"""Crashes while indexing: jobs on an index, in processes that are killed with SIGKILL at a chosen step or moment.
 
-A step is whatever changes or commits something: opening, making, renaming or deleting a file or folder of the index,
-syncing one, an SQL statement. `python -m tests.support.crash` is a server that forks a child for each job, so that a
-kill costs milliseconds; `Crasher` talks to it.
+A step is any operation that changes or commits something: opening, creating, renaming, deleting or syncing a file or
+folder of the index, or an SQL statement. `python -m tests.support.crash` is a server that forks a child for each job,
+so that a kill costs milliseconds; `Crasher` is its client.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -35,7 +35,7 @@ from rprs.spec import Component, Kind
 from tests.support.paths import ROOT
 
 HASHED = "hashed(dimension=16)"
-MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # syncing thousands of small files to a disk takes minutes
+MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # syncing thousands of small files to disk takes minutes
 
 # ---------------------------------------------------------------------------- documents
 
@@ -47,9 +47,9 @@ def invented(id: str, version: int = 0, sentences: int | None = None) -> Documen
     """A document that depends on its id and version alone; some have no sentences at all."""
     random = Random(f"{id}/{version}")
     count = random.choice([0, 1, 3, 5, 8]) if sentences is None else sentences
-    said = [" ".join(random.choices(WORDS, k=random.randint(3, 9))).capitalize() + "." for _ in range(count)]
+    words = [" ".join(random.choices(WORDS, k=random.randint(3, 9))).capitalize() + "." for _ in range(count)]
     metadata: dict[str, Value] = {"version": version, "date": f"20{10 + version}-01-02"}
-    return Document(id, " ".join(said), f"Title {id} {version}", metadata)
+    return Document(id, " ".join(words), f"Title {id} {version}", metadata)
 
 
 COLLECTION = [invented(f"d{number:02d}", sentences=2 + number % 5) for number in range(9)]
@@ -59,25 +59,25 @@ QUERIES = [invented(f"query {number}", sentences=4) for number in range(3)]
 
 
 def rankings(path: Path) -> bytes:
-    """All that a search of the index could show, to the last bit."""
+    """Everything that a search of the index can return, to the last bit."""
     from rprs.rank import BM25
     from rprs.search import Searcher
 
     with Index(path) as index:
         sizes = [index.lengths.tolist(), index.sentence_counts.tolist(), index.mean_sentences]
-        seen = [repr((index.ids, sizes)).encode()]
-        seen += [repr(index.document(id)).encode() for id in index.ids]
+        parts = [repr((index.ids, sizes)).encode()]
+        parts += [repr(astuple(index.document(id))).encode() for id in index.ids]
         for query in QUERIES:
-            seen += [BM25().scores(query, index).tobytes(), BM25(kli=0.4).scores(query, index).tobytes()]
+            parts += [BM25().scores(query, index).tobytes(), BM25(kli=0.4).scores(query, index).tobytes()]
             ranking = Searcher(index, depth=20).rank(query)
-            seen += [repr(ranking.ids).encode(), ranking.scores.tobytes()]
-            seen += [values.tobytes() for values in ranking.parts.values()]
-    return b"\n".join(seen)
+            parts += [repr(ranking.ids).encode(), ranking.scores.tobytes()]
+            parts += [values.tobytes() for values in ranking.parts.values()]
+    return b"\n".join(parts)
 
 
 @contextmanager
 def memory_folder() -> Iterator[Path]:
-    """A folder for a test, in memory where the machine has one."""
+    """A folder for a test, in memory where the system has such a folder."""
     with TemporaryDirectory(dir=MEMORY) as folder:
         yield Path(folder)
 
@@ -87,12 +87,12 @@ def memory_folder() -> Iterator[Path]:
 
 @dataclass(frozen=True)
 class Learned(Component):
-    """Hashed words, the rarer in the sample the heavier: the smallest encoder that learns from a collection."""
+    """Hashed words with weights that fall with their frequency in the sample: a minimal fitted encoder."""
 
     sample: int = 12
     teacher: Hashed = field(default_factory=lambda: Hashed(16))
     name: ClassVar[str] = "learned"
-    kind: ClassVar[Kind] = "encoder"
+    kinds: ClassVar[tuple[Kind, ...]] = ("encoder",)
 
     def fit(self, sentences: Sequence[str], progress: Progress = silent) -> LearnedTable:
         """Count the sentences that have each word."""
@@ -103,7 +103,7 @@ class Learned(Component):
         return LearnedTable(counts, {"sentences": len(sentences)})
 
     def open(self, folder: Path) -> LearnedTable:
-        """What `LearnedTable.save` wrote."""
+        """Open what `LearnedTable.save` wrote."""
         return LearnedTable(json.loads((folder / "counts.json").read_text()), {})
 
 
@@ -117,7 +117,7 @@ class LearnedTable:
 
     @property
     def fingerprint(self) -> str:
-        """Of the counts."""
+        """A hash of the counts."""
         return hashlib.sha256(json.dumps(self.counts, sort_keys=True).encode()).hexdigest()[:16]
 
     def encode(self, sentences: Sequence[str], advance: Advance = lambda _: None) -> NDArray[np.float32]:
@@ -135,8 +135,8 @@ class LearnedTable:
 
 
 def plug_in() -> None:
-    """Make `learned` known, as an entry point would."""
-    spec.BUILT_IN["encoder"]["learned"] = "crash:Learned"
+    """Register `learned`, as an entry point would."""
+    spec.BUILT_IN["encoder"]["learned"] = "tests.support.crash:Learned"
     spec._targets.cache_clear()
 
 
@@ -181,7 +181,7 @@ JOBS: dict[str, Callable[[Path], None]] = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a job ended: `error` is what it raised, `killed` whether it was; `steps` it took if neither."""
+    """How a job ended: killed, with an error, or after a number of steps."""
 
     killed: bool
     error: str
@@ -189,7 +189,7 @@ class Outcome:
 
 
 class Crasher:
-    """Runs jobs in processes of their own, and kills them."""
+    """Runs jobs in separate processes, and kills them."""
 
     def __init__(self) -> None:
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
@@ -205,7 +205,7 @@ class Crasher:
         self._server.communicate()
 
     def run(self, job: str, path: Path, *, at_step: int | None = None, after: float | None = None) -> Outcome:
-        """Run a job to its end, or kill it before a step, or after so many seconds."""
+        """Run a job to its end, or kill it before a step or after a number of seconds."""
         assert self._server.stdin
         assert self._server.stdout
         self._server.stdin.write(json.dumps([job, str(path), at_step, after]) + "\n")
@@ -214,7 +214,7 @@ class Crasher:
 
 
 class _Steps:
-    """Counts the steps that a process takes on the files of an index; kills it before the last."""
+    """Counts the steps of a process on the files of an index, and kills it before step `last`."""
 
     def __init__(self, path: Path, last: int | None) -> None:
         self.path, self.last, self.taken = str(path), last, 0
@@ -245,7 +245,7 @@ class _Steps:
 
 def _serve() -> None:
     plug_in()
-    for job in JOBS:  # what is loaded lazily is loaded once, here
+    for job in JOBS:  # lazy imports happen once, here
         with memory_folder() as folder:
             if job.startswith("index"):
                 JOBS[job](folder / "warm.rprs")
@@ -261,9 +261,9 @@ def _serve() -> None:
             time.sleep(after)
             os.kill(child, signal.SIGKILL)
         with os.fdopen(receive) as stream:
-            told = stream.read()
+            answer = stream.read()
         _, status = os.waitpid(child, 0)
-        error, steps = json.loads(told) if told else ["", 0]
+        error, steps = json.loads(answer) if answer else ["", 0]
         print(json.dumps([os.WIFSIGNALED(status), error, steps]), flush=True)
 
 
@@ -272,7 +272,7 @@ def _work(job: str, path: Path, at_step: int | None, send: int) -> None:
     error = ""
     try:
         JOBS[job](path)
-    except BaseException as problem:  # told to the test, whatever it is
+    except BaseException as problem:  # reported to the test
         error = f"{type(problem).__name__}: {problem}"
     os.write(send, json.dumps([error, steps.taken]).encode())
     os._exit(0)

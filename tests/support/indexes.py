@@ -1,4 +1,4 @@
-"""Small indexes for tests, made in memory where the machine has a folder for that."""
+"""Small indexes for tests, in a folder in memory where the system has one."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 from rprs.document import Document
 from rprs.index import Index, Writer
 
-MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # syncing hundreds of small indexes to a disk takes minutes
+MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # syncing hundreds of small indexes to disk takes minutes
 
 
 @contextmanager
 def built(
     *segments: Sequence[Document], removed: Sequence[str] = (), analyzer: str = "words(language=none)"
 ) -> Iterator[Index]:
-    """An index with the given segments, from which documents were then removed; words as they are by default."""
+    """An index with these segments, from which documents were then removed; without stemming by default."""
     with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
         path = Path(folder) / "made.rprs"
         with Writer(path, create=True, analyzer=analyzer, encoder="hashed(dimension=32)") as writer:

@@ -1,4 +1,4 @@
-"""A small judged collection of invented rulings: what is asked for is told by the outcome, not by the subject alone."""
+"""A small judged collection of invented rulings: those on the subject of a query that were granted are relevant."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ QRELS = {f"q-{subject}": {f"{subject}-granted-{number}": 1 for number in (0, 1)}
 
 
 def made(folder: Path) -> Path:
-    """An index of the rulings."""
+    """Build an index of the rulings; its path."""
     with Writer(folder / "rulings.rprs", create=True, encoder="hashed(dimension=32)") as writer:
         writer.add(RULINGS)
     return folder / "rulings.rprs"
 
 
 def written(folder: Path) -> tuple[Path, Path]:
-    """Files of the queries and of the judgements."""
+    """Write the queries and the judgements; their files."""
     queries, qrels = folder / "queries.jsonl", folder / "qrels.txt"
     queries.write_text("".join(json.dumps({"id": query.id, "text": query.text}) + "\n" for query in QUERIES))
     lines = [f"{query} 0 {document} {grade}\n" for query, grades in QRELS.items() for document, grade in grades.items()]

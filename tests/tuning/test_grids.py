@@ -39,7 +39,7 @@ class TestTexts:
         assert [type(value) for value in parse_axis("n=1..2,3,4.0")[1]] == [int, int, int, float]
 
     @pytest.mark.parametrize(
-        ("text", "said"),
+        ("text", "message"),
         [
             ("n", "Cannot read the grid 'n': write a parameter and its values"),
             ("=1", "Cannot read the grid '=1'"),
@@ -52,10 +52,10 @@ class TestTexts:
             ("n=0..1/1e-9", "fewer than 100,000 steps"),
         ],
     )
-    def test_mistakes(self, text: str, said: str) -> None:
+    def test_mistakes(self, text: str, message: str) -> None:
         with pytest.raises(UsageError) as caught:
             parse_axis(text)
-        assert said in str(caught.value)
+        assert message in str(caught.value)
 
 
 class TestBoxes:
@@ -87,7 +87,7 @@ class TestBoxes:
         assert axes.at_the_end(0) == []
 
     @pytest.mark.parametrize(
-        ("grid", "said"),
+        ("grid", "message"),
         [
             (RprsGrid(n=[1.5]), "The grid of n must be integers in [1, inf). Got 1.5 instead."),  # type: ignore[list-item]
             (RprsGrid(n=[0]), "The grid of n must be integers in [1, inf). Got 0 instead."),
@@ -95,10 +95,10 @@ class TestBoxes:
             (RprsGrid(b=[]), "The grid has no value for b"),
         ],
     )
-    def test_wrong_values(self, grid: RprsGrid, said: str) -> None:
+    def test_wrong_values(self, grid: RprsGrid, message: str) -> None:
         with pytest.raises(UsageError) as caught:
             grid.axes([50])
-        assert said in str(caught.value)
+        assert message in str(caught.value)
 
     def test_texts_for_the_record(self) -> None:
         assert Axes({"kli": (None, 0.5), "flag": (True,), "n": (1, 2)}, ()).describe() == {

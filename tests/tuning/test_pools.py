@@ -41,8 +41,8 @@ QUERIES = [
 
 @pytest.fixture(scope="module")
 def index() -> Iterator[Index]:
-    with built(DOCUMENTS) as made:
-        yield made
+    with built(DOCUMENTS) as opened:
+        yield opened
 
 
 def same(left: Pool, right: Pool) -> bool:

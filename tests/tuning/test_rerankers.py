@@ -70,25 +70,25 @@ def test_none_may_be_a_word_and_a_word_a_reranker(path: Path) -> None:
 
 def test_retrained_weights_are_a_different_model(path: Path, tmp_path: Path) -> None:
     model, cache = make_cross(tmp_path / "cross"), Cache(tmp_path / "work")
-    asked = f'fuse(first,cross("{model}"),minmax)'
-    old = tuned(path, asked, cache=cache)
+    reranker = f'fuse(first,cross("{model}"),minmax)'
+    old = tuned(path, reranker, cache=cache)
     make_cross(tmp_path / "other", layers=1, labels=2)
     shutil.copytree(tmp_path / "other", model, dirs_exist_ok=True)
-    new = tuned(path, asked, cache=cache)
-    assert np.array_equal(new.totals, tuned(path, asked).totals)
+    new = tuned(path, reranker, cache=cache)
+    assert np.array_equal(new.totals, tuned(path, reranker).totals)
     assert not np.array_equal(new.totals, old.totals)
 
 
 def test_truncation_is_reported(path: Path, tmp_path: Path) -> None:
     """Once for the inputs of the deepest candidates, also when what was computed is found again."""
     model, cache = make_cross(tmp_path / "cross"), Cache(tmp_path / "work")
-    asked, told = f'cross("{model}")', "30 of 30 inputs truncated to 24 tokens"
+    reranker, note = f'cross("{model}")', "30 of 30 inputs truncated to 24 tokens"
     for _ in range(2):
-        assert told in tuned(path, asked, {"depth": (3, 6)}, cache=cache).notes
+        assert note in tuned(path, reranker, {"depth": (3, 6)}, cache=cache).notes
     queries, qrels = written(tmp_path)
-    options = ("--qrels", qrels, "-o", tmp_path / "t.toml", "--depth", 6, "--rerank", asked)
-    said = done("tune", path, queries, *options, "--what", "cutoff", "-m", "micro_F1")
-    assert told in said.err
+    options = ("--qrels", qrels, "-o", tmp_path / "t.toml", "--depth", 6, "--rerank", reranker)
+    outcome = done("tune", path, queries, *options, "--what", "cutoff", "-m", "micro_F1")
+    assert note in outcome.err
 
 
 def test_models_are_loaded_before_the_queries(path: Path, tmp_path: Path) -> None:
@@ -100,9 +100,9 @@ def test_models_are_loaded_before_the_queries(path: Path, tmp_path: Path) -> Non
         yield lambda _amount: None
 
     model = make_cross(tmp_path / "cross")
-    for asked in (f'fuse(first,cross("{model}"))', f'birch(scorer=cross,model="{model}")'):
+    for reranker in (f'fuse(first,cross("{model}"))', f'birch(scorer=cross,model="{model}")'):
         opened.clear()
-        tuned(path, asked, {"weight": (0.5,)} if asked.startswith("fuse") else {"a": (0.5,)}, progress=progress)
+        tuned(path, reranker, {"weight": (0.5,)} if reranker.startswith("fuse") else {"a": (0.5,)}, progress=progress)
         assert opened == ["preparing cross", "re-ranking"]
 
 

@@ -68,14 +68,14 @@ MEASURES = ["AP@100", "nDCG@5", "P@3", "micro_F1@4", "macro_F1@ratio(p=0.5,l=1,h
 
 @pytest.fixture(scope="module")
 def index() -> Iterator[Index]:
-    with built(DOCUMENTS[:25], DOCUMENTS[25:]) as made:
-        yield made
+    with built(DOCUMENTS[:25], DOCUMENTS[25:]) as opened:
+        yield opened
 
 
 def value(run: Mapping[str, Ranking], measure: str, qrels: Mapping[str, Mapping[str, int]] = QRELS) -> float:
-    """What `rprs evaluate` says of a run, over the queries that can be asked."""
-    known = {query.id: qrels[query.id] for query in JUDGED if query.id in qrels}
-    return evaluate(run, known, [parse_measure(measure)]).total(parse_measure(measure))
+    """The value of `rprs evaluate` for a run, over the judged queries."""
+    judgements = {query.id: qrels[query.id] for query in JUDGED if query.id in qrels}
+    return evaluate(run, judgements, [parse_measure(measure)]).total(parse_measure(measure))
 
 
 def searched(index: Index, query: Document, component: Any, depth: int, first: str = "bm25") -> Ranking:

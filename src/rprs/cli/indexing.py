@@ -77,9 +77,9 @@ def _add(messages: Messages, writer: Writer, sources: list[Path], strict: bool, 
 
 
 def _print_encoder(messages: Messages, path: Path) -> None:
-    from rprs.index.facts import describe_encoder, facts_of
+    from rprs.index.info import describe_encoder, index_info
 
-    encoder = facts_of(path)["encoder"]
+    encoder = index_info(path)["encoder"]
     if encoder:
         messages.print(f"encoder: {describe_encoder(encoder)}")
 
@@ -111,7 +111,7 @@ def remove(
             with Index(path) as snapshot:
                 ids = [snapshot.ids[number] for number in snapshot.select(where).nonzero()[0]]
         unique = list(dict.fromkeys(ids or []))
-        stored = writer.catalog.known(unique)
+        stored = writer.catalog.labels(unique)
         missing = [id for id in unique if id not in stored]
         if missing:
             raise UsageError(f"There is no document {missing[0]!r} in {path}: nothing was removed")
@@ -126,13 +126,13 @@ def compact(context: typer.Context, path: IndexPath) -> None:
     Example: rprs compact cases.rprs
     """
     from rprs.index import Writer
-    from rprs.index.facts import size_of
+    from rprs.index.info import size_on_disk
 
     messages: Messages = context.obj
     with Writer(path, progress=messages.progress) as writer:
-        before = size_of(path)
+        before = size_on_disk(path)
         writer.compact()
-        messages.print(f"{path}: {before / 1e6:,.1f} MB before, {size_of(path) / 1e6:,.1f} MB now")
+        messages.print(f"{path}: {before / 1e6:,.1f} MB before, {size_on_disk(path) / 1e6:,.1f} MB now")
 
 
 def verify(context: typer.Context, path: IndexPath) -> None:
@@ -182,9 +182,9 @@ def info(
     Example: rprs info cases.rprs --format json
     """
     from rprs.cli.output import print_facts, print_object
-    from rprs.index.facts import facts_of
+    from rprs.index.info import index_info
 
-    facts: dict[str, Any] = facts_of(path)
+    facts: dict[str, Any] = index_info(path)
     if format is DocumentFormat.table:
         print_facts(facts)
     else:

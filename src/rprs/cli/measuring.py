@@ -1,4 +1,4 @@
-"""The verbs that measure runs against judgements."""
+"""The commands that measure runs against relevance judgements."""
 
 from __future__ import annotations
 
@@ -11,19 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rprs.cli.messages import Messages
-from rprs.errors import UsageError
+from rprs.evaluation import DEFAULT_MEASURES
 
 if TYPE_CHECKING:
     from rprs.evaluation.compare import Comparison
     from rprs.evaluation.evaluate import Evaluation
-    from rprs.evaluation.measures import Measure
     from rprs.evaluation.table import Table
-
-USUAL = "P@1 P@10 R@10 R@100 AP nDCG@10 RR"
 
 
 class Layout(StrEnum):
-    """How tables are printed."""
+    """Formats of tables."""
 
     table = "table"
     markdown = "markdown"
@@ -33,7 +30,7 @@ class Layout(StrEnum):
 
 
 class Corrections(StrEnum):
-    """Corrections for many comparisons."""
+    """Corrections for multiple comparisons."""
 
     bonferroni = "bonferroni"
     holm = "holm"
@@ -41,41 +38,46 @@ class Corrections(StrEnum):
 
 
 class Tests(StrEnum):
-    """Tests of significance."""
+    """Significance tests."""
 
     t = "t"
     fisher = "fisher"
 
 
 class Orders(StrEnum):
-    """Orders of equal scores."""
+    """Orders of documents with equal scores."""
 
     run = "run"
     trec_eval = "trec_eval"
 
 
 Runs = Annotated[
-    list[Path], typer.Argument(metavar="RUN", help="Runs in TREC format; also .gz and .xz.", show_default=False)
+    list[Path], typer.Argument(metavar="RUN", help="Runs in TREC format, also .gz and .xz.", show_default=False)
 ]
 Judgements = Annotated[
     Path,
-    typer.Option("--qrels", help="The judgements: TREC qrels, or a BEIR table.", metavar="FILE", show_default=False),
+    typer.Option(
+        "--qrels",
+        help="Relevance judgements: TREC qrels, a BEIR table or a BEIR folder.",
+        metavar="FILE",
+        show_default=False,
+    ),
 ]
 Measures = Annotated[
     list[str] | None,
     typer.Option(
         "--measure",
         "-m",
-        help='Measures, parted by blanks: "P@1 AP@5 micro_F1@4". May be given several times.',
+        help='Measures, separated by blanks: "P@1 AP@5 micro_F1@4". Names of trec_eval are accepted. Repeatable.',
         metavar="MEASURES",
-        show_default=USUAL,
+        show_default=DEFAULT_MEASURES,
     ),
 ]
 Ties = Annotated[
-    Orders, typer.Option("--ties", help="Equal scores: in the order of the run, or by falling id as in trec_eval.")
+    Orders, typer.Option("--ties", help="Order of equal scores: that of the run, or by descending id as in trec_eval.")
 ]
-Print = Annotated[Layout, typer.Option("--format", help="How to print it.")]
-Digits = Annotated[int, typer.Option("--digits", help="Digits behind the point.", min=1, max=10)]
+Print = Annotated[Layout, typer.Option("--format", help="Output format.")]
+Digits = Annotated[int, typer.Option("--digits", help="Digits after the decimal point.", min=1, max=10)]
 
 
 def evaluate(
@@ -83,25 +85,28 @@ def evaluate(
     runs: Runs,
     qrels: Judgements,
     measures: Measures = None,
-    per_query: Annotated[bool, typer.Option("--per-query", help="The values of every query, too.")] = False,
+    per_query: Annotated[bool, typer.Option("--per-query", help="Print the values of every query, too.")] = False,
     ties: Ties = Orders.run,
     digits: Digits = 4,
     format: Print = Layout.table,
 ) -> None:
-    """Measure runs against judgements.
+    """Measure runs against relevance judgements.
 
-    All queries with a relevant document count; one that a run lacks counts as 0. The name of a system is that of its
+    All queries with a relevant document count; a query missing from a run counts as 0. A system is named after its
     file.
 
     Example: rprs evaluate bm25.trec rprs.trec --qrels qrels.txt -m "P@1 R@1 AP@5 nDCG@5 RR"
     """
-    from rprs.evaluation.compare import totals
+    from rprs.evaluation.evaluate import per_query_table, totals
 
-    asked, found = _evaluated(context.obj, runs, qrels, measures, ties)
+    evaluations = _evaluations(context.obj, runs, qrels, measures, ties)
+    columns = evaluations[0].measures
     if format is Layout.jsonl:
-        _print_objects(_objects(found, asked, per_query))
+        _print_objects(_evaluation_objects(evaluations, per_query))
+    elif per_query:
+        _print_tables([per_query_table(evaluations, columns, digits)], format)
     else:
-        _print(_per_query(found, asked, digits) if per_query else totals(found, asked, digits=digits), format=format)
+        _print_tables([totals(evaluations, columns, digits=digits)], format)
 
 
 def compare(
@@ -113,43 +118,42 @@ def compare(
         list[str] | None,
         typer.Option(
             "--baseline",
-            help="A system to compare with, by the name of its file. May be given several times.",
+            help="A system to compare with, by the name of its file. Repeatable.",
             metavar="NAME",
             show_default="the first run",
         ),
     ] = None,
-    alpha: Annotated[float, typer.Option("--alpha", help="A difference is significant if p is below this.")] = 0.05,
+    alpha: Annotated[float, typer.Option("--alpha", help="Significance level.")] = 0.05,
     correction: Annotated[
-        Corrections, typer.Option("--correction", help="For the number of comparisons by one measure.")
+        Corrections, typer.Option("--correction", help="Correction for the number of comparisons by each measure.")
     ] = Corrections.bonferroni,
     test: Annotated[Tests, typer.Option("--test", help="The test that decides on the marks.")] = Tests.t,
     permutations: Annotated[
-        int, typer.Option("--permutations", help="Swaps of two systems that Fisher's test draws.", min=1)
+        int, typer.Option("--permutations", help="Number of random permutations for Fisher's test.", min=1)
     ] = 100_000,
-    seed: Annotated[int, typer.Option("--seed", help="Of these draws.", min=0)] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of these permutations.", min=0)] = 0,
     details: Annotated[
         bool,
         typer.Option(
-            "--details", help="Differences, p-values, wins, losses and ties of every pair, too; in CSV, alone."
+            "--details",
+            help="Also print differences, p-values, wins, losses and ties of every pair; in CSV, nothing else.",
         ),
     ] = False,
     ties: Ties = Orders.run,
     digits: Digits = 4,
     format: Print = Layout.table,
 ) -> None:
-    """Compare runs: which is better, by how much, and is it significant?
+    """Compare runs: which is better, by how much, and is the difference significant?
 
-    Every run is tested against every baseline over the queries, by a paired t-test and by Fisher's randomisation test.
-    Marks stand at significant improvements: † over the first baseline, * over the second.
+    Every run is tested against every baseline over the queries, with a paired t-test and Fisher's randomisation test.
+    Significant improvements are marked: † over the first baseline, * over the second.
 
     Example: rprs compare bm25.trec rprs.trec --qrels qrels.txt -m "P@1 AP@5" --details --format latex
     """
     from rprs.evaluation.compare import compare
 
-    asked, found = _evaluated(context.obj, runs, qrels, measures, ties)
-    result = compare(
-        found,
-        asked,
+    comparison = compare(
+        _evaluations(context.obj, runs, qrels, measures, ties),
         baselines=baseline,
         alpha=alpha,
         correction=correction.value,
@@ -158,57 +162,44 @@ def compare(
         seed=seed,
     )
     if format is Layout.jsonl:
-        _print_objects([*_objects(found, asked, False), *(_difference_objects(result) if details else ())])
-        return
-    tables = [result.table(digits=digits), *([result.details(digits=digits)] if details else [])]
-    _print(*(tables[-1:] if format is Layout.csv else tables), format=format)  # a CSV file is one table
+        differences = _difference_objects(comparison) if details else []
+        _print_objects([*_evaluation_objects(comparison.evaluations, per_query=False), *differences])
+    elif details and format is Layout.csv:  # a CSV file is one table
+        _print_tables([comparison.details(digits=digits)], format)
+    else:
+        tables = [comparison.table(digits=digits), *([comparison.details(digits=digits)] if details else [])]
+        _print_tables(tables, format)
 
 
-# ---------------------------------------------------------------------------- what both need
+# ---------------------------------------------------------------------------- shared by both commands
 
 
-def _evaluated(
-    messages: Messages, runs: Sequence[Path], qrels: Path, texts: Sequence[str] | None, ties: Orders
-) -> tuple[tuple[Measure, ...], list[Evaluation]]:
-    """The measures, and what each run gets; notes are said."""
+def _evaluations(
+    messages: Messages, runs: Sequence[Path], qrels: Path, measures: Sequence[str] | None, ties: Orders
+) -> list[Evaluation]:
+    """The evaluation of each run; their notes are printed."""
     from rprs.evaluation.evaluate import evaluate
+    from rprs.evaluation.inputs import name_files
     from rprs.evaluation.measures import parse_measures
-    from rprs.read import read_run
-    from rprs.read.qrels import read_qrels
+    from rprs.read.inputs import read_judgements
 
-    measures = parse_measures(texts or [USUAL])
-    if not measures:
-        raise UsageError(f'Name a measure: -m "{USUAL}"')
-    judged = read_qrels(qrels)
-    found = []
+    parsed, judgements, evaluations = parse_measures(measures or DEFAULT_MEASURES), read_judgements(qrels), []
     with messages.progress("measuring", total=len(runs), unit="runs") as advance:
-        for name, path in zip(_names(runs), runs, strict=True):
-            found.append(evaluate(read_run(path), judged, measures, name, ties=ties.value))
+        for name, path in zip(name_files(runs), runs, strict=True):
+            evaluations.append(evaluate(path, judgements, parsed, name=name, ties=ties.value))
             advance(1)
-    for evaluation in found:
+    for evaluation in evaluations:
         for note in evaluation.notes:
             messages.print(f"{evaluation.name}: {note}")
-    return measures, found
+    return evaluations
 
 
-def _names(runs: Sequence[Path]) -> list[str]:
-    """The names of the files without their suffixes, where these tell them apart; otherwise their paths."""
-    from rprs.read.source import stem_of
-
-    stems = [stem_of(path) for path in runs]
-    names = [stem if stems.count(stem) == 1 else str(path) for stem, path in zip(stems, runs, strict=True)]
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise UsageError(f"The run {twice[0]} is given twice")
-    return names
+def _print_tables(tables: Sequence[Table], format: Layout) -> None:
+    """Print the tables with a blank line between them."""
+    sys.stdout.write("\n".join(_formatted(table, format) for table in tables))
 
 
-def _print(*tables: Table, format: Layout) -> None:
-    """The tables, a blank line between them."""
-    sys.stdout.write("\n".join(_written(table, format) for table in tables))
-
-
-def _written(table: Table, format: Layout) -> str:
+def _formatted(table: Table, format: Layout) -> str:
     if format is Layout.table:
         from rprs.cli.output import stdout_console
 
@@ -220,28 +211,16 @@ def _written(table: Table, format: Layout) -> str:
 def _print_objects(objects: Iterable[dict[str, Any]]) -> None:
     from rprs.cli.output import print_json
 
-    for found in objects:
-        print_json(found)
+    for each in objects:
+        print_json(each)
 
 
-def _per_query(evaluations: Sequence[Evaluation], measures: Sequence[Measure], digits: int) -> Table:
-    """A row a system and query, and one of all queries after those of each system."""
-    from rprs.evaluation.table import Cell, Figure, Table
-
-    rows: list[tuple[Cell, ...]] = []
-    for evaluation in evaluations:
-        values = zip(*(evaluation.values(measure).tolist() for measure in measures), strict=True)
-        each = [*zip(evaluation.queries, values, strict=True), ("all", [evaluation.total(by) for by in measures])]
-        rows += [(evaluation.name, query, *(Figure(value, digits) for value in row)) for query, row in each]
-    return Table("", ("system", "query", *map(str, measures)), tuple(rows))
-
-
-def _objects(evaluations: Sequence[Evaluation], measures: Sequence[Measure], per_query: bool) -> list[dict[str, Any]]:
-    """One a system; before it, where they are asked for, one a query."""
+def _evaluation_objects(evaluations: Sequence[Evaluation], per_query: bool) -> list[dict[str, Any]]:
+    """One object per system, preceded by one per query if requested."""
     objects: list[dict[str, Any]] = []
     for evaluation in evaluations:
         if per_query:
-            columns = {str(measure): evaluation.values(measure).tolist() for measure in measures}
+            columns = {str(measure): evaluation.values(measure).tolist() for measure in evaluation.measures}
             for at, query in enumerate(evaluation.queries):
                 values = {name: column[at] for name, column in columns.items()}
                 objects.append({"system": evaluation.name, "query": query, "values": values})
@@ -249,14 +228,14 @@ def _objects(evaluations: Sequence[Evaluation], measures: Sequence[Measure], per
             {
                 "system": evaluation.name,
                 "queries": len(evaluation.queries),
-                "values": {str(measure): evaluation.total(measure) for measure in measures},
+                "values": {str(measure): evaluation.total(measure) for measure in evaluation.measures},
                 "notes": list(evaluation.notes),
             }
         )
     return objects
 
 
-def _difference_objects(result: Comparison) -> list[dict[str, Any]]:
+def _difference_objects(comparison: Comparison) -> list[dict[str, Any]]:
     from dataclasses import asdict
 
-    return [asdict(row) | {"measure": str(row.measure)} for row in result.rows]
+    return [asdict(row) | {"measure": str(row.measure)} for row in comparison.rows]

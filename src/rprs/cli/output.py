@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rprs.document import Document
-from rprs.index.facts import describe_encoder
+from rprs.index.info import describe_encoder
 from rprs.index.lookup import DocumentSummary
 from rprs.read.source import stem_of
 from rprs.results.hits import Explanation, Hit, Pair, Results, Span

@@ -196,6 +196,8 @@ def _print_results(
     from rprs.cli.output import print_hits, print_objects
     from rprs.document import combine
     from rprs.results import FORMATS
+    from rprs.results.hits import ranking_of
+    from rprs.results.run import Run
     from rprs.results.serialize import hit_object
 
     format, query = context.params["format"], combine(documents)
@@ -204,19 +206,9 @@ def _print_results(
     elif format in (HitFormat.json, HitFormat.jsonl):
         print_objects([hit_object(hit, query.id) for hit in results], lines=format is HitFormat.jsonl)
     elif format is HitFormat.trec:
-        _print_run(query, results, searcher.system.tag)
+        Run({query.id: ranking_of(results)}, searcher.system.tag).write(sys.stdout)
     elif results:
         print_hits(results)
-
-
-def _print_run(query: Document, results: Results, tag: str) -> None:
-    import numpy as np
-
-    from rprs.document import Ranking
-    from rprs.read import write_run
-
-    scores = np.array([hit.score for hit in results], dtype=np.float64)
-    write_run(sys.stdout, query.id, Ranking(tuple(hit.id for hit in results), scores), tag)
 
 
 def _print_explanation(searcher: Searcher, explanation: Explanation, context: typer.Context) -> None:

@@ -1,21 +1,30 @@
-"""Which system is better, by how much, and could it be luck? Tables with marks of significance as papers print them."""
+"""Which system is better, by how much, and is the difference significant? Tables with marks as papers print them.
+
+rprs.compare(["bm25.trec", "rprs.trec"], "qrels.txt", "P@1 AP")
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from pathlib import PurePath
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rprs.document import Ranking
 from rprs.errors import UsageError
-from rprs.evaluation.evaluate import Evaluation
-from rprs.evaluation.measures import Measure
+from rprs.evaluation import DEFAULT_MEASURES
+from rprs.evaluation.evaluate import Evaluation, Ties, evaluate, totals
+from rprs.evaluation.frame import data_frame
+from rprs.evaluation.inputs import name_files, name_of
+from rprs.evaluation.measures import Measure, MeasureInput, parse_measures
 from rprs.evaluation.significance import Pair, bonferroni, fisher, holm, t_test
 from rprs.evaluation.table import Cell, Figure, Table
 
-__all__ = ["Comparison", "Correction", "Difference", "Test", "compare", "totals"]
+__all__ = ["Comparison", "Correction", "Difference", "Test", "compare"]
 
 Correction = Literal["bonferroni", "holm", "none"]
 Test = Literal["t", "fisher"]
@@ -29,12 +38,12 @@ _TIE = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A system against a baseline by one measure."""
+    """The difference between a system and a baseline by one measure."""
 
     system: str
     baseline: str
     measure: Measure
-    difference: float  # of the totals; above 0 where the system is better
+    difference: float  # of the totals; above 0 if the system is better
     p_t: float
     p_fisher: float
     corrected_t: float
@@ -56,10 +65,10 @@ class Comparison:
     alpha: float
     correction: Correction
     test: Test
-    family: int  # comparisons of one measure that the correction is over
+    family: int  # the number of comparisons by one measure, for the correction
 
     def table(self, title: str = "", digits: int = 4) -> Table:
-        """A row a system, a column a measure; marks tell significant improvements, the best is bold."""
+        """One row per system, one column per measure; significant improvements are marked, the best is bold."""
         marks: dict[tuple[str, Measure], str] = {}
         for row in self.rows:
             if row.significant and row.difference > 0:
@@ -68,15 +77,42 @@ class Comparison:
         return totals(self.evaluations, self.measures, title, digits, marks, self._legend(marks))
 
     def details(self, title: str = "", digits: int = 4) -> Table:
-        """A row for each system, baseline and measure: difference, p of both tests, wins, losses and ties."""
+        """One row per system, baseline and measure: difference, p of both tests, wins, losses and ties."""
         header = ("system", "baseline", "measure", "difference", "p (t)", "p (Fisher)")
         corrected = () if self.correction == "none" else ("corrected p (t)", "corrected p (Fisher)")
         rows = [self._details(row, digits) for row in self.rows]
-        notes = [f"Significant: {self._said()}."]
+        notes = [f"Significant: {self._test()}."]
         pooled = [str(measure) for measure in self.measures if not measure.averaged]
         if pooled:
-            notes.append(f"The t-test of {', '.join(pooled)} is of the queries' own values, whose mean it is not.")
+            measures = ", ".join(pooled)
+            notes.append(
+                f"For {measures}, the t-test compares the queries' values, although the total is not their mean."
+            )
         return Table(title, (*header, *corrected, "wins", "losses", "ties", "significant"), tuple(rows), tuple(notes))
+
+    def to_frame(self, *, per_query: bool = False) -> Any:
+        """A pandas DataFrame with one row per system (and query) and one column per measure.
+
+        `details().to_frame()` has the differences and their p-values.
+        """
+        if not per_query:
+            return self.table().to_frame()
+        systems = [evaluation.name for evaluation in self.evaluations for _ in evaluation.queries]
+        queries = [query for evaluation in self.evaluations for query in evaluation.queries]
+        values = {
+            str(measure): [value for each in self.evaluations for value in each.values(measure).tolist()]
+            for measure in self.measures
+        }
+        return data_frame("Comparison.to_frame", {"system": systems, "query_id": queries, **values})
+
+    def __repr__(self) -> str:
+        queries = len(self.evaluations[0].queries)
+        names = ", ".join(evaluation.name for evaluation in self.evaluations)
+        measures = ", ".join(map(str, self.measures))
+        return f"<Comparison of {names} by {measures} on {queries:,} queries; baseline: {', '.join(self.baselines)}>"
+
+    def _repr_html_(self) -> str:
+        return self.table().html() + self.details().html()
 
     def _details(self, row: Difference, digits: int) -> tuple[Cell, ...]:
         corrected = () if self.correction == "none" else (row.corrected_t, row.corrected_fisher)
@@ -95,67 +131,164 @@ class Comparison:
             verdict,
         )
 
-    def _said(self) -> str:
-        """The test in words: `paired t-test, p < 0.05, Bonferroni over 4 comparisons of each measure`."""
+    def _test(self) -> str:
+        """The test in words, such as `paired t-test, p < 0.05, Bonferroni over 4 comparisons of each measure`."""
         over = f"{self.family} comparison{'s' if self.family > 1 else ''} of each measure"
         corrected = "uncorrected" if self.correction == "none" else f"{_CORRECTIONS[self.correction]} over {over}"
         return f"{_TESTS[self.test]}, p < {self.alpha:g}, {corrected}"
 
     def _legend(self, marks: Mapping[tuple[str, Measure], str]) -> tuple[str, ...]:
         used = "".join(marks.values())
-        shown = [(mark, name) for mark, name in zip(MARKS, self.baselines, strict=False) if mark in used]
-        if not shown:
+        baselines = [(mark, name) for mark, name in zip(MARKS, self.baselines, strict=False) if mark in used]
+        if not baselines:
             names = " or ".join(self.baselines)
-            return (f"No significant improvement over {names} ({self._said()}).",)
-        over = ", ".join(f"{mark} over {name}" for mark, name in shown)
-        return (f"Significant improvement: {over} ({self._said()}).",)
-
-
-def totals(
-    evaluations: Sequence[Evaluation],
-    measures: Sequence[Measure],
-    title: str = "",
-    digits: int = 4,
-    marks: Mapping[tuple[str, Measure], str] | None = None,
-    notes: Sequence[str] = (),
-) -> Table:
-    """A row a system, a column a measure, the best of several in bold; `marks` by system and measure."""
-    found = np.array([[evaluation.total(measure) for measure in measures] for evaluation in evaluations])
-    best = np.round(found, digits) == np.round(found.max(axis=0), digits)
-    rows: list[tuple[Cell, ...]] = [
-        (
-            evaluation.name,
-            *(
-                Figure(value, digits, (marks or {}).get((evaluation.name, measure), ""), bool(top and len(found) > 1))
-                for measure, value, top in zip(measures, values, tops, strict=True)
-            ),
-        )
-        for evaluation, values, tops in zip(evaluations, found.tolist(), best.tolist(), strict=True)
-    ]
-    return Table(title, ("system", *map(str, measures)), tuple(rows), tuple(notes))
+            return (f"No significant improvement over {names} ({self._test()}).",)
+        over = ", ".join(f"{mark} over {name}" for mark, name in baselines)
+        return (f"Significant improvement: {over} ({self._test()}).",)
 
 
 def compare(
-    evaluations: Sequence[Evaluation],
-    measures: Sequence[Measure],
+    runs: Mapping[str, Any] | Iterable[Any],
+    qrels: Any = None,
+    measures: MeasureInput | None = None,
     *,
-    baselines: Sequence[str] | None = None,
+    baselines: str | Iterable[str] | None = None,
     alpha: float = 0.05,
     correction: Correction = "bonferroni",
     test: Test = "t",
     permutations: int = 100_000,
     seed: int = 0,
+    ties: Ties = "run",
 ) -> Comparison:
-    """Test every system against every baseline (the first system, if none is named), by each measure.
+    """Test every system against every baseline (by default, the first system), by each measure.
 
-    A measure is a family of its own: the correction is over the pairs of systems that are compared by it. Where the
-    total is not the mean of the queries' values (micro_F1), the t-test is of these values; Fisher's is of the total.
+    `runs` maps names to runs as `evaluate` takes them, or lists files (named after the files), `Run`s (by their tags)
+    and `Evaluation`s. `qrels` and `measures` are those of `evaluate`; evaluations need no qrels, and without `measures`
+    theirs are compared. A difference is significant if the corrected p of `test` ("t" or "fisher") is below `alpha`.
+
+    Each measure is a family of its own: the correction ("bonferroni", "holm" or "none") is over the pairs of systems
+    that are compared by it. Where the total is not the mean over queries (micro_F1), the t-test compares the values of
+    the queries, and Fisher's test the totals.
     """
+    _check_options(alpha, correction, test, permutations, seed)
+    systems = _named(runs)
+    by = parse_measures(_default_measures(systems) if measures is None else measures)
+    evaluations = _evaluate_all(systems, qrels, by, ties)
     named = {evaluation.name: evaluation for evaluation in evaluations}
-    against = tuple(dict.fromkeys(baselines or list(named)[:1]))
-    _check(evaluations, named, against, alpha, permutations)
+    against = _baselines(baselines, list(named))
+    _check_systems(evaluations, named, against)
     ordered = [(system, baseline) for baseline in against for system in named if system != baseline]
     pairs = list(dict.fromkeys(_pair(*names) for names in ordered))  # two baselines are compared once, not twice
+    p = _corrected(_p_values(named, pairs, by, permutations, seed), len(by), correction)
+    rows = [
+        _difference(named[system], named[baseline], measure, of[pairs.index(_pair(system, baseline))], test, alpha)
+        for measure, of in zip(by, p.tolist(), strict=True)
+        for system, baseline in ordered
+    ]
+    rows.sort(key=lambda row: (against.index(row.baseline), list(named).index(row.system)))
+    return Comparison(tuple(evaluations), by, against, tuple(rows), alpha, correction, test, len(pairs))
+
+
+# ---------------------------------------------------------------------------- systems and options
+
+
+def _named(runs: Mapping[str, Any] | Iterable[Any]) -> list[tuple[str, Any]]:
+    """Runs and evaluations with their names."""
+    if isinstance(runs, Mapping) and not any(isinstance(run, Ranking) for run in runs.values()):
+        return [(str(name), run) for name, run in runs.items()]
+    if isinstance(runs, str | PurePath | bytes | Mapping) or not isinstance(runs, Iterable):
+        raise UsageError(f"compare takes a mapping from names to runs, or a list of files. Got {runs!r:.80}")
+    listed = list(runs)
+    files = [run for run in listed if isinstance(run, str | PurePath)]
+    names = iter(name_files(files))
+    return [(next(names) if isinstance(run, str | PurePath) else _own_name(run), run) for run in listed]
+
+
+def _own_name(run: Any) -> str:
+    name = run.name if isinstance(run, Evaluation) else name_of(run)
+    if not name:
+        raise UsageError(f"Give the runs with names, as {{'bm25': run, ...}}: this one has none: {run!r:.80}")
+    return name
+
+
+def _default_measures(runs: Sequence[tuple[str, Any]]) -> MeasureInput:
+    """The measures of the first evaluation among the runs, if there is one."""
+    return next((run.measures for _, run in runs if isinstance(run, Evaluation)), DEFAULT_MEASURES)
+
+
+def _evaluate_all(
+    runs: Sequence[tuple[str, Any]], qrels: Any, measures: Sequence[Measure], ties: Ties
+) -> list[Evaluation]:
+    """Evaluations as they are, and runs evaluated by the same measures."""
+    if not measures:
+        raise UsageError(f'Name a measure, such as "{DEFAULT_MEASURES}"')
+    missing = [name for name, run in runs if not isinstance(run, Evaluation)]
+    if missing and qrels is None:
+        raise UsageError(f"The run {missing[0]!r} can only be compared with qrels, the relevance judgements")
+    if missing:
+        from rprs.read.inputs import read_judgements
+
+        qrels = read_judgements(qrels)
+    return [
+        replace(run, name=name) if isinstance(run, Evaluation) else evaluate(run, qrels, measures, name=name, ties=ties)
+        for name, run in runs
+    ]
+
+
+def _baselines(baselines: Any, names: Sequence[str]) -> tuple[str, ...]:
+    listed = [baselines] if isinstance(baselines, str) or not isinstance(baselines, Iterable | None) else baselines
+    chosen = list(listed or names[:1])
+    if not all(isinstance(name, str) for name in chosen):
+        raise UsageError(f"baselines must be names of systems. Got {baselines!r:.80} instead.")
+    return tuple(dict.fromkeys(chosen))
+
+
+def _check_systems(
+    evaluations: Sequence[Evaluation], named: Mapping[str, Evaluation], baselines: Sequence[str]
+) -> None:
+    if len(named) < 2:
+        raise UsageError("Give at least two systems of different names to compare")
+    if len(named) < len(evaluations):
+        names = [evaluation.name for evaluation in evaluations]
+        raise UsageError(f"Two systems have the same name: {next(name for name in names if names.count(name) > 1)}")
+    unknown = [name for name in baselines if name not in named]
+    if unknown:
+        raise UsageError(f"There is no system {unknown[0]!r} to be a baseline: there are {', '.join(named)}")
+    if len(baselines) > len(MARKS):
+        raise UsageError(f"{len(baselines)} baselines, and only {len(MARKS)} marks: name at most {len(MARKS)}")
+    if len({evaluation.queries for evaluation in evaluations}) > 1:
+        raise UsageError("The systems were measured on different queries: evaluate them with the same judgements")
+
+
+def _check_options(alpha: float, correction: str, test: str, permutations: int, seed: int) -> None:
+    if not isinstance(alpha, Real) or not 0 < alpha < 1:
+        raise UsageError(f"alpha must be a number in (0, 1). Got {alpha!r} instead.")
+    for name, value, choices in (
+        ("correction", correction, get_args(Correction)),
+        ("test", test, get_args(Test)),
+    ):
+        if value not in choices:
+            raise UsageError(f"{name} must be {' or '.join(map(repr, choices))}. Got {value!r} instead.")
+    for name, number, least in (("permutations", permutations, 1), ("seed", seed, 0)):
+        if not isinstance(number, Integral) or number < least:
+            raise UsageError(f"{name} must be an integer in [{least}, inf). Got {number!r} instead.")
+
+
+# ---------------------------------------------------------------------------- tests of significance
+
+
+def _pair(one: str, other: str) -> tuple[str, str]:
+    return min(one, other), max(one, other)
+
+
+def _p_values(
+    named: Mapping[str, Evaluation],
+    pairs: Sequence[tuple[str, str]],
+    measures: Sequence[Measure],
+    permutations: int,
+    seed: int,
+) -> tuple[Floats, Floats]:
+    """The p of the t-test and of Fisher's test, for every measure and pair of systems."""
     tests = [(named[one], named[other], measure) for measure in measures for one, other in pairs]
     by_t = np.array([t_test(one.values(by), other.values(by)) for one, other, by in tests])
     by_fisher = fisher(
@@ -163,29 +296,17 @@ def compare(
         permutations=permutations,
         seed=seed,
     )
-    p = _corrected(by_t, by_fisher, len(measures), correction)
-    rows = [
-        _difference(named[system], named[baseline], measure, of[pairs.index(_pair(system, baseline))], test, alpha)
-        for measure, of in zip(measures, p.tolist(), strict=True)
-        for system, baseline in ordered
-    ]
-    rows.sort(key=lambda row: (against.index(row.baseline), list(named).index(row.system)))
-    everything = tuple(evaluations), tuple(measures), against, tuple(rows)
-    return Comparison(*everything, alpha, correction, test, len(pairs))
+    return by_t, by_fisher
 
 
-def _pair(one: str, other: str) -> tuple[str, str]:
-    return min(one, other), max(one, other)
-
-
-def _corrected(by_t: Floats, by_fisher: Floats, measures: int, correction: Correction) -> Floats:
+def _corrected(p_values: tuple[Floats, Floats], measures: int, correction: Correction) -> Floats:
     """(measures, pairs, 4): the p of both tests, and each corrected over the pairs."""
-    correct = {"bonferroni": bonferroni, "holm": holm, "none": _as_it_is}[correction]
-    plain = [p.reshape(measures, -1) for p in (by_t, by_fisher)]
+    correct = {"bonferroni": bonferroni, "holm": holm, "none": _uncorrected}[correction]
+    plain = [p.reshape(measures, -1) for p in p_values]
     return np.stack([*plain, *(np.array([correct(family) for family in p]) for p in plain)], axis=2)
 
 
-def _as_it_is(p: Floats) -> Floats:
+def _uncorrected(p: Floats) -> Floats:
     return p
 
 
@@ -208,28 +329,3 @@ def _difference(
         ties=len(change) - wins - losses,
         significant=p[2 if test == "t" else 3] < alpha,
     )
-
-
-def _check(
-    evaluations: Sequence[Evaluation],
-    named: Mapping[str, Evaluation],
-    baselines: Sequence[str],
-    alpha: float,
-    permutations: int,
-) -> None:
-    if len(named) < 2:
-        raise UsageError("Give at least two systems of different names to compare")
-    if len(named) < len(evaluations):
-        names = [evaluation.name for evaluation in evaluations]
-        raise UsageError(f"Two systems have the same name: {next(name for name in names if names.count(name) > 1)}")
-    unknown = [name for name in baselines if name not in named]
-    if unknown:
-        raise UsageError(f"There is no system {unknown[0]!r} to be a baseline: there are {', '.join(named)}")
-    if len(baselines) > len(MARKS):
-        raise UsageError(f"{len(baselines)} baselines, and only {len(MARKS)} marks: name at most {len(MARKS)}")
-    if not 0 < alpha < 1:
-        raise UsageError(f"alpha must be a number in (0, 1). Got {alpha!r} instead.")
-    if permutations < 1:
-        raise UsageError(f"permutations must be an integer in [1, inf). Got {permutations!r} instead.")
-    if len({evaluation.queries for evaluation in evaluations}) > 1:
-        raise UsageError("The systems were measured on different queries: evaluate them with the same judgements")

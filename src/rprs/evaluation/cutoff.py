@@ -1,4 +1,4 @@
-"""Where a ranking ends: rules that say how many of its documents are returned."""
+"""Cut-off rules: how many documents of a ranking are returned."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Ratio", "Rule", "Top", "cut"]
 
 @dataclass(frozen=True, slots=True)
 class Top:
-    """Return the k best."""
+    """Return the k best documents."""
 
     k: int
 
@@ -28,13 +28,13 @@ class Top:
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """Return what scores at least p · the top score, but at least l and at most h documents.
+    """Return the documents with at least p · the top score, but at least l and at most h documents.
 
-    A top score of 0 or below has no share of it: then l are returned.
+    If the top score is 0 or below, l documents are returned.
     """
 
     p: float
-    l: int = 1  # noqa: E741  # the letter that the rule is known by
+    l: int = 1  # noqa: E741  # the name in the paper
     h: int = 10
 
     def __post_init__(self) -> None:
@@ -51,10 +51,10 @@ Rule = Top | Ratio
 
 
 def cut(rule: Rule, scores: NDArray[np.float64]) -> NDArray[np.int64]:
-    """(p, depth) → (p,): how many documents of each order a rule returns."""
+    """(p, depth) → (p,): the number of documents that a rule returns from each order."""
     depth = scores.shape[1]
     if isinstance(rule, Top) or not depth:
         return np.full(len(scores), min(rule.k, depth) if isinstance(rule, Top) else 0, dtype=np.int64)
     top = scores[:, :1]
-    good = np.where(top[:, 0] > 0, (scores >= rule.p * top).sum(axis=1), 0)
-    return np.clip(good, min(rule.l, depth), min(rule.h, depth)).astype(np.int64)
+    enough = np.where(top[:, 0] > 0, (scores >= rule.p * top).sum(axis=1), 0)
+    return np.clip(enough, min(rule.l, depth), min(rule.h, depth)).astype(np.int64)

@@ -1,7 +1,7 @@
-"""The common measures of p orders of the same documents at once, as trec_eval defines them.
+"""The common measures for p orders of the same documents at once, as trec_eval defines them.
 
-Each function takes the grades of the documents in their order (p, depth), cut at k already; all positive grades of the
-query; k, if there is one; and the lowest grade that counts as relevant.
+Each function takes the grades of the documents in their order (p, depth), already cut at k; all positive grades of the
+query; k, or None; and the lowest grade that counts as relevant.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ def _average_precision(gains: Ints, grades: Ints, _k: int | None, rel: int) -> F
 def _ndcg(gains: Ints, grades: Ints, k: int | None, _rel: int) -> Floats:
     ideal = np.sort(grades)[::-1][:k]
     best = float((ideal * _discounts(len(ideal))).sum())
-    return np.asarray((gains * _discounts(gains.shape[1])).sum(axis=1) / (best or 1.0))  # @: equal rows may differ
+    return np.asarray(
+        (gains * _discounts(gains.shape[1])).sum(axis=1) / (best or 1.0)
+    )  # not @, which may give equal rows different values
 
 
 def _discounts(depth: int) -> Floats:
@@ -43,8 +45,8 @@ def _discounts(depth: int) -> Floats:
 
 
 def _reciprocal_rank(gains: Ints, _grades: Ints, _k: int | None, rel: int) -> Floats:
-    found, first = first_hit(gains >= rel)
-    return np.where(found, 1 / (first + 1), 0.0)
+    any_hit, first = first_hit(gains >= rel)
+    return np.where(any_hit, 1 / (first + 1), 0.0)
 
 
 def _success(gains: Ints, _grades: Ints, _k: int | None, rel: int) -> Floats:

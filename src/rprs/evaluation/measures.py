@@ -1,16 +1,16 @@
 """Measures of rankings, as values whose text parses back: `P@1`, `nDCG@5`, `micro_F1@4`, `F1@ratio(p=0.8,l=1,h=6)`.
 
-What ir_measures has is meant as it is there, and in trec_eval: P@k divides by k however few are retrieved, R@k and AP@k
-by all relevant documents, nDCG takes the grade as the gain. Ours are those that it lacks:
+The measures of ir_measures are defined as there and in trec_eval: P@k divides by k however few documents are retrieved,
+R@k and AP@k by all relevant documents, and nDCG uses the grade as the gain. These are added:
 
-    F1@rule                          the mean of the queries' own F1 over the documents that a rule returns
-    macro_P, macro_R, macro_F1@rule  means over queries of P and R, and the F1 of these two means
-    micro_P, micro_R, micro_F1@rule  the same of all pairs (query, document) thrown together, as COLIEE counts
+    F1@rule                          the mean of the queries' F1 over the documents that a rule returns
+    macro_P, macro_R, macro_F1@rule  means of P and R over queries, and the F1 of these two means
+    micro_P, micro_R, micro_F1@rule  the same over all pairs (query, document) pooled, as in COLIEE
     MPR                              1 − mean of rank / length over the relevant documents in the list, rank from 0; one
                                      that is not in the list is left out, and one of grade 2 counts twice (SDR's code)
     sdr_RR (sdr_MRR)                 1 for ranks 1 and 2, 1/2 for rank 3, 1/3 for rank 4 (SDR's code); 0 for none
 
-A measure is made of *parts*: numbers of one query, whose mean over the queries gives the total. So the total of many
+A measure has *parts*: numbers of one query, whose mean over the queries gives the total. Thus the total of many
 settings, or of many permutations of two systems, is one sum. The common measures are computed for p orders of the same
 documents at once, since tuning compares thousands of them.
 """
@@ -33,10 +33,12 @@ from numpy.typing import NDArray
 from rprs.errors import UsageError
 from rprs.evaluation.cutoff import Ratio, Rule, Top, cut
 from rprs.evaluation.gains import ARRAYS, first_hit
+from rprs.evaluation.trec_names import expand_trec_name
 
 __all__ = [
     "MPR",
     "Measure",
+    "MeasureInput",
     "Over",
     "Quantity",
     "Ranked",
@@ -60,27 +62,26 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """One query under p settings: what its judgements say of the documents at each rank."""
+    """One query under p settings: the grade of the document at each rank."""
 
     gains: Ints  # (p, depth): the grade of the document; 0 where it is not judged, or judged below 0
     scores: Floats  # (p, depth), falling
     grades: Ints  # all positive grades of the query's judgements
-    # (p, depth), and how many are judged 0 in all: for measures, such as Bpref, to which unjudged is not irrelevant
+    # (p, depth), and the number of documents judged 0: for measures such as Bpref, where unjudged is not irrelevant
     judged: NDArray[np.bool_] | None = None
     irrelevant: int = 0
 
 
 def judge(ids: Sequence[str], scores: Floats, judgements: Mapping[str, int]) -> Ranked:
-    """A ranking seen through the judgements of its query: `Ranked` with p = 1."""
-    grades = [judgements.get(id, -1) for id in ids]
-    found = np.array([grades], dtype=np.int64).reshape(1, len(ids))
+    """A ranking with the judgements of its query: `Ranked` with p = 1."""
+    grades = np.array([[judgements.get(id, -1) for id in ids]], dtype=np.int64).reshape(1, len(ids))
     positive = np.array([grade for grade in judgements.values() if grade > 0], dtype=np.int64)
     irrelevant = sum(grade == 0 for grade in judgements.values())
-    return Ranked(np.maximum(found, 0), np.asarray(scores, np.float64)[None], positive, found >= 0, irrelevant)
+    return Ranked(np.maximum(grades, 0), np.asarray(scores, np.float64)[None], positive, grades >= 0, irrelevant)
 
 
 class Measure(ABC):
-    """A measure: its text names it in commands, files and tables."""
+    """A measure; its text is its name in commands, files and tables."""
 
     @property
     def averaged(self) -> bool:
@@ -89,14 +90,14 @@ class Measure(ABC):
 
     @abstractmethod
     def parts(self, ranked: Ranked) -> Floats:
-        """(p, j): what one query adds to the total."""
+        """(p, j): the numbers of one query that the total is made of."""
 
     def combine(self, parts: Floats) -> Floats:
         """(..., j) → (...): the value of one query, or of the mean over many."""
         return np.asarray(parts[..., 0])
 
     def values(self, parts: Floats) -> Floats:
-        """(..., j) → (...): each query's own value."""
+        """(..., j) → (...): the value of each query."""
         return self.combine(parts)
 
     def total(self, parts: Floats) -> Floats:
@@ -104,7 +105,7 @@ class Measure(ABC):
         return self.combine(parts.mean(axis=0))
 
 
-# ---------------------------------------------------------------------------- ours
+# ---------------------------------------------------------------------------- measures of this package
 
 Quantity = Literal["P", "R", "F1"]
 Over = Literal["each", "macro", "micro"]
@@ -112,7 +113,7 @@ Over = Literal["each", "macro", "micro"]
 
 @dataclass(frozen=True, slots=True)
 class Returned(Measure):
-    """Precision, recall or F1 of the documents that a rule returns: of each query, of the means, or of all pairs."""
+    """Precision, recall or F1 of the documents that a rule returns: per query, of the means, or over all pairs."""
 
     quantity: Quantity
     over: Over
@@ -123,7 +124,7 @@ class Returned(Measure):
 
     @property
     def averaged(self) -> bool:
-        """Not so of what is counted over all pairs, or is an F1 of means."""
+        """False for counts over all pairs, and for the F1 of means."""
         return self.over == "each" or (self.over == "macro" and self.quantity != "F1")
 
     def parts(self, ranked: Ranked) -> Floats:
@@ -169,8 +170,8 @@ class MPR(Measure):
         return False
 
     def parts(self, ranked: Ranked) -> Floats:
-        """(p, 4): the sum of rank / length of the relevant documents in the list, and that of their weights, their
-        grades; how many they are, and how many there are in all."""
+        """(p, 4): for the relevant documents in the list, the sum of rank / length (weighted by grade), the sum of the
+        grades and their number; and the number of all relevant documents."""
         depth = max(ranked.gains.shape[1], 1)
         percentiles = (ranked.gains * (np.arange(ranked.gains.shape[1]) / depth)).sum(axis=1)
         listed = (ranked.gains > 0).sum(axis=1)
@@ -184,23 +185,23 @@ class MPR(Measure):
 
 @dataclass(frozen=True, slots=True)
 class SdrRR(Measure):
-    """The reciprocal rank as SDR's code has it, with ranks from 0 and 1 in the place of 0."""
+    """The reciprocal rank as computed by SDR's code: ranks count from 0, and 0 is replaced by 1."""
 
     def __str__(self) -> str:
         return "sdr_RR"
 
     def parts(self, ranked: Ranked) -> Floats:
         """(p, 1): 1 / max(rank, 1)."""
-        found, first = first_hit(ranked.gains > 0)
-        return np.where(found, 1.0 / np.maximum(first, 1), 0.0)[:, None]
+        any_hit, first = first_hit(ranked.gains > 0)
+        return np.where(any_hit, 1.0 / np.maximum(first, 1), 0.0)[:, None]
 
 
-# ---------------------------------------------------------------------------- those of ir_measures
+# ---------------------------------------------------------------------------- measures of ir_measures
 
 
 @dataclass(frozen=True, slots=True)
 class Standard(Measure):
-    """A measure that ir_measures defines, by its text there; made by `parse_measure`."""
+    """A measure of ir_measures, by its text there; `parse_measure` creates it."""
 
     text: str
 
@@ -208,20 +209,20 @@ class Standard(Measure):
         return self.text
 
     def parts(self, ranked: Ranked) -> Floats:
-        """(p, 1): by an array function where there is one, else by ir_measures, once for each distinct order."""
-        theirs = _theirs(self.text)
-        array = ARRAYS.get(theirs.__name__)
-        if array is None or theirs.params.keys() - {"cutoff", "rel"}:
+        """(p, 1): computed on arrays if possible, otherwise by ir_measures, once for each distinct order."""
+        measure = _ir_measure(self.text)
+        array = ARRAYS.get(measure.__name__)
+        if array is None or measure.params.keys() - {"cutoff", "rel"}:
             return self._distinct(ranked)
-        k, rel = theirs.params.get("cutoff"), theirs.params.get("rel", 1)
+        k, rel = measure.params.get("cutoff"), measure.params.get("rel", 1)
         depth = ranked.gains.shape[1]
         return array(ranked.gains[:, : depth if k is None else k], ranked.grades, k, rel)[:, None]
 
     def total(self, parts: Floats) -> Floats:
-        """The mean over queries; of counts, such as NumRet, the sum."""
+        """The mean over queries; for counts, such as NumRet, the sum."""
         from ir_measures import SumAgg
 
-        if isinstance(_theirs(self.text).aggregator(), SumAgg):
+        if isinstance(_ir_measure(self.text).aggregator(), SumAgg):
             return np.asarray(parts[..., 0].sum(axis=0))
         return np.asarray(parts[..., 0].mean(axis=0))
 
@@ -229,10 +230,10 @@ class Standard(Measure):
         judged, irrelevant = ranked.judged, ranked.irrelevant
         if judged is None:
             if self.text.startswith(("Bpref", "infAP", "Judged")) or "judged_only" in self.text:
-                raise UsageError(f"{self} needs to know which documents are judged not relevant: take another measure")
+                raise UsageError(f"{self} needs documents that are judged not relevant: choose another measure")
             judged, irrelevant = ranked.gains > 0, 0
-        known = np.where(judged, ranked.gains, -1)
-        rows, which = np.unique(known, axis=0, return_inverse=True)
+        grades = np.where(judged, ranked.gains, -1)
+        rows, which = np.unique(grades, axis=0, return_inverse=True)
         run, qrels = {}, {}
         for number, row in enumerate(rows.tolist()):
             listed = {str(rank): grade for rank, grade in enumerate(row) if grade >= 0}
@@ -248,11 +249,11 @@ def standard(
     qrels: Mapping[str, Mapping[str, int]],
     queries: Sequence[str],
 ) -> dict[Standard, Floats]:
-    """(queries, 1) for each measure, by ir_measures; ranks are its scores, so that it has no ties to break."""
+    """(queries, 1) for each measure, by ir_measures; scores are made from the ranks, so that there are no ties."""
     import ir_measures
 
-    numbers = {query: str(number) for number, query in enumerate(queries, 1)}  # gdeval knows none but numbers
-    asked = {_theirs(measure.text): measure for measure in measures}
+    numbers = {query: str(number) for number, query in enumerate(queries, 1)}  # gdeval supports numbers only
+    by_theirs = {_ir_measure(measure.text): measure for measure in measures}
     values = {measure: np.zeros((len(queries), 1)) for measure in measures}
     listed = {
         numbers[query]: {id: float(len(run[query]) - rank) for rank, id in enumerate(run[query])}
@@ -260,16 +261,18 @@ def standard(
         if run.get(query)
     }
     judged = {numbers[query]: dict(qrels[query]) for query in queries}
-    for metric in ir_measures.iter_calc(list(asked), judged, listed) if asked else ():
-        values[asked[metric.measure]][int(metric.query_id) - 1] = metric.value
+    for metric in ir_measures.iter_calc(list(by_theirs), judged, listed) if by_theirs else ():
+        values[by_theirs[metric.measure]][int(metric.query_id) - 1] = metric.value
     return values
 
 
 # ---------------------------------------------------------------------------- text → measure
 
+MeasureInput = str | Measure | Iterable[Any] | Any  # Any: a measure of ir_measures, or several
+
 _COUNTED, _COUNTS = ("cutoff", "rel"), range(1, 2**31)  # beyond which trec_eval's numbers overflow
 _OURS: dict[str, Measure] = {"MPR": MPR(), "sdr_RR": SdrRR(), "sdr_MRR": SdrRR()}
-_NO_RULE = "Cannot read the cut-off of {!r}: write a number, as 4, or a rule, as ratio(p=0.8,l=1,h=6)"
+_NO_RULE = "Cannot read the cut-off of {!r}: write a number, such as 4, or a rule, such as ratio(p=0.8,l=1,h=6)"
 _RETURNED: dict[str, tuple[Quantity, Over]] = {
     "F1": ("F1", "each"),
     "macro_F1": ("F1", "macro"),
@@ -281,14 +284,33 @@ _RETURNED: dict[str, tuple[Quantity, Over]] = {
 }
 
 
-def parse_measures(texts: Iterable[str]) -> tuple[Measure, ...]:
-    """The measures of several texts, in each of which blanks or commas part them; the same one is meant only once."""
-    words = [word for text in texts for word in re.split(r"[\s,]+(?![^(]*\))", text) if word]
-    return tuple(dict.fromkeys(map(parse_measure, words)))
+def parse_measures(measures: MeasureInput) -> tuple[Measure, ...]:
+    """The measures that texts name, each once; measures, also those of ir_measures, are accepted too.
+
+    Blanks or commas separate the measures in a text. Names of trec_eval are accepted: `ndcg_cut_10` is nDCG@10, and `P`
+    without a cut-off is P@5, P@10 and so on to P@1000.
+    """
+    items = list(measures) if isinstance(measures, Iterable) and not isinstance(measures, str) else [measures]
+    return tuple(dict.fromkeys(measure for item in items for measure in _parse_item(item)))
+
+
+def _parse_item(item: Any) -> list[Measure]:
+    if isinstance(item, Measure):
+        return [item]
+    if isinstance(item, str):
+        words = [word for word in re.split(r"[\s,]+(?![^(]*\))", item) if word]
+        return [parse_measure(text) for word in words for text in expand_trec_name(word)]
+    from ir_measures.measures import Measure as IrMeasure
+
+    if isinstance(item, IrMeasure):
+        return [parse_measure(str(item))]
+    raise UsageError(f"A measure is a text, such as 'P@1 AP', or a measure of ir_measures. Got {item!r:.80}")
 
 
 def parse_measure(text: str) -> Measure:
     """The measure that a text names; `str` of it parses back."""
+    texts = expand_trec_name(text.strip())
+    text = texts[0] if len(texts) == 1 else text
     name, params, at = _parsed(text)
     if name in _RETURNED:
         if params or at is None:
@@ -298,7 +320,7 @@ def parse_measure(text: str) -> Measure:
         if params or at is not None:
             raise UsageError(f"{name} takes neither a cut-off nor parameters. Got {text!r} instead.")
         return _OURS[name]
-    return Standard(str(_instance(text)))
+    return Standard(str(_ir_measure(text)))
 
 
 def parse_rule(text: str) -> Rule:
@@ -318,12 +340,12 @@ def _expression(text: str) -> ast.expr:
 
 
 def _parsed(text: str) -> tuple[str, dict[str, Any], ast.expr | None]:
-    """Name, parameters and what follows the @: the little language is a part of Python's own."""
+    """Name, parameters and what follows the @; the syntax of measures is a subset of Python's."""
     node, at = _expression(text), None
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
         at, node = node.right, node.left
     name, params = _call(node, text)
-    return _known(name), params, at
+    return _registered(name), params, at
 
 
 def _call(node: ast.expr, text: str) -> tuple[str, dict[str, Any]]:
@@ -337,19 +359,19 @@ def _call(node: ast.expr, text: str) -> tuple[str, dict[str, Any]]:
         raise UsageError(f"Cannot read {text!r}: a parameter must be a number, a quoted text, True or False") from error
 
 
-def _known(name: str) -> str:
-    """The name as it is registered, whatever its case."""
+def _registered(name: str) -> str:
+    """The registered spelling of a name, ignoring case."""
     from ir_measures.measures import registry
 
     names: list[str] = [*_OURS, *_RETURNED, *registry]
     if name in names:
         return name
-    folded = {known.casefold(): known for known in reversed(names)}
+    folded = {each.casefold(): each for each in reversed(names)}
     if name.casefold() in folded:
         return folded[name.casefold()]
     close = get_close_matches(name.casefold(), folded, n=1)
-    ours = f"known: {', '.join([*ARRAYS, *_RETURNED, *_OURS])} and all of ir_measures"
-    hint = f"did you mean {folded[close[0]]!r}?" if close else ours
+    choices = f"supported are {', '.join([*ARRAYS, *_RETURNED, *_OURS])} and all of ir_measures"
+    hint = f"did you mean {folded[close[0]]!r}?" if close else choices
     raise UsageError(f"There is no measure named {name!r}: {hint}")
 
 
@@ -357,40 +379,38 @@ def _rule(node: ast.expr, text: str) -> Rule:
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return Top(node.value)
     name, params = _call(node, text)
-    fits = {"p": (int, float), "l": (int,), "h": (int,)}
-    good = name == "ratio" and "p" in params and all(type(value) in fits.get(key, ()) for key, value in params.items())
-    if not good:
+    types = {"p": (int, float), "l": (int,), "h": (int,)}
+    valid = (
+        name == "ratio" and "p" in params and all(type(value) in types.get(key, ()) for key, value in params.items())
+    )
+    if not valid:
         raise UsageError(_NO_RULE.format(text))
     return Ratio(**params)
 
 
 @cache
-def _theirs(text: str) -> Any:
-    return _instance(text)
-
-
-def _instance(text: str) -> Any:
-    """The measure of ir_measures, checked: its own checks are assertions."""
+def _ir_measure(text: str) -> Any:
+    """The measure of ir_measures with that text, checked here because ir_measures checks by assertions."""
     import ir_measures
 
     name, params, at = _parsed(text)
-    found = ir_measures.measures.registry[name]
+    kind = ir_measures.measures.registry[name]
     if at is not None:
         if not isinstance(at, ast.Constant):
-            raise UsageError(f"{name} takes a number above 0 behind the @; F1, macro_P, micro_P ... take a rule, too")
-        params[found.AT_PARAM] = at.value
-    allowed = found.SUPPORTED_PARAMS
+            raise UsageError(f"{name} takes a number above 0 after the @; F1, macro_P, micro_P ... take a rule, too")
+        params[kind.AT_PARAM] = at.value
+    allowed = kind.SUPPORTED_PARAMS
     for key in params.keys() - allowed.keys():
         raise UsageError(f"{name} has no parameter {key!r}: it has {', '.join(allowed) or 'none'}")
     for key, param in allowed.items():
-        if param.required and key not in {**found.params, **params}:
+        if param.required and key not in {**kind.params, **params}:
             where = f"{name}@10" if key == "cutoff" else f"{name}({key}=...)"
             raise UsageError(f"{name} needs the parameter {key!r}: {where}")
         if key in params and not (param.validate(params[key]) and (key not in _COUNTED or params[key] in _COUNTS)):
             raise UsageError(f"The {key!r} parameter of {name} cannot be {params[key]!r}: {param.desc}")
-    made = found(**params)
+    measure = kind(**params)
     try:
-        ir_measures.evaluator([made], {})
-    except ValueError as error:  # nothing that is installed computes it
-        raise UsageError(f"No installed package computes {made}: {' '.join(str(error).split())}") from error
-    return made
+        ir_measures.evaluator([measure], {})
+    except ValueError as error:
+        raise UsageError(f"No installed package computes {measure}: {' '.join(str(error).split())}") from error
+    return measure

@@ -1,4 +1,4 @@
-"""Is one system better than another, or was it luck? Paired tests over the queries, and corrections for many of them.
+"""Is the difference between two systems significant? Paired tests over queries, and corrections for multiple tests.
 
 Both tests are two-sided. Where the systems do not differ on any query, p is 1.
 """
@@ -15,12 +15,12 @@ __all__ = ["Pair", "bonferroni", "fisher", "holm", "t_test"]
 
 Floats = NDArray[np.float64]
 
-_AT_ONCE = 2**22  # swaps drawn at a time
-_ROUNDING = 1e-12  # what is equal on paper may differ by so much
+_BATCH = 2**22  # numbers in one batch of permutations
+_ROUNDING = 1e-12  # rounding errors of values that are mathematically equal
 
 
 def t_test(a: Floats, b: Floats) -> float:
-    """The p of Student's paired t-test of the queries' values, (queries,) each. One query proves nothing: 1."""
+    """The p of Student's paired t-test of the queries' values, (queries,) each; 1 if there is only one query."""
     from scipy.special import stdtr
 
     difference = a - b
@@ -33,10 +33,10 @@ def t_test(a: Floats, b: Floats) -> float:
 
 
 def fisher(pairs: Sequence[Pair], *, permutations: int = 100_000, seed: int = 0) -> Floats:
-    """Fisher's randomisation test: how often swapping two systems on some queries makes their difference as large.
+    """Fisher's randomisation test: how often swapping two systems on some queries gives a difference at least as large.
 
-    (len(pairs),): the p of each pair, all of the same n queries. All 2^n swaps are tried where that is at most
-    `permutations`; otherwise so many are drawn, and p is (as large + 1) / (permutations + 1).
+    (len(pairs),): the p of each pair, all on the same n queries. All 2^n permutations are used if that is at most
+    `permutations`; otherwise that many are drawn, and p is (as large + 1) / (permutations + 1).
     """
     if not pairs:
         return np.empty(0, dtype=np.float64)
@@ -53,36 +53,36 @@ def fisher(pairs: Sequence[Pair], *, permutations: int = 100_000, seed: int = 0)
 
 @dataclass(frozen=True)
 class Pair:
-    """Two systems by one measure: its parts, (queries, j), whose mean `combine` makes a value, (..., j) → (...)."""
+    """The parts, (queries, j), of a measure for two systems; `combine` turns means into values: (..., j) → (...)."""
 
     a: Floats
     b: Floats
     combine: Callable[[Floats], Floats]
 
     def as_large(self, moved: Floats) -> int:
-        """How many of the changes, (swaps, j), that move a's mean towards b's leave a difference as large as it was."""
+        """How many swaps, which move a's mean towards b's by (swaps, j), leave at least the observed difference."""
         a, b = self.a.mean(axis=0), self.b.mean(axis=0)
         observed = abs(self.combine(a) - self.combine(b))
         return int((abs(self.combine(a + moved) - self.combine(b - moved)) >= observed - _ROUNDING).sum())
 
 
 def _all_swaps(queries: int) -> Iterator[Floats]:
-    rows = max(_AT_ONCE // max(queries, 1), 1)
+    rows = max(_BATCH // max(queries, 1), 1)
     for start in range(0, 2**queries, rows):
         numbers = np.arange(start, min(start + rows, 2**queries), dtype=np.int64)
         yield (numbers[:, None] >> np.arange(queries) & 1).astype(np.float64)
 
 
 def _random_swaps(queries: int, permutations: int, seed: int) -> Iterator[Floats]:
-    random, rows = np.random.default_rng(seed), max(_AT_ONCE // queries, 1)
+    random, rows = np.random.default_rng(seed), max(_BATCH // queries, 1)
     for start in range(0, permutations, rows):
-        wanted = min(rows, permutations - start)
-        bits = np.frombuffer(random.bytes(wanted * -(-queries // 8)), dtype=np.uint8).reshape(wanted, -1)
+        count = min(rows, permutations - start)
+        bits = np.frombuffer(random.bytes(count * -(-queries // 8)), dtype=np.uint8).reshape(count, -1)
         yield np.unpackbits(bits, axis=1, count=queries).astype(np.float64)
 
 
 def bonferroni(p: Floats) -> Floats:
-    """Each p times the number of comparisons made, at most 1."""
+    """Each p times the number of comparisons, at most 1."""
     return np.minimum(p * len(p), 1.0)
 
 

@@ -8,13 +8,16 @@ import io
 import math
 import re
 from dataclasses import dataclass
+from typing import Any
+
+from rprs.evaluation.frame import data_frame
 
 __all__ = ["Cell", "Figure", "Table"]
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number as papers print it, without the zero before the point: `.321†`; the best of a column is bold."""
+    """A number as papers print it, without the zero before the decimal point: `.321†`; the best of a column is bold."""
 
     value: float
     digits: int = 3
@@ -26,26 +29,26 @@ class Figure:
 
     @property
     def number(self) -> str:
-        """The number without its mark; a dash if there is none."""
+        """The number without its mark; a dash for NaN."""
         if not math.isfinite(self.value):
             return "–" if math.isnan(self.value) else str(self.value)
-        shown = f"{self.value:.{self.digits}f}"
-        if not float(shown):
-            shown = shown.lstrip("-")
-        return re.sub(r"^(-?)0\.", r"\1.", shown)
+        text = f"{self.value:.{self.digits}f}"
+        if not float(text):
+            text = text.lstrip("-")
+        return re.sub(r"^(-?)0\.", r"\1.", text)
 
 
-_BLANK = "\ue000"  # keeps the place of a mark where there is none: rich would trim a space
+_BLANK = "\ue000"  # stands for a missing mark, to align the columns: rich would trim a space
 
 Cell = str | int | float | None | Figure
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under a header; the notes say what the marks mean.
+    """Rows under a header; the notes explain the marks.
 
-    A bare `float` is shown with four significant digits, `None` as an empty cell. CSV has every number in full, and
-    neither title, marks nor notes.
+    A bare `float` is printed with four significant digits, `None` as an empty cell. CSV and data frames contain every
+    number in full, and neither title, marks nor notes.
     """
 
     title: str
@@ -54,9 +57,9 @@ class Table:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        wrong = [row for row in self.rows if len(row) != len(self.header)]
-        if wrong:
-            raise ValueError(f"a row of {len(wrong[0])} cells under a header of {len(self.header)}: {wrong[0]!r}")
+        uneven = [row for row in self.rows if len(row) != len(self.header)]
+        if uneven:
+            raise ValueError(f"a row of {len(uneven[0])} cells under a header of {len(self.header)}: {uneven[0]!r}")
 
     def markdown(self) -> str:
         """A GitHub table under its title."""
@@ -70,7 +73,7 @@ class Table:
     def latex(self) -> str:
         """A `table` that needs no package; title and notes are its caption."""
         columns = "".join("r" if number else "l" for number in self._numeric())
-        caption = " ".join(_latex_text(said if said.endswith(".") else f"{said}.") for said in self._said())
+        caption = " ".join(_latex_text(text if text.endswith(".") else f"{text}.") for text in self._caption())
         return "\n".join(
             [
                 r"\begin{table}",
@@ -97,7 +100,7 @@ class Table:
         return stream.getvalue()
 
     def html(self) -> str:
-        """One `<table>`: numbers have the class `number`, the notes are its foot."""
+        """One `<table>`: cells with numbers have the class `number`, the notes are in the footer."""
         head = "".join(map(_html_header, self.header, self._numeric()))
         rows = [f"<tr>{''.join(map(_html, row))}</tr>" for row in self.rows]
         notes = "<br>".join(map(html.escape, self.notes))
@@ -115,8 +118,17 @@ class Table:
             ]
         )
 
+    def to_frame(self) -> Any:
+        """A pandas DataFrame with the columns of the header; numbers are in full."""
+        columns = zip(*self.rows, strict=True) if self.rows else [()] * len(self.header)
+        values = [[cell.value if isinstance(cell, Figure) else cell for cell in column] for column in columns]
+        return data_frame("to_frame", dict(zip(self.header, values, strict=True)))
+
+    def _repr_html_(self) -> str:
+        return self.html()
+
     def plain(self, width: int | None = None, *, styled: bool = False) -> str:
-        """For a terminal of that width, or as wide as the rows are; `styled` shows the best in bold."""
+        """Text for a terminal of that width, or as wide as the rows; `styled` prints the best in bold."""
         from rich.console import Console
         from rich.table import Table as Grid
         from rich.text import Text
@@ -126,15 +138,17 @@ class Table:
             grid.add_column(Text(name), justify="right" if number else "left", overflow="fold")
         marks = [max((len(_mark(row[at])) for row in self.rows), default=0) for at in range(len(self.header))]
         for row in self.rows:
-            padded = [_shown(cell) + _BLANK * (room - len(_mark(cell))) for cell, room in zip(row, marks, strict=True)]
+            padded = [
+                _printed(cell) + _BLANK * (room - len(_mark(cell))) for cell, room in zip(row, marks, strict=True)
+            ]
             grid.add_row(
                 *(Text(text, "bold" if _is_best(cell) else "") for text, cell in zip(padded, row, strict=True))
             )
         stream = io.StringIO()
         console = Console(file=stream, force_terminal=styled, color_system="standard" if styled else None, emoji=False)
         console.width = width or console.measure(grid, options=console.options.update(width=10_000)).maximum
-        with_title = [Text(self.title, "bold")] if self.title else []
-        for part in (*with_title, grid):
+        title = [Text(self.title, "bold")] if self.title else []
+        for part in (*title, grid):
             console.print(part)
         for note in self.notes:
             console.print(Text(note, "dim"), soft_wrap=width is None)
@@ -149,8 +163,8 @@ class Table:
             for column in columns
         ]
 
-    def _said(self) -> list[str]:
-        return [said for said in (self.title, *self.notes) if said]
+    def _caption(self) -> list[str]:
+        return [text for text in (self.title, *self.notes) if text]
 
 
 def _is_number(cell: Cell) -> bool:
@@ -165,7 +179,7 @@ def _mark(cell: Cell) -> str:
     return cell.mark if isinstance(cell, Figure) else ""
 
 
-def _shown(cell: Cell) -> str:
+def _printed(cell: Cell) -> str:
     if cell is None:
         return ""
     if isinstance(cell, int):
@@ -190,7 +204,7 @@ def _markdown_text(text: str) -> str:
 def _markdown(cell: Cell) -> str:
     if isinstance(cell, Figure) and cell.best:
         return f"**{_markdown_text(cell.number)}**{_markdown_text(cell.mark)}"
-    return _markdown_text(_shown(cell))
+    return _markdown_text(_printed(cell))
 
 
 # ---------------------------------------------------------------------------- LaTeX
@@ -230,7 +244,7 @@ def _latex(cell: Cell) -> str:
         if number.startswith("-") and number != "--":
             number = f"${number}$"  # a minus, not a hyphen
         return (rf"\textbf{{{number}}}" if cell.best else number) + _latex_text(cell.mark)
-    return _latex_text(_shown(cell))
+    return _latex_text(_printed(cell))
 
 
 # ---------------------------------------------------------------------------- HTML
@@ -245,4 +259,6 @@ def _html(cell: Cell) -> str:
         number = f"<b>{html.escape(cell.number)}</b>" if cell.best else html.escape(cell.number)
         mark = f"<sup>{html.escape(cell.mark)}</sup>" if cell.mark else ""
         return f'<td class="number">{number}{mark}</td>'
-    return f'<td class="number">{_shown(cell)}</td>' if _is_number(cell) else f"<td>{html.escape(_shown(cell))}</td>"
+    return (
+        f'<td class="number">{_printed(cell)}</td>' if _is_number(cell) else f"<td>{html.escape(_printed(cell))}</td>"
+    )

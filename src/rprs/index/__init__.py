@@ -1,4 +1,4 @@
-"""The index on disk: a catalog in SQLite and write-once segments of arrays."""
+"""The index, on disk or in memory: a catalog in SQLite and write-once segments of arrays."""
 
 from rprs.index.reader import Index
 from rprs.index.verify import verify

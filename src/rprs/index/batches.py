@@ -1,4 +1,4 @@
-"""What comes in: new and changed documents in batches, split into sentences, their terms counted."""
+"""New and changed documents in batches, with their sentences and counted terms."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any
 
 from rprs.document import Document
 from rprs.errors import ReadError
-from rprs.index.catalog import Catalog, written
+from rprs.index.arguments import require_document
+from rprs.index.catalog import Catalog, metadata_json
 from rprs.index.segment import Entry
 from rprs.text.analyze import ngrams
 
@@ -21,26 +22,29 @@ __all__ = ["Batch", "batches", "prepare"]
 class Batch:
     """Documents that are committed together."""
 
-    documents: list[Document]  # of which so many have another text in the index
-    changed: int
-    relabelled: list[Document]  # only title or metadata differ
+    documents: list[Document]  # new, or with another text than in the index
+    changed: int  # how many of these are in the index with another text
+    relabelled: list[Document]  # in the index with another title or other metadata
 
 
 def batches(documents: Iterable[Document], catalog: Catalog, size: int, unchanged: Counter[str]) -> Iterator[Batch]:
-    """New and changed documents, cut where their texts exceed the size; of one id the last. Others are counted."""
+    """New and changed documents in batches of about `size` characters, counting the unchanged ones.
+
+    If an id occurs more than once, the last document counts.
+    """
     batch: dict[str, Document] = {}
     labels: dict[str, Document] = {}
     changed, filled = 0, 0
     for document in documents:
         _check(document)
-        known = catalog.known([document.id]).get(document.id)
-        if known and known[0] == document.content_hash and document.id not in batch:
-            if document.id not in labels and _same_label(document, known):
+        stored = catalog.labels([document.id]).get(document.id)
+        if stored and stored[0] == document.content_hash and document.id not in batch:
+            if document.id not in labels and _same_label(document, stored):
                 unchanged["documents"] += 1
                 continue
             labels[document.id] = document
         else:
-            changed += bool(known) and document.id not in batch
+            changed += bool(stored) and document.id not in batch
             batch[document.id] = document
         filled += len(document.text)
         if filled >= size:
@@ -60,16 +64,17 @@ def prepare(text: str, splitter: Any, analyzer: Any) -> Entry:
 
 
 def _check(document: Document) -> None:
-    """Refuse what cannot be stored as UTF-8."""
+    """Refuse values that are not documents, lack an id or are not valid Unicode."""
+    require_document(document)
     if not document.id:
         raise ReadError(f"A document without an id cannot be indexed (it begins {document.text[:40]!r})")
     try:
-        for text in (document.id, document.title, document.text, written(document)):
+        for text in (document.id, document.title, document.text, metadata_json(document)):
             text.encode()
     except UnicodeEncodeError as error:
         raise ReadError(f"The document {document.id!r} is not valid Unicode: {error.reason}") from error
 
 
-def _same_label(document: Document, known: tuple[str, str, str]) -> bool:
-    """Whether title and metadata are those of the index, in whatever order the metadata come."""
-    return document.title == known[1] and json.loads(written(document)) == json.loads(known[2])
+def _same_label(document: Document, stored: tuple[str, str, str]) -> bool:
+    """Whether title and metadata equal the stored ones, whatever the order of the fields."""
+    return document.title == stored[1] and json.loads(metadata_json(document)) == json.loads(stored[2])

@@ -1,64 +1,33 @@
-"""The catalog: one SQLite file that says which documents, segments and files an index has.
+"""The catalog of an index: which documents, segments, files and encoder it has. All SQL but the filters' is here.
 
-A transaction on it is the only commit point. A file on disk that it does not name does not exist.
+A transaction on it is the only commit point: a file that it does not list does not belong to the index.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import os
-import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from textwrap import shorten
 from typing import Any
 
 from rprs.document import Document
-from rprs.errors import DiskFull, IndexCorrupt, IndexMismatch, InvalidIndex
-from rprs.files.atomic import sync_folder
-from rprs.index.files import File, no_space
+from rprs.index.database import FORMAT, Database, seal
+from rprs.index.files import File
 
-__all__ = ["FORMAT", "Catalog", "SegmentRow", "label", "written"]
+__all__ = ["FORMAT", "Catalog", "EncoderRow", "SegmentRow", "StoredDocument", "label_checksum", "metadata_json"]
 
-FORMAT = 1
-
-SCHEMA = """
-CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-CREATE TABLE encoders (
-    generation INTEGER PRIMARY KEY, spec TEXT NOT NULL, fingerprint TEXT NOT NULL,
-    dimension INTEGER NOT NULL, report TEXT NOT NULL
-) STRICT;
-CREATE TABLE segments (
-    number INTEGER PRIMARY KEY, documents INTEGER NOT NULL, sentences INTEGER NOT NULL, tokens INTEGER NOT NULL,
-    generation INTEGER  -- of its vectors; NULL until it is encoded
-) STRICT;
-CREATE TABLE files (path TEXT PRIMARY KEY, bytes INTEGER NOT NULL, sha256 TEXT NOT NULL) STRICT;
-CREATE TABLE documents (
-    number INTEGER PRIMARY KEY, id TEXT NOT NULL, title TEXT NOT NULL, metadata TEXT NOT NULL,
-    label INTEGER NOT NULL,  -- the checksum of id, title and metadata, as content_hash is that of the text
-    content_hash TEXT NOT NULL, segment INTEGER NOT NULL, ordinal INTEGER NOT NULL,
-    tokens INTEGER NOT NULL, sentences INTEGER NOT NULL,
-    removed INTEGER NOT NULL DEFAULT 0  -- a tombstone: the ordinal stays taken until the segment is rewritten
-) STRICT;
-CREATE TABLE texts (document INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;  -- apart, so that moving rows is cheap
-CREATE UNIQUE INDEX live_id ON documents (id) WHERE removed = 0;
-CREATE INDEX live_hash ON documents (content_hash) WHERE removed = 0;
-CREATE UNIQUE INDEX place ON documents (segment, ordinal);
-"""
-
-SEALED = """
-SELECT key, value, '', '', '' FROM settings WHERE key <> 'seal'
-UNION ALL SELECT * FROM encoders UNION ALL SELECT name, sql, '', '', '' FROM sqlite_master ORDER BY 1
+# SQLite reads an integer of hundreds of digits as infinite, which is no value to choose.
+_LIVE_METADATA = """
+FROM documents, json_each(documents.metadata) AS pair
+WHERE removed = 0 AND pair.value IS NOT NULL AND pair.value NOT IN (9e999, -9e999)
 """
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentRow:
-    """A segment as the catalog knows it."""
+    """A segment as the catalog lists it."""
 
     number: int
     documents: int
@@ -67,263 +36,286 @@ class SegmentRow:
     generation: int | None
 
 
-def written(document: Document) -> str:
-    """The metadata of a document as the catalog keeps them; what is not a number in JSON is a missing value."""
+@dataclass(frozen=True, slots=True)
+class EncoderRow:
+    """An encoder as the catalog lists it."""
+
+    generation: int
+    spec: str
+    fingerprint: str
+    dimension: int
+    report: str  # JSON
+
+    @property
+    def measurements(self) -> dict[str, Any]:
+        """What was measured when the encoder was fitted; empty for others."""
+        return dict(json.loads(self.report))
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """Everything that the catalog stores of a document, for checks."""
+
+    id: str
+    title: str
+    metadata: str
+    label: int
+    ordinal: int
+    content_hash: str
+    text: str | None
+    words: int
+    sentences: int
+
+
+def metadata_json(document: Document) -> str:
+    """The metadata of a document as the catalog stores them; NaN and infinities become null."""
     values = document.metadata.items()
-    plain = {key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in values}
-    return json.dumps(plain, ensure_ascii=False)
+    finite = {key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in values}
+    return json.dumps(finite, ensure_ascii=False)
 
 
-def label(id: str, title: str, metadata: str) -> int:
-    """The checksum of what a document is called."""
+def label_checksum(id: str, title: str, metadata: str) -> int:
+    """The checksum of a document's id, title and metadata."""
     return zlib.crc32(repr((id, title, metadata)).encode())
 
 
-class Catalog:
+class Catalog(Database):
     """A connection to the catalog of one index."""
 
-    def __init__(self, root: Path, *, write: bool) -> None:
-        self.path = root / "catalog.sqlite"
-        if not self.path.is_file():
-            raise InvalidIndex(f"There is no index at {root}: make one with `rprs index SOURCE --to {root}`")
-        self._file = self.path.stat()
-        self.connection = self._connect("mode=rw" if write else "mode=ro")
-        try:
-            self._check_format(root)
-        except BaseException:
-            self.close()
-            raise
-
-    @classmethod
-    def create(cls, root: Path, settings: dict[str, str]) -> None:
-        """Make a new catalog: complete under its name, or not there at all."""
-        draft = root / "catalog.draft"
-        for leftover in root.glob("catalog.draft*"):
-            leftover.unlink()
-        with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
-            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-            connection.executescript(f"BEGIN; {SCHEMA}")
-            rows = {"format": str(FORMAT), **settings}.items()
-            connection.executemany("INSERT INTO settings VALUES (?, ?)", rows)
-            _seal(connection)
-            connection.execute("COMMIT")
-        draft.replace(root / "catalog.sqlite")
-        sync_folder(root)
-
-    def _connect(self, mode: str) -> sqlite3.Connection:
-        try:
-            return _connection(f"{self.path.absolute().as_uri()}?{mode}")
-        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            if no_space(error, self.path.parent):
-                raise DiskFull(f"No space left to open {self.path.parent}: free some space and try again") from error
-            if mode == "mode=ro" and "unable to open" in str(error) and not os.access(self.path.parent, os.W_OK):
-                return self._connect_unchanging()
-            kind = IndexCorrupt if _damaged(error) else InvalidIndex
-            raise kind(f"{self.path} cannot be opened as an index ({_brief(error)})") from error
-
-    def _connect_unchanging(self) -> sqlite3.Connection:
-        """On a read-only disk nobody writes, so nothing need be locked; but nothing can be recovered either."""
-        log = self.path.with_name("catalog.sqlite-wal")
-        if log.exists() and log.stat().st_size:
-            raise InvalidIndex(f"{log} holds changes not merged yet: open the index once where it can be written to")
-        return self._connect("immutable=1")
-
-    def _check_format(self, root: Path) -> None:
-        found = self.setting("format")
-        if found != str(FORMAT):
-            raise IndexMismatch(f"{root} has the index format {found}, this version of rprs reads {FORMAT}: index anew")
-        if self.setting("seal") != _checksum(self.rows(SEALED)):
-            raise self._corrupt("its settings have changed")
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self.connection.close()
-
-    @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing, and durable when it is over."""
-        self.connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield self.connection
-            self.connection.execute("COMMIT")
-        except BaseException:
-            if self.connection.in_transaction:
-                self.connection.execute("ROLLBACK")
-            raise
-
-    # ------------------------------------------------------------------------ reading
-
-    def stream(self, query: str, *values: Any) -> Iterator[Any]:
-        """The rows of a query, one by one."""
-        try:
-            for row in self.connection.execute(query, values):
-                if bytes in map(type, row):  # a damaged text
-                    raise self._corrupt("a text is not one")
-                yield row
-        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            if not _damaged(error):
-                raise
-            raise self._corrupt(error) from error
-
-    def _corrupt(self, reason: object) -> IndexCorrupt:
-        return IndexCorrupt(f"{self.path} is damaged ({_brief(reason)}): run `rprs verify {self.path.parent}`")
-
-    def rows(self, query: str, *values: Any) -> list[Any]:
-        """All rows of a query."""
-        return list(self.stream(query, *values))
-
-    def one(self, query: str, *values: Any) -> Any:
-        """The first column of the first row, or None."""
-        rows = self.rows(query, *values)
-        return rows[0][0] if rows else None
-
-    def setting(self, key: str) -> str | None:
-        """One of the settings."""
-        value: str | None = self.one("SELECT value FROM settings WHERE key = ?", key)
-        return value
+    # ------------------------------------------------------------------------ encoder, segments, files
 
     @property
     def generation(self) -> int | None:
-        """The number of the encoder in force; None until there is one."""
+        """The number of the encoder in use; None until there is one."""
         value = self.setting("generation")
         return None if value is None else int(value)
 
-    @property
-    def version(self) -> int:
-        """Another number whenever somebody else has committed since the last look, outside of a transaction."""
-        return int(self.one("PRAGMA data_version"))
-
-    @property
-    def in_place(self) -> bool:
-        """Whether this is still the file of that name: an index can be moved away, and another put in its place."""
-        try:
-            return os.path.samestat(self.path.stat(), self._file)
-        except FileNotFoundError:
-            return False
+    def encoder(self) -> EncoderRow | None:
+        """The encoder in use; None until there is one."""
+        query = "SELECT generation, spec, fingerprint, dimension, report FROM encoders WHERE generation = ?"
+        rows = self.rows(query, self.generation)
+        return EncoderRow(*rows[0]) if rows else None
 
     def segments(self) -> list[SegmentRow]:
         """Every segment, oldest first."""
         query = "SELECT number, documents, sentences, tokens, generation FROM segments ORDER BY number"
         return [SegmentRow(*row) for row in self.rows(query)]
 
+    def next_segment(self) -> int:
+        """The number of the next segment."""
+        return int(self.one("SELECT max(number) FROM segments") or 0) + 1
+
     def files(self) -> list[File]:
         """Every file with its checksum."""
         return [File(*row) for row in self.rows("SELECT path, bytes, sha256 FROM files ORDER BY path")]
 
-    def known(self, ids: Iterable[str]) -> dict[str, tuple[str, str, str]]:
-        """Of the live documents among the ids: content hash, title and metadata."""
+    # ------------------------------------------------------------------------ documents
+
+    def labels(self, ids: Iterable[str]) -> dict[str, tuple[str, str, str]]:
+        """Content hash, title and metadata by id; an id without a document is absent."""
         query = "SELECT id, content_hash, title, metadata FROM documents WHERE removed = 0 AND id = ?"
         return {row[0]: row[1:] for id in ids for row in self.rows(query, id)}
 
     def document(self, id: str) -> Document | None:
-        """A live document."""
+        """A document, or None."""
         query = "SELECT id, title, metadata, label, text FROM documents JOIN texts ON document = number"
-        for found, title, metadata, checksum, text in self.rows(f"{query} WHERE removed = 0 AND id = ?", id):
-            if label(found, title, metadata) != checksum:
+        for stored_id, title, metadata, checksum, text in self.rows(f"{query} WHERE removed = 0 AND id = ?", id):
+            if label_checksum(stored_id, title, metadata) != checksum:
                 raise self._corrupt(f"the title or the metadata of {id!r} have changed")
             return Document(id, text, title, json.loads(metadata))
         return None
 
+    def places(self, segments: Sequence[int]) -> list[tuple[str, int, int]]:
+        """Id, segment and ordinal of the documents in some segments, by id."""
+        query = f"SELECT id, segment, ordinal FROM documents WHERE removed = 0 AND {_among(segments)} ORDER BY id"
+        return self.rows(query)
+
+    def ordinals(self, segment: int) -> list[int]:
+        """The ordinals of a segment's documents, without removed ones."""
+        query = "SELECT ordinal FROM documents WHERE segment = ? AND removed = 0"
+        return [ordinal for (ordinal,) in self.rows(query, segment)]
+
     def texts(self, segment: int) -> Iterator[tuple[int, str]]:
-        """Ordinal and text of a segment's documents; a tombstone's text is empty."""
+        """Ordinal and text of a segment's documents; the text of a removed one is empty."""
         query = (
             "SELECT ordinal, coalesce(text, '') FROM documents LEFT JOIN texts ON document = number "
             "WHERE segment = ? ORDER BY ordinal"
         )
         return self.stream(query, segment)
 
+    def text(self, number: int) -> tuple[int, int, str]:
+        """Segment, ordinal and text of a document by its row number."""
+        query = "SELECT segment, ordinal, text FROM documents JOIN texts ON document = number WHERE number = ?"
+        segment, ordinal, text = self.rows(query, number)[0]
+        return segment, ordinal, text
+
+    def content_hashes(self) -> list[tuple[str, str]]:
+        """Id and content hash of every document, by id."""
+        return self.rows("SELECT id, content_hash FROM documents WHERE removed = 0 ORDER BY id")
+
+    def segment_hashes(self, segment: int) -> list[tuple[int, int, str]]:
+        """Row number, ordinal and content hash of a segment's documents."""
+        query = "SELECT number, ordinal, content_hash FROM documents WHERE segment = ? AND removed = 0"
+        return self.rows(query, segment)
+
+    def stored_documents(self, segment: int) -> Iterator[StoredDocument]:
+        """Everything stored of a segment's documents."""
+        query = (
+            "SELECT id, title, metadata, label, ordinal, content_hash, text, tokens, sentences FROM documents "
+            "LEFT JOIN texts ON document = number WHERE segment = ? AND removed = 0"
+        )
+        return (StoredDocument(*row) for row in self.stream(query, segment))
+
+    # ------------------------------------------------------------------------ finding documents
+
+    def ids_with_content(self, content_hash: str) -> list[str]:
+        """The ids of documents with that content hash."""
+        query = "SELECT id FROM documents WHERE removed = 0 AND content_hash = ?"
+        return [id for (id,) in self.rows(query, content_hash)]
+
+    def ids_where(self, condition: str, values: Sequence[Any]) -> list[str]:
+        """The ids of documents that meet an SQL condition, which `where.to_sql` makes of a filter."""
+        return [id for (id,) in self.rows(f"SELECT id FROM documents WHERE removed = 0 AND ({condition})", *values)]
+
+    def find(self, words: Sequence[str], segments: Sequence[int], limit: int) -> tuple[list[Document], int]:
+        """Documents of some segments with all words in id or title, without their texts; and their total number."""
+        condition = f"removed = 0 AND {_among(segments)}" + " AND instr(casefold(id || ' ' || title), ?)" * len(words)
+        matches = self.rows(f"SELECT number FROM documents WHERE {condition} ORDER BY id", *words)
+        query = "SELECT id, title, metadata FROM documents WHERE number = ?"  # of a million, only the first few
+        rows = [row for (number,) in matches[:limit] for row in self.rows(query, number)]
+        return [Document(id, "", title, json.loads(metadata)) for id, title, metadata in rows], len(matches)
+
+    def metadata_fields(self) -> list[tuple[str, int, int, Any, Any, int, int]]:
+        """By field: name, documents, distinct values, least and greatest value, number of texts, of truth values."""
+        return self.rows(
+            "SELECT pair.key, count(*), count(DISTINCT pair.value), min(pair.value), max(pair.value), "
+            "sum(typeof(pair.value) = 'text'), sum(pair.type IN ('true', 'false')) "
+            f"{_LIVE_METADATA} GROUP BY pair.key ORDER BY pair.key"
+        )
+
+    def metadata_values(self, field: str, limit: int) -> list[tuple[Any, str, int]]:
+        """The most frequent values of a field: value, JSON type, documents."""
+        return self.rows(
+            f"SELECT pair.value, pair.type, count(*) AS many {_LIVE_METADATA} AND pair.key = ? "
+            "GROUP BY pair.value, pair.type ORDER BY many DESC, pair.value LIMIT ?",
+            field,
+            limit,
+        )
+
+    # ------------------------------------------------------------------------ counts and checks
+
+    def totals(self) -> tuple[int, int, int]:
+        """Documents, sentences and words of the collection."""
+        query = (
+            "SELECT count(*), coalesce(sum(sentences), 0), coalesce(sum(tokens), 0) FROM documents WHERE removed = 0"
+        )
+        documents, sentences, words = self.rows(query)[0]
+        return documents, sentences, words
+
+    def removed(self) -> int:
+        """The number of removed documents whose sentences and terms are still in a segment."""
+        return int(self.one("SELECT count(*) FROM documents WHERE removed = 1"))
+
+    def live(self, segments: Sequence[int]) -> int:
+        """The number of documents in some segments, without removed ones."""
+        return int(self.one(f"SELECT count(*) FROM documents WHERE removed = 0 AND {_among(segments)}"))
+
+    def rows_of_segment(self, segment: int) -> int:
+        """The number of documents in a segment, removed ones included."""
+        return int(self.one("SELECT count(*) FROM documents WHERE segment = ?", segment))
+
+    def ids_without_segment(self) -> list[str]:
+        """The ids of documents that no listed segment holds."""
+        query = "SELECT id FROM documents WHERE segment NOT IN (SELECT number FROM segments)"
+        return [id for (id,) in self.rows(query)]
+
+    def integrity_problems(self) -> list[str]:
+        """SQLite's own check of the file, one line per problem."""
+        return [line for (line,) in self.rows("PRAGMA integrity_check") if line != "ok"]
+
     # ------------------------------------------------------------------------ within a transaction
 
     def add_files(self, files: Iterable[File]) -> None:
-        """Name files that are on disk and synced."""
+        """List files that are on disk and synced."""
         rows = [(file.path, file.bytes, file.sha256) for file in files]
         self.connection.executemany("INSERT INTO files VALUES (?, ?, ?)", rows)
 
     def forget_files(self, pattern: str) -> None:
-        """No longer name the files whose path matches a GLOB pattern."""
+        """No longer list the files whose path matches a GLOB pattern."""
         self.connection.execute("DELETE FROM files WHERE path GLOB ?", (pattern,))
 
-    def add_segment(self, row: SegmentRow) -> None:
-        """Name a segment whose files are on disk and synced."""
+    def add_segment(self, row: SegmentRow, files: Iterable[File]) -> None:
+        """List a segment whose files are on disk and synced."""
         values = (row.number, row.documents, row.sentences, row.tokens, row.generation)
         self.connection.execute("INSERT INTO segments VALUES (?, ?, ?, ?, ?)", values)
+        self.add_files(files)
 
-    def add_document(
-        self, document: Document, content_hash: str, place: tuple[int, int], size: tuple[int, int]
-    ) -> None:
+    def add_vectors(self, segment: int, generation: int, file: File) -> None:
+        """List the vectors of a segment, made by the encoder of that generation."""
+        self.add_files([file])
+        self.connection.execute("UPDATE segments SET generation = ? WHERE number = ?", (generation, segment))
+
+    def replace_vectors(self, generation: int, files: Iterable[File]) -> None:
+        """List other vectors for all segments."""
+        self.forget_files("segments/*/vectors.*")
+        self.add_files(files)
+        self.connection.execute("UPDATE segments SET generation = ?", (generation,))
+
+    def replace_segments(self, row: SegmentRow, files: Iterable[File]) -> None:
+        """List one segment instead of all others; it holds their documents, without removed ones, in the same order."""
+        self.connection.execute("DELETE FROM documents WHERE removed = 1")
+        self.connection.execute("DELETE FROM segments")
+        self.forget_files("segments/*")
+        self.add_segment(row, files)
+        self.connection.execute(
+            "UPDATE documents SET segment = ?, ordinal = place FROM (SELECT number AS moved, "
+            "row_number() OVER (ORDER BY segment, ordinal) - 1 AS place FROM documents) WHERE moved = number",
+            (row.number,),
+        )
+
+    def add_document(self, document: Document, place: tuple[int, int], size: tuple[int, int]) -> None:
         """Add a document: place is segment and ordinal, size is words and sentences."""
-        names = (document.id, document.title, written(document))
+        label = (document.id, document.title, metadata_json(document))
         columns = "id, title, metadata, label, content_hash, segment, ordinal, tokens, sentences"
-        values = (*names, label(*names), content_hash, *place, *size)
+        values = (*label, label_checksum(*label), document.content_hash, *place, *size)
         row = self.connection.execute(f"INSERT INTO documents ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
         self.connection.execute("INSERT INTO texts VALUES (?, ?)", (row.lastrowid, document.text))
 
     def relabel(self, document: Document) -> None:
-        """Change title and metadata of a live document whose text stays."""
-        metadata = written(document)
+        """Change title and metadata of a document whose text stays."""
+        metadata = metadata_json(document)
         query = "UPDATE documents SET title = ?, metadata = ?, label = ? WHERE id = ? AND removed = 0"
-        checksum = label(document.id, document.title, metadata)
+        checksum = label_checksum(document.id, document.title, metadata)
         self.connection.execute(query, (document.title, metadata, checksum, document.id))
 
-    def add_encoder(self, row: tuple[int, str, str, int, str], files: Iterable[File]) -> None:
-        """Put an encoder in force, instead of any other: generation, spec, fingerprint, dimension and report."""
+    def use_encoder(self, row: EncoderRow, files: Iterable[File]) -> None:
+        """Use an encoder instead of any other."""
         self.connection.execute("DELETE FROM encoders")
         self.forget_files("encoders/*")
-        self.connection.execute("INSERT INTO encoders VALUES (?, ?, ?, ?, ?)", row)
+        values = (row.generation, row.spec, row.fingerprint, row.dimension, row.report)
+        self.connection.execute("INSERT INTO encoders VALUES (?, ?, ?, ?, ?)", values)
         self.add_files(files)
-        self.connection.execute("INSERT OR REPLACE INTO settings VALUES ('generation', ?)", (str(row[0]),))
-        _seal(self.connection)
+        self.connection.execute("INSERT OR REPLACE INTO settings VALUES ('generation', ?)", (str(row.generation),))
+        seal(self.connection)
 
-    def bury(self, ids: Iterable[str]) -> int:
-        """Put tombstones on live documents and wipe what they said; the number of those found."""
-        wipe = "DELETE FROM texts WHERE document = (SELECT number FROM documents WHERE id = ? AND removed = 0)"
+    def remove(self, ids: Iterable[str]) -> int:
+        """Erase the text, title and metadata of documents and mark them as removed; how many there were."""
+        erase = "DELETE FROM texts WHERE document = (SELECT number FROM documents WHERE id = ? AND removed = 0)"
         mark = (
             "UPDATE documents SET removed = 1, title = '', metadata = '{}', label = 0, content_hash = '' "
             "WHERE id = ? AND removed = 0"
         )
-        found = 0
+        count = 0
         for id in ids:
-            self.connection.execute(wipe, (id,))
-            found += self.connection.execute(mark, (id,)).rowcount
-        return found
+            self.connection.execute(erase, (id,))
+            count += self.connection.execute(mark, (id,)).rowcount
+        return count
+
+    def free_space(self) -> None:
+        """Give unused pages back to the disk, outside a transaction."""
+        self.connection.executescript("PRAGMA incremental_vacuum")  # `execute` would free a single page
 
 
-def _connection(uri: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
-    try:
-        connection.execute("PRAGMA busy_timeout = 10000")
-        connection.create_function("casefold", 1, _casefold, deterministic=True)  # SQLite's lower() knows ASCII only
-        if uri.endswith("mode=rw"):
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = FULL")
-            connection.execute("PRAGMA secure_delete = ON")
-        connection.execute("SELECT count(*) FROM settings").fetchone()
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _brief(reason: object) -> str:
-    """One line: SQLite may quote the whole of a damaged schema."""
-    return shorten(str(reason), 120, placeholder="…")
-
-
-def _seal(connection: sqlite3.Connection) -> None:
-    """Keep a checksum of settings, encoder and schema, for what a damaged one would do is hard to foresee."""
-    checksum = _checksum(connection.execute(SEALED).fetchall())
-    connection.execute("INSERT OR REPLACE INTO settings VALUES ('seal', ?)", (checksum,))
-
-
-def _checksum(rows: list[Any]) -> str:
-    return str(zlib.crc32(repr(rows).encode()))
-
-
-def _casefold(value: str | float | None) -> str | None:
-    return None if value is None else str(value).casefold()
-
-
-def _damaged(error: Exception) -> bool:
-    """Whether SQLite complains of the file rather than of a question, a lock or the disk."""
-    unreadable = type(error) is sqlite3.DatabaseError or isinstance(error, UnicodeDecodeError)
-    return unreadable or any(sign in str(error) for sign in ("decode", "malformed", "no such"))
+def _among(segments: Sequence[int]) -> str:
+    """An SQL condition: the document is in one of the segments."""
+    return f"segment IN ({', '.join(map(str, map(int, segments))) or 'NULL'})"

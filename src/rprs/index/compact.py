@@ -1,4 +1,4 @@
-"""Several segments as one, without their dead documents, in memory that does not depend on their size."""
+"""Merge segments into one, without removed documents, in memory that does not depend on their size."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from rprs.index.catalog import SegmentRow
 from rprs.index.files import File, RowFile, save, save_rows
 from rprs.index.segment import Inverted, Segment, ends, folder, invert, vectors_path
-from rprs.progress import Advance
+from rprs.progress import Advance, no_op
 
 __all__ = ["merge_segments"]
 
 TERMS = 500_000  # merged at a time
-POSTINGS = 4_000_000  # at a time too
+POSTINGS = 4_000_000  # likewise
 ROWS = 16_384
 
 Masks = Sequence[NDArray[np.bool_]]
@@ -28,16 +28,16 @@ Masks = Sequence[NDArray[np.bool_]]
 def merge_segments(
     root: Path, number: int, generation: int | None, segments: Sequence[Segment], live: Masks, advance: Advance
 ) -> tuple[list[File], SegmentRow]:
-    """Write the live documents of some segments as segment `number`, in the order they stand in."""
+    """Write the documents that `live` marks, in their order, as segment `number`."""
     place = folder(number)
     (root / place).mkdir(parents=True)
-    lengths = _gather([segment.lengths for segment in segments], live)
-    sentence_counts = _gather([np.diff(segment.sentence_offsets) for segment in segments], live)
+    lengths = _select([segment.lengths for segment in segments], live)
+    sentence_counts = _select([np.diff(segment.sentence_offsets) for segment in segments], live)
     rows = [np.repeat(mask, np.diff(segment.sentence_offsets)) for segment, mask in zip(segments, live, strict=True)]
 
-    def stream(name: str, arrays: Sequence[NDArray[Any]], told: Advance = lambda _: None) -> File:
+    def stream(name: str, arrays: Sequence[NDArray[Any]], advance: Advance = no_op) -> File:
         first = arrays[0]
-        return save_rows(root, name, _rows(arrays, rows, told), first.dtype, first.shape[1:])
+        return save_rows(root, name, _rows(arrays, rows, advance), first.dtype, first.shape[1:])
 
     files = [
         save(root, f"{place}/lengths.npy", lengths),
@@ -53,7 +53,7 @@ def merge_segments(
     return files, row
 
 
-def _gather(arrays: Sequence[NDArray[Any]], live: Masks) -> NDArray[np.int64]:
+def _select(arrays: Sequence[NDArray[Any]], live: Masks) -> NDArray[np.int64]:
     kept = [array[mask] for array, mask in zip(arrays, live, strict=True)]
     return np.concatenate([np.empty(0, dtype=np.int64), *kept]).astype(np.int64)
 
@@ -66,7 +66,7 @@ def _rows(arrays: Sequence[NDArray[Any]], masks: Masks, advance: Advance) -> Ite
 
 
 def _merge_postings(root: Path, place: str, segments: Sequence[Segment], live: Masks) -> list[File]:
-    """Merge by ranges of the terms' hashes: every range fits in memory, and the ranges in order are the whole."""
+    """Merge by ranges of the terms' hashes, each small enough for memory."""
     first = np.cumsum([0, *(mask.sum() for mask in live)])
     renumbered = [np.where(mask, np.cumsum(mask) - 1 + base, -1) for mask, base in zip(live, first, strict=False)]
     terms = sum(len(segment.term_hash) for segment in segments)

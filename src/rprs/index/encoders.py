@@ -1,79 +1,166 @@
-"""The encoder of an index: recorded with its fingerprint, and kept in the index where it was fitted to it."""
+"""The encoder of an index: fitted or loaded, listed with its fingerprint, and stored in the index if it was fitted."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rprs import spec
 from rprs.encode import Encoder, Fittable, FittedEncoder
 from rprs.errors import IndexCorrupt, IndexMismatch
 from rprs.files.atomic import sync_folder
-from rprs.index.catalog import Catalog
+from rprs.index.catalog import Catalog, EncoderRow
 from rprs.index.files import File, register
+from rprs.index.sample import sample_sentences
+from rprs.index.segment import Segment
+from rprs.progress import Advance, Progress, no_op
+from rprs.scoring.vectors import to_grid
 
-__all__ = ["Stored", "folder", "open_encoder", "reuse", "store"]
+__all__ = [
+    "Load",
+    "LoadedEncoder",
+    "StoredEncoder",
+    "encode_sentences",
+    "fit_encoder",
+    "folder",
+    "load_encoder",
+    "open_encoder",
+    "reusable_encoder",
+    "store_encoder",
+]
+
+ENCODE_ROWS = 8192  # sentences encoded at a time
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
-    """An encoder whose files are on disk and synced; it is in force once the catalog has its row."""
+class LoadedEncoder:
+    """An encoder ready for use, with the component that it was made from."""
 
     encoder: Encoder
-    generation: int
-    row: tuple[int, str, str, int, str]
+    component: Any
+    report: Mapping[str, Any] = field(default_factory=dict)
+
+    def row(self, generation: int) -> EncoderRow:
+        """The encoder as the catalog lists it."""
+        text = spec.text(self.component, full=True)
+        report = json.dumps(dict(self.report))
+        return EncoderRow(generation, text, self.encoder.fingerprint, self.encoder.dimension, report)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEncoder:
+    """An encoder whose files are on disk and synced; it is in use once the catalog lists it."""
+
+    encoder: Encoder
+    row: EncoderRow
     files: tuple[File, ...]
 
 
 def folder(generation: int) -> str:
-    """Where a fitted encoder lives in the index."""
+    """The folder of a fitted encoder, within the index."""
     return f"encoders/{generation:06d}"
 
 
-def store(catalog: Catalog, root: Path, encoder: Encoder, component: Any, report: dict[str, Any]) -> Stored:
-    """Write the next generation of encoder: its files, if the component is one that is fitted."""
+# ---------------------------------------------------------------------------- making an encoder
+
+
+def load_encoder(component: Any, progress: Progress) -> LoadedEncoder:
+    """Load an encoder that is not fitted to a collection."""
+    return LoadedEncoder(component.load(progress), component)
+
+
+Load = Callable[[Any, Progress], LoadedEncoder]
+
+
+def fit_encoder(
+    catalog: Catalog,
+    segments: Callable[[], Mapping[int, Segment]],
+    component: Fittable,
+    progress: Progress,
+    load: Load = load_encoder,
+) -> LoadedEncoder:
+    """Fit an encoder to the collection; for one no larger than the sample, load its teacher.
+
+    The teacher can encode so small a collection in the time that a fit would take.
+    """
+    _, sentences, _ = catalog.totals()
+    if sentences <= component.sample:
+        return load(component.teacher, progress)
+    encoder: Any = component.fit(sample_sentences(catalog, segments(), component.sample), progress)
+    return LoadedEncoder(encoder, component, encoder.report)
+
+
+def store_encoder(catalog: Catalog, root: Path, loaded: LoadedEncoder) -> StoredEncoder:
+    """Write the next generation of the encoder; it has files only if it is a fitted one."""
     generation = (catalog.generation or 0) + 1
     files: tuple[File, ...] = ()
-    if isinstance(component, Fittable):
+    if isinstance(loaded.component, Fittable):
         place = root / folder(generation)
         place.mkdir(parents=True)
-        cast("FittedEncoder", encoder).save(place)
+        cast("FittedEncoder", loaded.encoder).save(place)
         files = tuple(register(root, f"{folder(generation)}/{file.name}") for file in sorted(place.iterdir()))
         sync_folder(place)
         sync_folder(place.parent)
-    written = spec.text(component, full=True)
-    row = (generation, written, encoder.fingerprint, encoder.dimension, json.dumps(report))
-    return Stored(encoder, generation, row, files)
+    return StoredEncoder(loaded.encoder, loaded.row(generation), files)
+
+
+# ---------------------------------------------------------------------------- the encoder of an index
 
 
 def open_encoder(catalog: Catalog, root: Path) -> Encoder:
-    """The encoder in force, checked against the fingerprint that its vectors were made with."""
-    generation = catalog.generation or 0
-    query = "SELECT spec, fingerprint FROM encoders WHERE generation = ?"
-    for written, fingerprint in catalog.rows(query, generation):
-        component = spec.parse("encoder", written)
-        place = root / folder(generation)
-        if not isinstance(component, Fittable):
-            encoder: Encoder = component.load()
-        elif place.is_dir():
-            encoder = component.open(place)
-        else:
-            raise IndexCorrupt(f"{place} is missing: open the index again if it was refitted meanwhile, or verify it")
-        if encoder.fingerprint != fingerprint:
-            raise IndexMismatch(
-                f"{root} was encoded with {written} of the weights {fingerprint}, but those at hand are "
-                f"{encoder.fingerprint}: use the same weights, or index anew"
-            )
-        return encoder
-    raise IndexCorrupt(f"{catalog.path} does not say which encoder it uses: run `rprs verify {root}`")
+    """The encoder in use, checked against the fingerprint of the weights that made the vectors."""
+    row = catalog.encoder()
+    if row is None:
+        raise IndexCorrupt(f"{catalog.path} does not say which encoder it uses: run `rprs verify {root}`")
+    component = spec.parse("encoder", row.spec)
+    place = root / folder(row.generation)
+    if not isinstance(component, Fittable):
+        encoder: Encoder = component.load()
+    elif place.is_dir():
+        encoder = component.open(place)
+    else:
+        raise IndexCorrupt(f"{place} is missing: open the index again if it was refitted meanwhile, or verify it")
+    if encoder.fingerprint != row.fingerprint:
+        raise IndexMismatch(
+            f"{root} was encoded with {row.spec} of the weights {row.fingerprint}, but those at hand are "
+            f"{encoder.fingerprint}: use the same weights, or index anew"
+        )
+    return encoder
 
 
-def reuse(catalog: Catalog, root: Path) -> str:
+def reusable_encoder(catalog: Catalog, root: Path) -> str:
     """The text of an encoder that gives the same vectors to other documents, without being fitted to them."""
-    generation = catalog.generation or 0
-    written = str(catalog.one("SELECT spec FROM encoders WHERE generation = ?", generation))
-    if not isinstance(spec.parse("encoder", written), Fittable):
-        return written
-    return spec.text(spec.find("encoder", "table")(str((root / folder(generation)).resolve())), full=True)
+    row = catalog.encoder()
+    if row is None:
+        raise IndexCorrupt(f"{catalog.path} does not say which encoder it uses: run `rprs verify {root}`")
+    if not isinstance(spec.parse("encoder", row.spec), Fittable):
+        return row.spec
+    return spec.text(spec.find("encoder", "table")(str((root / folder(row.generation)).resolve())), full=True)
+
+
+# ---------------------------------------------------------------------------- vectors
+
+
+def encode_sentences(
+    encoder: Encoder,
+    texts: Iterable[tuple[int, str]],
+    offsets: NDArray[Any],
+    spans: NDArray[Any],
+    advance: Advance = no_op,
+) -> Iterator[NDArray[np.float16]]:
+    """The vectors of a segment's sentences, block by block; `texts` are ordinals and texts in their order."""
+    sentences = (
+        text[start:end]
+        for ordinal, text in texts
+        for start, end in spans[offsets[ordinal] : offsets[ordinal + 1]].tolist()
+    )
+    while block := list(islice(sentences, ENCODE_ROWS)):
+        yield to_grid(encoder.encode(block))
+        advance(len(block))

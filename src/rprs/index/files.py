@@ -21,12 +21,12 @@ from rprs.files.hashes import sha256
 
 __all__ = ["File", "RowFile", "load", "no_space", "register", "save", "save_rows", "watch_disk"]
 
-STARVED = 2**16  # bytes: with less, SQLite cannot even open its log
+MINIMUM_FREE = 2**16  # bytes: with less, SQLite cannot even open its log
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """What the catalog remembers of a file: its path in the index, its size and checksum."""
+    """A file as the catalog lists it: path within the index, size and checksum."""
 
     path: str
     bytes: int
@@ -34,7 +34,7 @@ class File:
 
 
 class RowFile:
-    """An array file written block by block, so that it need never be in memory as a whole."""
+    """An array file written block by block, so that the array need not fit in memory."""
 
     def __init__(self, root: Path, path: str, dtype: Any, row_shape: tuple[int, ...] = ()) -> None:
         self.root, self.path, self.dtype, self.row_shape = root, path, np.dtype(dtype), row_shape
@@ -43,7 +43,7 @@ class RowFile:
         self._write_header()
 
     def append(self, block: NDArray[Any]) -> None:
-        """Write some more rows."""
+        """Write further rows."""
         self.rows += len(block)
         if block.size:
             self._stream.write(np.ascontiguousarray(block, dtype=self.dtype).data.cast("B"))
@@ -84,7 +84,7 @@ def save(root: Path, path: str, array: NDArray[Any]) -> File:
 
 
 def register(root: Path, path: str) -> File:
-    """Sync and hash a file that somebody else wrote."""
+    """Sync and hash a file that is already written."""
     with (root / path).open("rb") as stream:
         os.fsync(stream.fileno())
     return File(path, (root / path).stat().st_size, sha256(root / path))
@@ -97,32 +97,32 @@ def load(root: Path, path: str) -> NDArray[Any]:
         missing = (root / path).stat().st_size - getattr(array, "offset", 0) - array.nbytes
     except FileNotFoundError:
         raise
-    except Exception as error:  # NumPy reads a damaged header as Python source: anything may come, even SyntaxError
+    except Exception as error:  # NumPy reads a header as Python source: damage may raise anything, even SyntaxError
         reason = " ".join(str(error).split())
         raise IndexCorrupt(f"{root / path} is damaged ({reason}): run `rprs verify {root}`") from error
     if missing:
-        raise IndexCorrupt(f"{root / path} is damaged (its header is not its own): run `rprs verify {root}`")
+        raise IndexCorrupt(f"{root / path} is damaged (its header does not match its size): run `rprs verify {root}`")
     return np.asarray(array) if array.size == 0 else array
 
 
 def no_space(error: BaseException, root: Path) -> bool:
-    """Whether an error says that the disk, the quota or the largest size of a file is used up."""
-    if isinstance(error, sqlite3.Error):  # which does not always know why its own files cannot grow
-        starved = "disk I/O error" in str(error) and shutil.disk_usage(root).free < STARVED
-        return starved or "disk is full" in str(error)
+    """Whether the cause of an error is a full disk, a quota or a limit on file sizes."""
+    if isinstance(error, sqlite3.Error):  # SQLite does not always say why a file cannot grow
+        full = "disk I/O error" in str(error) and shutil.disk_usage(root).free < MINIMUM_FREE
+        return full or "disk is full" in str(error)
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
 def watch_disk(root: Path) -> Iterator[None]:
-    """Turn a disk that cannot be written to into one plain line."""
+    """Turn errors of writing to the disk into an `InvalidIndex` of one line."""
     try:
         yield
     except (OSError, sqlite3.OperationalError) as error:
         if no_space(error, root):
             free = shutil.disk_usage(root).free // 2**20
             raise DiskFull(
-                f"No space left while writing to {root} ({free} MB free): what was committed is whole; "
+                f"No space left while writing to {root} ({free} MB free): what was committed is complete; "
                 "free some space and run the command again"
             ) from error
         if isinstance(error, OSError) and not _within(root, error.filename):
@@ -131,11 +131,11 @@ def watch_disk(root: Path) -> Iterator[None]:
             raise IndexCorrupt(f"{error.filename} is missing: run `rprs verify {root}`") from error
         reason = error.strerror if isinstance(error, OSError) else error
         raise InvalidIndex(
-            f"Cannot write to {root} ({reason}): what was committed is whole; "
+            f"Cannot write to {root} ({reason}): what was committed is complete; "
             "check the disk, its quota and permissions, and run the command again"
         ) from error
 
 
 def _within(root: Path, path: Any) -> bool:
-    """Whether an error is about a file of the index, and not about one of the documents that are read."""
+    """Whether an error is about a file of the index, not about a document that is being read."""
     return isinstance(path, str | Path) and Path(path).absolute().is_relative_to(root.absolute())

@@ -2,65 +2,100 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from threading import RLock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rprs import spec
-from rprs.document import NO_SENTENCES, Document, Sentences
+from rprs.document import NO_SENTENCES, Document, Sentences, document_id
 from rprs.encode import Encoder
 from rprs.errors import IndexCorrupt, InvalidIndex, NoDocument, UsageError
+from rprs.index.arguments import index_path, require_count, require_document
 from rprs.index.catalog import Catalog
-from rprs.index.encoders import open_encoder, reuse
-from rprs.index.fields import Field, fields_of
+from rprs.index.encoders import open_encoder, reusable_encoder
+from rprs.index.fields import Field, metadata_fields
 from rprs.index.segment import Segment, Terms
 from rprs.index.where import to_sql
-from rprs.progress import Progress, silent
+from rprs.progress import Progress, as_progress
 from rprs.scoring.vectors import to_grid
+
+if TYPE_CHECKING:
+    from rprs.read.inputs import Documents
+    from rprs.spec import Component
 
 __all__ = ["Index"]
 
 Mask = NDArray[np.bool_]
 
 
-class Index:
-    """A snapshot of an index. Its documents are numbered by the order of their ids, whatever their history.
+class Index(Mapping[str, Document]):
+    """A snapshot of an index: `index["id"]`, `"id" in index`, `for id in index`, `len(index)`.
 
-    It stays as it is while others write, even when they compact; open the index again to see what is new.
+    It does not change while others write to the index, even when they compact it; open it again to see changes.
+    Documents are numbered in the order of their ids, whatever their history.
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        self._lock = RLock()
-        self._last: tuple[str | None, Sentences] = (None, NO_SENTENCES)
-        self._listed: object = None
-        before: object = ...
+        root = index_path(path)
+        attempt: object = ...
         while True:
-            self.catalog = Catalog(self.path, write=False)
+            self._initialise(root, Catalog(root, write=False))
             try:
                 self._load()
                 return
-            except FileNotFoundError as error:  # a writer compacted meanwhile: then the catalog lists others by now
+            except FileNotFoundError as error:  # a writer may have compacted meanwhile: then the catalog has changed
                 self.catalog.close()
-                if self._listed == before:
-                    raise IndexCorrupt(f"{error.filename} is missing: run `rprs verify {self.path}`") from error
-                before = self._listed
-            except (TypeError, ValueError, KeyError) as error:  # values that a sound catalog cannot hold
+                if self._listed == attempt:
+                    raise IndexCorrupt(f"{error.filename} is missing: run `rprs verify {root}`") from error
+                attempt = self._listed
+            except (TypeError, ValueError, KeyError) as error:  # values that a valid catalog cannot hold
                 self.catalog.close()
-                raise IndexCorrupt(f"{self.catalog.path} is damaged: run `rprs verify {self.path}`") from error
+                raise IndexCorrupt(f"{self.catalog.path} is damaged: run `rprs verify {root}`") from error
             except BaseException:
                 self.catalog.close()
                 raise
 
+    @classmethod
+    def in_memory(
+        cls,
+        documents: Documents,
+        *,
+        splitter: str | Component | None = None,
+        analyzer: str | Component | None = None,
+        encoder: str | Component | None = None,
+        progress: Progress | bool | None = None,
+    ) -> Index:
+        """An index without files, of the same documents and with the same rankings as `rprs.build` makes.
+
+        `Index.in_memory(["A text.", "Another."])`; closing it frees its memory.
+        """
+        from rprs.index.memory import index_in_memory
+        from rprs.read.inputs import read_documents
+
+        return index_in_memory(
+            read_documents(documents),
+            splitter=splitter,
+            analyzer=analyzer,
+            encoder=encoder,
+            progress=as_progress(progress),
+        )
+
+    def _initialise(self, path: Path, catalog: Catalog) -> None:
+        self.path, self.catalog = path, catalog
+        self._lock = RLock()
+        self._last_query: tuple[str | None, Sentences] = (None, NO_SENTENCES)
+        self._listed: object = None
+
     def _load(self) -> None:
-        self.catalog.connection.execute("BEGIN")  # every read from here on sees this state
+        self.catalog.begin_snapshot()
         generation = self.catalog.generation
         rows = self.catalog.segments()
         self._listed = generation, [row.number for row in rows]
@@ -69,25 +104,26 @@ class Index:
         if generation is None:
             raise InvalidIndex(f"{self.path} is not finished: run `rprs index` with the same source again to resume")
         self.generation = generation
-        self.segments: list[Segment] = [Segment(self.path, row.number, generation) for row in ready]
-        listed = ", ".join(str(row.number) for row in ready) or "NULL"
-        live = self.catalog.rows(
-            f"SELECT id, segment, ordinal FROM documents WHERE removed = 0 AND segment IN ({listed}) ORDER BY id"
-        )
-        self.ids: list[str] = [row[0] for row in live]
-        position = {segment.number: place for place, segment in enumerate(self.segments)}
-        self._segment = np.array([position[row[1]] for row in live], dtype=np.int64)
-        self._ordinal = np.array([row[2] for row in live], dtype=np.int64)
-        sizes = np.array([len(segment.lengths) for segment in self.segments], dtype=np.int64)
+        self._number_documents([Segment.open(self.path, row.number, generation) for row in ready])
+
+    def _number_documents(self, segments: list[Segment]) -> None:
+        """Number the documents by id, and map numbers to places in segments and back."""
+        self.segments = segments
+        places = self.catalog.places([segment.number for segment in segments])
+        self.ids: list[str] = [id for id, _, _ in places]
+        position = {segment.number: position for position, segment in enumerate(segments)}
+        self._segment = np.array([position[segment] for _, segment, _ in places], dtype=np.int64)
+        self._ordinal = np.array([ordinal for _, _, ordinal in places], dtype=np.int64)
+        sizes = np.array([len(segment.lengths) for segment in segments], dtype=np.int64)
         if np.any(self._ordinal >= sizes[self._segment]):
             raise IndexCorrupt(f"{self.catalog.path} does not fit its segments: run `rprs verify {self.path}`")
-        self.numbers = [np.full(len(segment.lengths), -1, dtype=np.int64) for segment in self.segments]
-        for place in range(len(self.segments)):
-            mine = np.flatnonzero(self._segment == place)
-            self.numbers[place][self._ordinal[mine]] = mine
+        self.numbers = [np.full(len(segment.lengths), -1, dtype=np.int64) for segment in segments]
+        for number, numbers in enumerate(self.numbers):
+            documents = np.flatnonzero(self._segment == number)
+            numbers[self._ordinal[documents]] = documents
 
     def close(self) -> None:
-        """Let go of the catalog; the arrays go with the last reference."""
+        """Close the catalog; arrays are freed with the last reference to them."""
         self.catalog.close()
 
     def __enter__(self) -> Index:
@@ -99,40 +135,61 @@ class Index:
     def __len__(self) -> int:
         return len(self.ids)
 
-    # ------------------------------------------------------------------------ what it was made with
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.ids)
+
+    def __contains__(self, id: object) -> bool:
+        return self.number(id) is not None  # type: ignore[arg-type]
+
+    def __getitem__(self, id: str) -> Document:
+        return self.document(id)
+
+    def get(self, id: str, default: Any = None) -> Any:
+        """A document, or the default if there is none of that id."""
+        return self.document(id) if id in self else default
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        return f"<Index {self.path}: {len(self):,} documents>"
+
+    # ------------------------------------------------------------------------ settings
 
     @cached_property
     def splitter(self) -> Any:
-        """The splitter of its sentences."""
+        """The splitter of the sentences."""
         return spec.parse("splitter", str(self.catalog.setting("splitter")))
 
     @cached_property
     def analyzer(self) -> Any:
-        """The analyzer of its terms."""
+        """The analyzer of the terms."""
         return spec.parse("analyzer", str(self.catalog.setting("analyzer")))
 
     @cached_property
     def encoder(self) -> Encoder:
-        """The encoder of its vectors, loaded."""
+        """The encoder of the vectors, loaded on first use."""
         with self._lock:
             return open_encoder(self.catalog, self.path)
 
     @property
     def encoder_text(self) -> str:
-        """The encoder for an index of other units or documents with the same vectors: fitted, it is not refitted."""
-        return reuse(self.catalog, self.path)
+        """The text of an encoder that gives the same vectors to other documents; a fitted one is not refitted."""
+        return reusable_encoder(self.catalog, self.path)
 
     @property
     def fingerprint(self) -> str:
-        """Changes whenever a ranking could: settings, encoder and live documents."""
-        import hashlib
-
+        """A hash of settings, encoder and documents: it changes whenever a ranking could."""
         digest = hashlib.sha256()
         keys = ("format", "splitter", "analyzer")
-        encoder = self.catalog.one("SELECT fingerprint FROM encoders WHERE generation = ?", self.generation)
-        digest.update(json.dumps([*(self.catalog.setting(key) for key in keys), encoder]).encode())
         with self._lock:
-            for row in self.catalog.rows("SELECT id, content_hash FROM documents WHERE removed = 0 ORDER BY id"):
+            encoder = self.catalog.encoder()
+            settings = [self.catalog.setting(key) for key in keys]
+            digest.update(json.dumps([*settings, encoder and encoder.fingerprint]).encode())
+            for row in self.catalog.content_hashes():
                 digest.update(json.dumps(row).encode())
         return digest.hexdigest()[:16]
 
@@ -140,12 +197,12 @@ class Index:
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
-        """Words of every document."""
+        """The number of words of every document, by document number."""
         return self._per_document([segment.lengths for segment in self.segments])
 
     @cached_property
     def sentence_counts(self) -> NDArray[np.int64]:
-        """Sentences of every document."""
+        """The number of sentences of every document, by document number."""
         return self._per_document([np.diff(segment.sentence_offsets) for segment in self.segments])
 
     def _per_document(self, arrays: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
@@ -157,7 +214,7 @@ class Index:
 
     @property
     def mean_sentences(self) -> float:
-        """avgdl: sentences a document."""
+        """avgdl: the mean number of sentences per document."""
         return float(self.sentence_counts.mean()) if len(self) else 0.0
 
     @cached_property
@@ -165,97 +222,106 @@ class Index:
         return {id: number for number, id in enumerate(self.ids)}
 
     def number(self, id: str) -> int | None:
-        """The number of a document, or None if it is not there."""
-        return self._number.get(id)
+        """The number of a document, or None if there is no such document."""
+        return self._number.get(id if type(id) is str else document_id(id))
 
     def document(self, id: str) -> Document:
         """A document with its text and metadata."""
+        number = self._require_number(id)
         with self._lock:
-            found = self.catalog.document(id) if id in self._number else None
-        if found is None:
-            raise NoDocument(f"There is no document {id!r} in {self.path}")
-        return found
+            document = self.catalog.document(self.ids[number])
+        if document is None:
+            raise self._missing(id)
+        return document
 
     def sentences(self, id: str) -> Sentences:
         """The sentences of a document with their vectors."""
-        number = self.number(id)
-        if number is None:
-            raise NoDocument(f"There is no document {id!r} in {self.path}")
+        number = self._require_number(id)
         return self.segments[int(self._segment[number])].sentences(int(self._ordinal[number]))
 
-    def encode(self, document: Document, progress: Progress = silent) -> Sentences:
-        """Split and encode a document as this index does its own."""
-        found: Sentences = self.splitter.split(document.text)
-        if not len(found):
-            return found
+    def _require_number(self, id: str) -> int:
+        number = self.number(id)
+        if number is None:
+            raise self._missing(id)
+        return number
+
+    def _missing(self, id: str) -> NoDocument:
+        return NoDocument(f"There is no document {id!r} in {self.path}")
+
+    def encode(self, document: Document, progress: Progress | bool | None = None) -> Sentences:
+        """Split and encode a document as the documents of this index were."""
+        require_document(document)
+        sentences: Sentences = self.splitter.split(document.text)
+        if not len(sentences):
+            return sentences
         encoder = self.encoder
-        with progress("sentences of the query", len(found), "sentences") as advance:
-            vectors = to_grid(encoder.encode(found.texts(document.text), advance))
-        return Sentences(found.spans, found.paragraphs, vectors)
+        with as_progress(progress)("sentences of the query", len(sentences), "sentences") as advance:
+            vectors = to_grid(encoder.encode(sentences.texts(document.text), advance))
+        return Sentences(sentences.spans, sentences.paragraphs, vectors)
 
-    def query_sentences(self, query: Document, progress: Progress = silent) -> Sentences:
-        """A query's sentences and vectors: the stored ones if the index has this very document.
+    def query_sentences(self, query: Document, progress: Progress | bool | None = None) -> Sentences:
+        """The sentences of a query with their vectors: the stored ones if the index holds the same document.
 
-        Those of the last query are kept: both stages may ask.
+        Those of the last query are kept, since both stages may need them.
         """
-        text, found = self._last
+        text, sentences = self._last_query
         if self.holds(query):
-            found = self.sentences(query.id)
+            sentences = self.sentences(query.id)
         elif text != query.text:
-            found = self.encode(query, progress)
-            self._last = query.text, found
-            return found
-        with progress("sentences of the query", len(found), "sentences") as advance:
-            advance(len(found))
-        return found
+            sentences = self.encode(query, progress)
+            self._last_query = query.text, sentences
+            return sentences
+        with as_progress(progress)("sentences of the query", len(sentences), "sentences") as advance:
+            advance(len(sentences))
+        return sentences
 
     def holds(self, document: Document) -> bool:
-        """Whether it has this very document: the id and the text."""
-        return self.number(document.id) in self.same_content(document)
+        """Whether the index has a document with the same id and text."""
+        return self.number(require_document(document).id) in self.same_content(document)
 
     def namesakes(self, documents: Iterable[Document]) -> list[str]:
-        """The ids of those that it has with another text."""
-        return [each.id for each in documents if self.number(each.id) is not None and not self.holds(each)]
+        """The ids of documents that the index has with another text."""
+        if not isinstance(documents, Iterable):
+            raise UsageError(f"Expected a list of documents. Got {documents!r:.80}")
+        return [each.id for each in map(require_document, documents) if each.id in self and not self.holds(each)]
 
     # ------------------------------------------------------------------------ choosing documents
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
-        """The fields of the metadata, for those who choose a filter."""
+        """The metadata fields with their values, to choose a filter from."""
         with self._lock:
-            return fields_of(self.catalog.rows)
+            return metadata_fields(self.catalog)
 
     def find(self, words: str, limit: int = 20) -> tuple[list[Document], int]:
-        """Documents with all these words in their id or title, without their texts; and how many there are in all."""
-        wanted = words.casefold().split()
-        ready = ", ".join(str(segment.number) for segment in self.segments) or "NULL"
-        condition = f"removed = 0 AND segment IN ({ready})"
-        condition += " AND instr(casefold(id || ' ' || title), ?)" * len(wanted)
-        row = "SELECT id, title, metadata FROM documents WHERE number = ?"
-        with self._lock:  # of a million only the numbers are taken, and of those to show the rest
-            found = self.catalog.rows(f"SELECT number FROM documents WHERE {condition} ORDER BY id", *wanted)
-            shown = [each for (number,) in found[:limit] for each in self.catalog.rows(row, number)]
-        return [Document(id, "", title, json.loads(metadata)) for id, title, metadata in shown], len(found)
+        """Documents with all these words in their id or title, without their texts; and their total number."""
+        if not isinstance(words, str):
+            raise UsageError(f"The words to find must be a string. Got {words!r:.80} instead.")
+        size, numbers = require_count("limit", limit, 0), [segment.number for segment in self.segments]
+        with self._lock:
+            return self.catalog.find(words.casefold().split(), numbers, size)
 
     def same_content(self, document: Document) -> list[int]:
-        """The numbers of documents with the very same text."""
-        query = "SELECT id FROM documents WHERE removed = 0 AND content_hash = ?"
+        """The numbers of documents with exactly the same text."""
+        content_hash = require_document(document).content_hash
         with self._lock:
-            found = self.catalog.rows(query, document.content_hash)
-        return [self._number[row[0]] for row in found if row[0] in self._number]
+            ids = self.catalog.ids_with_content(content_hash)
+        return [self._number[id] for id in ids if id in self._number]
 
     def select(self, where: str | None) -> Mask:
-        """Which documents a metadata filter lets through."""
+        """Which documents a metadata filter selects, as a mask by document number; None selects all."""
+        if not isinstance(where, str | None):
+            raise UsageError(f"A filter must be a string such as 'date < 2016-01-01'. Got {where!r:.80} instead.")
         if not where:
             return np.ones(len(self), dtype=bool)
         condition, values = to_sql(where)
         try:
             with self._lock:
-                found = self.catalog.rows(f"SELECT id FROM documents WHERE removed = 0 AND ({condition})", *values)
+                ids = self.catalog.ids_where(condition, values)
         except sqlite3.OperationalError as error:
             raise UsageError(f"The filter {where!r} cannot be used: {error}") from error
         mask = np.zeros(len(self), dtype=bool)
-        mask[[self._number[row[0]] for row in found if row[0] in self._number]] = True
+        mask[[self._number[id] for id in ids if id in self._number]] = True
         return mask
 
     # ------------------------------------------------------------------------ postings

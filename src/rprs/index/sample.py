@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rprs.index.catalog import Catalog
-from rprs.index.files import load
-from rprs.index.segment import folder
+from rprs.index.segment import Segment
 
 __all__ = ["sample_sentences"]
 
-SPARE = 1.25  # take so many more, as repeated sentences are dropped
+SPARE = 1.25  # times the size: repeated sentences are dropped afterwards
 
 
-def sample_sentences(catalog: Catalog, root: Path, size: int) -> list[str]:
-    """Up to `size` distinct sentences of the live documents: those whose pseudo-random keys are the smallest."""
-    wanted = int(size * SPARE)
+def sample_sentences(catalog: Catalog, segments: Mapping[int, Segment], size: int) -> list[str]:
+    """Up to `size` distinct sentences of the documents: those whose pseudo-random keys are the smallest."""
+    limit = int(size * SPARE)
     keys, places = np.empty(0, dtype=np.uint64), np.empty((0, 2), dtype=np.int64)  # place: document number, sentence
-    for segment in catalog.segments():
-        counts = np.diff(load(root, f"{folder(segment.number)}/sentence_offsets.npy"))
-        query = "SELECT number, ordinal, content_hash FROM documents WHERE segment = ? AND removed = 0"
+    for segment in segments.values():
+        counts = np.diff(segment.sentence_offsets)
         new_keys, new_places = [keys], [places]
-        for number, ordinal, content_hash in catalog.rows(query, segment.number):
+        for number, ordinal, content_hash in catalog.segment_hashes(segment.number):
             sentence = np.arange(counts[ordinal], dtype=np.int64)
             new_keys.append(_mix(np.uint64(int(content_hash[:16], 16)), sentence.astype(np.uint64)))
             new_places.append(np.column_stack([np.full_like(sentence, number), sentence]))
         keys, places = np.concatenate(new_keys), np.concatenate(new_places)
-        smallest = np.argsort(keys, kind="stable")[:wanted]
+        smallest = np.argsort(keys, kind="stable")[:limit]
         keys, places = keys[smallest], places[smallest]
-    return _texts(catalog, root, places)[:size]
+    return _texts(catalog, segments, places)[:size]
 
 
 def _mix(seed: np.uint64, number: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -43,16 +41,14 @@ def _mix(seed: np.uint64, number: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return np.asarray(x ^ (x >> np.uint64(31)), dtype=np.uint64)
 
 
-def _texts(catalog: Catalog, root: Path, places: NDArray[np.int64]) -> list[str]:
-    """The distinct sentences at some places, in that order."""
-    found: dict[int, str] = {}
+def _texts(catalog: Catalog, segments: Mapping[int, Segment], places: NDArray[np.int64]) -> list[str]:
+    """The distinct sentences at the places, in that order."""
+    sentences: dict[int, str] = {}
     for number in np.unique(places[:, 0]).tolist():
-        segment, ordinal, text = catalog.rows(
-            "SELECT segment, ordinal, text FROM documents JOIN texts ON document = number WHERE number = ?", number
-        )[0]
-        offsets = load(root, f"{folder(segment)}/sentence_offsets.npy")
-        spans = load(root, f"{folder(segment)}/spans.npy")
-        for index in np.flatnonzero(places[:, 0] == number).tolist():
-            start, end = spans[offsets[ordinal] + places[index, 1]].tolist()
-            found[index] = text[start:end]
-    return list(dict.fromkeys(found[index] for index in sorted(found)))
+        segment_number, ordinal, text = catalog.text(number)
+        segment = segments[segment_number]
+        first = segment.sentence_offsets[ordinal]
+        for row in np.flatnonzero(places[:, 0] == number).tolist():
+            start, end = segment.spans[first + places[row, 1]].tolist()
+            sentences[row] = text[start:end]
+    return list(dict.fromkeys(sentences[row] for row in sorted(sentences)))

@@ -8,7 +8,7 @@ terms are found by one binary search over a mapped array; their bytes are compar
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -22,8 +22,8 @@ from rprs.errors import IndexCorrupt
 from rprs.index.files import File, load, save
 
 __all__ = [
-    "KINDS",
     "NAMES",
+    "TYPES",
     "Entry",
     "Inverted",
     "Segment",
@@ -32,11 +32,12 @@ __all__ = [
     "folder",
     "hash_term",
     "invert",
+    "segment_arrays",
     "vectors_path",
     "write_arrays",
 ]
 
-KINDS = {  # the arrays and their types
+TYPES = {  # of the arrays
     "term_hash": ("<u8",),
     "term_offsets": ("<i8",),
     "term_bytes": ("|u1",),
@@ -48,16 +49,16 @@ KINDS = {  # the arrays and their types
     "spans": ("<u4",),
     "paragraphs": ("<i4",),
 }
-NAMES = tuple(KINDS)
+NAMES = tuple(TYPES)
 
 
 def folder(number: int) -> str:
-    """Where a segment lives in the index."""
+    """The folder of a segment, within the index."""
     return f"segments/{number:06d}"
 
 
 def vectors_path(number: int, generation: int) -> str:
-    """Where the vectors that an encoder made for a segment live."""
+    """The path of the vectors that an encoder made for a segment."""
     return f"{folder(number)}/vectors.{generation:06d}.npy"
 
 
@@ -69,12 +70,12 @@ def hash_term(term: bytes) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a segment keeps of one document: its sentences, and how often it holds which term."""
+    """One document as a segment stores it: its sentences, and its terms with their counts."""
 
     sentences: Sentences
     terms: tuple[str, ...]  # distinct
     counts: tuple[int, ...]
-    length: int  # words: unigrams, repeated ones counted
+    length: int  # words, repeated ones included
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ class Terms:
 
     @classmethod
     def of(cls, terms: Iterable[str]) -> Terms:
-        """Hash some terms."""
+        """Hash terms."""
         encoded = [term.encode("utf-8", "surrogatepass") for term in terms]
         hashes = np.array([hash_term(term) for term in encoded], dtype=np.uint64)
         sizes = np.array([len(term) for term in encoded], dtype=np.int64)
@@ -95,12 +96,13 @@ class Terms:
 
 
 class Segment:
-    """A segment opened for reading; `generation` says which encoder's vectors, none if it is None."""
+    """The arrays of a segment, checked against each other; `root` is the folder of the index, for messages."""
 
-    def __init__(self, root: Path, number: int, generation: int | None) -> None:
+    def __init__(
+        self, root: Path, number: int, arrays: Mapping[str, NDArray[Any]], vectors: NDArray[np.float16] | None
+    ) -> None:
         self.number = number
         self.place = root / folder(number)
-        arrays = {name: load(root, f"{folder(number)}/{name}.npy") for name in NAMES}
         self.term_hash: NDArray[np.uint64] = arrays["term_hash"]
         self.term_offsets: NDArray[np.int64] = arrays["term_offsets"]
         self.term_bytes: NDArray[np.uint8] = arrays["term_bytes"]
@@ -111,27 +113,30 @@ class Segment:
         self.sentence_offsets: NDArray[np.int64] = arrays["sentence_offsets"]
         self.spans: NDArray[np.uint32] = arrays["spans"]
         self.paragraphs: NDArray[np.int32] = arrays["paragraphs"]
-        self.vectors: NDArray[np.float16] | None = (
-            None if generation is None else load(root, vectors_path(number, generation))
-        )
-
-        kinds = {name: array.dtype.str in KINDS[name] for name, array in arrays.items()}
-        for name, fits in [*kinds.items(), *self._fits().items()]:
-            if not fits:
+        self.vectors = vectors
+        types = {name: array.dtype.str in TYPES[name] for name, array in arrays.items()}
+        for name, valid in [*types.items(), *self._checks().items()]:
+            if not valid:
                 raise self._corrupt(name)
 
-    def _fits(self) -> dict[str, bool]:
-        """What must hold between the arrays, as far as a glance can tell; `rprs verify` reads them all."""
+    @classmethod
+    def open(cls, root: Path, number: int, generation: int | None) -> Segment:
+        """Open a segment on disk with the vectors of an encoder; without vectors if `generation` is None."""
+        vectors = None if generation is None else load(root, vectors_path(number, generation))
+        return cls(root, number, {name: load(root, f"{folder(number)}/{name}.npy") for name in NAMES}, vectors)
 
-        def ended(offsets: NDArray[Any], rows: int, size: int) -> bool:
+    def _checks(self) -> dict[str, bool]:
+        """Whether the arrays fit together, as far as their ends show; `rprs verify` reads them completely."""
+
+        def complete(offsets: NDArray[Any], rows: int, size: int) -> bool:
             return offsets.shape == (rows + 1,) and int(offsets[0]) == 0 and int(offsets[-1]) == size
 
         sentences, vectors = len(self.spans), self.vectors
         return {
-            "term_offsets": ended(self.term_offsets, len(self.term_hash), len(self.term_bytes)),
-            "posting_offsets": ended(self.posting_offsets, len(self.term_hash), len(self.posting_documents)),
+            "term_offsets": complete(self.term_offsets, len(self.term_hash), len(self.term_bytes)),
+            "posting_offsets": complete(self.posting_offsets, len(self.term_hash), len(self.posting_documents)),
             "posting_counts": self.posting_counts.shape == self.posting_documents.shape,
-            "sentence_offsets": ended(self.sentence_offsets, len(self.lengths), sentences),
+            "sentence_offsets": complete(self.sentence_offsets, len(self.lengths), sentences),
             "spans": self.spans.shape == (sentences, 2),
             "paragraphs": self.paragraphs.shape == (sentences,),
             "vectors": vectors is None or (vectors.dtype.str == "<f2" and vectors.shape[:1] == (sentences,)),
@@ -151,7 +156,7 @@ class Segment:
         return bytes(self.term_bytes[self.term_offsets[position] : self.term_offsets[position + 1]])
 
     def postings(self, terms: Terms) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where the postings of each term start and stop; an absent term's stop where they start."""
+        """Where the postings of each term start and stop; for an absent term, both are equal."""
         starts, stops = np.zeros(len(terms.hashes), dtype=np.int64), np.zeros(len(terms.hashes), dtype=np.int64)
         left = np.searchsorted(self.term_hash, terms.hashes, side="left")
         right = np.searchsorted(self.term_hash, terms.hashes, side="right")
@@ -166,7 +171,7 @@ class Segment:
         return starts, stops
 
     def _same_bytes(self, positions: NDArray[Any], terms: Terms, rows: NDArray[Any]) -> NDArray[np.bool_]:
-        """Whether the terms at some positions are, byte by byte, those of some rows of a query."""
+        """Whether the terms at the positions equal the query terms in the rows, byte by byte."""
         first, sizes = self.term_offsets[positions], np.diff(terms.offsets)[rows]
         same: NDArray[np.bool_] = self.term_offsets[positions + 1] - first == sizes
         sizes = np.where(same, sizes, 0)
@@ -174,15 +179,20 @@ class Segment:
             raise self._corrupt("term_offsets")
         step = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         stored = self.term_bytes[np.repeat(first, sizes) + step]
-        asked = terms.bytes[np.repeat(terms.offsets[rows], sizes) + step]
-        same[np.repeat(np.arange(len(rows)), sizes)[stored != asked]] = False
+        queried = terms.bytes[np.repeat(terms.offsets[rows], sizes) + step]
+        same[np.repeat(np.arange(len(rows)), sizes)[stored != queried]] = False
         return same
+
+
+def segment_arrays(entries: Sequence[Entry]) -> dict[str, NDArray[Any]]:
+    """The arrays of a segment by name, all but its vectors."""
+    return {**_postings(entries), **_sentences(entries)}
 
 
 def write_arrays(root: Path, number: int, entries: Sequence[Entry]) -> list[File]:
     """Write the arrays of a new segment, all but its vectors."""
     (root / folder(number)).mkdir(parents=True)
-    arrays = {**_postings(entries), **_sentences(entries)}
+    arrays = segment_arrays(entries)
     return [save(root, f"{folder(number)}/{name}.npy", arrays[name]) for name in NAMES]
 
 
@@ -204,7 +214,7 @@ def _postings(entries: Sequence[Entry]) -> dict[str, NDArray[Any]]:
     documents = np.repeat(np.arange(len(entries), dtype=np.int32), [len(entry.terms) for entry in entries])
     counts = np.fromiter((count for entry in entries for count in entry.counts), dtype=np.int64)
     inverted = invert([term.encode() for term in numbers], terms, documents, counts)
-    narrow = np.uint16 if int(counts.max(initial=0)) < 2**16 else np.uint32  # nearly always the former
+    narrow = np.uint16 if int(counts.max(initial=0)) < 2**16 else np.uint32  # nearly always 16 bits
     return {
         "term_hash": inverted.hashes,
         "term_offsets": ends(inverted.sizes),
@@ -217,7 +227,7 @@ def _postings(entries: Sequence[Entry]) -> dict[str, NDArray[Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Inverted:
-    """Postings in the order of a segment: terms by hash, the documents of a term as they came."""
+    """Postings in the order of a segment: terms by hash, the documents of a term in the order of the input."""
 
     hashes: NDArray[np.uint64]
     sizes: NDArray[np.int64]  # bytes of each term
@@ -247,5 +257,5 @@ def invert(terms: Sequence[bytes], term: NDArray[Any], documents: NDArray[Any], 
 
 
 def ends(sizes: NDArray[Any]) -> NDArray[np.int64]:
-    """Offsets from sizes: 0, then where each ends."""
+    """Offsets from sizes: 0, then the end of each."""
     return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)

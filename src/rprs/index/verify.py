@@ -1,4 +1,4 @@
-"""Is every byte of an index what was written, and does it all fit together?"""
+"""Check that every byte of an index is as it was written, and that its parts fit together."""
 
 from __future__ import annotations
 
@@ -10,33 +10,34 @@ import numpy as np
 from rprs.document import Document
 from rprs.errors import IndexCorrupt
 from rprs.files.hashes import sha256
-from rprs.index.catalog import Catalog, SegmentRow, label
+from rprs.index.arguments import index_path
+from rprs.index.catalog import Catalog, SegmentRow, StoredDocument, label_checksum
 from rprs.index.segment import NAMES, Segment, folder, vectors_path
-from rprs.progress import Progress, silent
+from rprs.progress import Progress, as_progress
 
 __all__ = ["verify"]
 
 
-def verify(path: str | Path, progress: Progress = silent) -> list[str]:
-    """Everything that is wrong with an index, a line each; nothing if it is whole."""
-    root = Path(path)
+def verify(path: str | Path, progress: Progress | bool | None = None) -> list[str]:
+    """Every problem of an index, one line each; an empty list if there is none."""
+    root, progress = index_path(path), as_progress(progress)
     try:
         catalog = Catalog(root, write=False)
     except IndexCorrupt as error:
         return [str(error)]
     try:
-        catalog.connection.execute("BEGIN")  # one state, whoever writes meanwhile
-        broken = list(_told(_database(catalog)))
-        if broken:  # what it says of the files is worth nothing then
-            return broken
-        parts = (_segments(catalog), _files(catalog, root, progress), _contents(catalog, root, progress))
-        return [line for part in parts for line in _told(part)]
+        catalog.begin_snapshot()
+        damage = list(_until_unreadable(_database(catalog)))
+        if damage:  # then nothing else in the catalog can be trusted
+            return damage
+        checks = (_segments(catalog), _files(catalog, root, progress), _contents(catalog, root, progress))
+        return [line for check in checks for line in _until_unreadable(check)]
     finally:
         catalog.close()
 
 
-def _told(problems: Iterator[str]) -> Iterator[str]:
-    """The problems, up to one that keeps from looking further."""
+def _until_unreadable(problems: Iterator[str]) -> Iterator[str]:
+    """The problems, up to damage that prevents further checks."""
     try:
         yield from problems
     except IndexCorrupt as error:
@@ -44,9 +45,7 @@ def _told(problems: Iterator[str]) -> Iterator[str]:
 
 
 def _database(catalog: Catalog) -> Iterator[str]:
-    for (line,) in catalog.rows("PRAGMA integrity_check"):
-        if line != "ok":
-            yield f"catalog.sqlite: {line}"
+    yield from (f"catalog.sqlite: {line}" for line in catalog.integrity_problems())
 
 
 def _files(catalog: Catalog, root: Path, progress: Progress) -> Iterator[str]:
@@ -70,8 +69,7 @@ def _segments(catalog: Catalog) -> Iterator[str]:
     vectors = {vectors_path(row.number, row.generation) for row in rows if row.generation is not None}
     named = {file.path for file in catalog.files() if file.path.startswith("segments/")}
     yield from (f"catalog.sqlite: {path} and its segment do not fit" for path in sorted((arrays | vectors) ^ named))
-    for (id,) in catalog.rows("SELECT id FROM documents WHERE segment NOT IN (SELECT number FROM segments)"):
-        yield f"catalog.sqlite: {id!r} is in no segment"
+    yield from (f"catalog.sqlite: {id!r} is in no segment" for id in catalog.ids_without_segment())
 
 
 def _contents(catalog: Catalog, root: Path, progress: Progress) -> Iterator[str]:
@@ -79,32 +77,29 @@ def _contents(catalog: Catalog, root: Path, progress: Progress) -> Iterator[str]
     with progress("checking documents", sum(row.documents for row in rows), "documents") as advance:
         for row in rows:
             try:
-                segment = Segment(root, row.number, row.generation)
+                segment = Segment.open(root, row.number, row.generation)
             except (IndexCorrupt, FileNotFoundError) as error:
                 yield f"segment {row.number} cannot be opened: {error}"
                 continue
             yield from (f"segment {row.number}: {problem}" for problem in _segment(catalog, segment, row))
-            query = (
-                "SELECT id, title, metadata, label, ordinal, content_hash, text, tokens, sentences FROM documents "
-                "LEFT JOIN texts ON document = number WHERE segment = ? AND removed = 0"
-            )
-            for id, title, metadata, checksum, ordinal, content_hash, text, *sizes in catalog.stream(query, row.number):
-                if label(id, title, metadata) != checksum:
-                    yield f"catalog.sqlite: the title or the metadata of {id!r} have changed"
-                if text is None or Document(id, text).content_hash != content_hash:
-                    yield f"catalog.sqlite: the text of {id!r} has changed"
-                if ordinal >= len(segment.lengths) or sizes != _sizes(segment, ordinal):
-                    yield f"catalog.sqlite: the size of {id!r} is not that in its segment"
+            for document in catalog.stored_documents(row.number):
+                yield from (f"catalog.sqlite: {problem}" for problem in _document(document, segment))
                 advance(1)
 
 
-def _sizes(segment: Segment, ordinal: int) -> list[int]:
-    return [int(segment.lengths[ordinal]), len(segment.sentences(ordinal))]
+def _document(stored: StoredDocument, segment: Segment) -> Iterator[str]:
+    if label_checksum(stored.id, stored.title, stored.metadata) != stored.label:
+        yield f"the title or the metadata of {stored.id!r} have changed"
+    if stored.text is None or Document(stored.id, stored.text).content_hash != stored.content_hash:
+        yield f"the text of {stored.id!r} has changed"
+    ordinal, sizes = stored.ordinal, (stored.words, stored.sentences)
+    if ordinal >= len(segment.lengths) or sizes != (segment.lengths[ordinal], len(segment.sentences(ordinal))):
+        yield f"the size of {stored.id!r} is not that in its segment"
 
 
 def _segment(catalog: Catalog, segment: Segment, row: SegmentRow) -> Iterator[str]:
-    """What must hold between the arrays of a segment and its line in the catalog, beyond what opening it checks."""
-    listed = catalog.one("SELECT count(*) FROM documents WHERE segment = ?", row.number)
+    """Whether a segment agrees with the catalog and its terms are in order; opening it checks the rest."""
+    listed = catalog.rows_of_segment(row.number)
     checks = {
         "the number of documents": len(segment.lengths) == row.documents == listed,
         "the number of sentences": len(segment.spans) == row.sentences,
@@ -112,4 +107,4 @@ def _segment(catalog: Catalog, segment: Segment, row: SegmentRow) -> Iterator[st
         "the encoder of its vectors": row.generation in (None, catalog.generation),
         "the order of its terms": bool(np.all(segment.term_hash[1:] >= segment.term_hash[:-1])),
     }
-    yield from (f"{what} does not fit" for what, holds in checks.items() if not holds)
+    yield from (f"{name} does not fit" for name, valid in checks.items() if not valid)

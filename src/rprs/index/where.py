@@ -3,11 +3,11 @@
     filter    := all { "or" all }            all := single { "and" single }
     single    := "not" single | "(" filter ")" | field operator value | field "in" "(" value { "," value } ")"
                | field "missing" | field "present"
-    operator  := = | != | < | <= | > | >= | ~        (~: contains, whatever the case)
+    operator  := = | != | < | <= | > | >= | ~        (~: contains, ignoring case)
 
-A field is `id`, `title` or any metadata field; names and values with spaces are quoted. A value that is a number is
-compared as a number (with what a text begins with, so `date >= 2016` works on dates); anything else as text, which is
-right for ISO dates. `true` and `false` are texts too. A document that lacks the field matches no comparison.
+A field is `id`, `title` or any metadata field; quote names and values with spaces. A number is compared as a number
+(with the number at the beginning of a text, so that `date >= 2016` works on dates), anything else as text, which suits
+ISO dates; `true` and `false` are texts too. A document without the field matches no comparison.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _FIELD = (
 )
 _TEXT = "CAST({0} AS TEXT)"
 _REAL = "CASE WHEN CAST({0} AS TEXT) GLOB '[-+.0-9]*' THEN CAST({0} AS REAL) END"
-_DEEPEST = 50  # brackets within brackets
+_DEEPEST = 50  # nested brackets
 
 
 def to_sql(source: str) -> tuple[str, list[Any]]:
-    """An SQL condition on the table `documents` with its values."""
-    return _Filter(source).whole()
+    """A filter as an SQL condition on the table `documents`, with its values."""
+    return _Filter(source).parse()
 
 
 Sql = tuple[str, list[Any]]
@@ -53,10 +53,10 @@ class _Filter(Tokens):
         except UnicodeEncodeError as error:
             raise self.error(f"it is not valid Unicode: {error.reason}") from error
 
-    def whole(self) -> Sql:
-        found = self.joined("or")
+    def parse(self) -> Sql:
+        condition = self.joined("or")
         self.end()
-        return found
+        return condition
 
     def joined(self, word: str) -> Sql:
         part = self.single if word == "and" else lambda: self.joined("and")

@@ -1,7 +1,7 @@
 """An index opened for writing: create, add, remove, refit, compact. One writer at a time.
 
 Every change follows one pattern: write new files, sync them, then make them visible by one transaction on the catalog.
-Whatever dies in between leaves files that nothing names, and the next writer sweeps them away.
+A process that dies in between leaves files that the catalog does not list; the next writer deletes them.
 """
 
 from __future__ import annotations
@@ -21,32 +21,38 @@ from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
 from rprs import spec
-from rprs.document import Document
+from rprs.document import Document, document_id
 from rprs.encode import Encoder, Fittable
 from rprs.errors import IndexLocked, IndexMismatch, InvalidIndex, UsageError
 from rprs.files.atomic import sync_folder
+from rprs.index.arguments import index_path, parse_components, require_count, settings_of
 from rprs.index.batches import Batch, batches, prepare
 from rprs.index.catalog import Catalog, SegmentRow
 from rprs.index.compact import merge_segments
-from rprs.index.encoders import Stored, open_encoder, store
+from rprs.index.database import NO_INDEX
+from rprs.index.encoders import (
+    LoadedEncoder,
+    StoredEncoder,
+    encode_sentences,
+    fit_encoder,
+    load_encoder,
+    open_encoder,
+    store_encoder,
+)
 from rprs.index.files import File, load, save_rows, watch_disk
-from rprs.index.sample import sample_sentences
 from rprs.index.segment import Entry, Segment, folder, vectors_path, write_arrays
-from rprs.progress import Advance, Progress, silent
-from rprs.scoring.vectors import to_grid
+from rprs.progress import Advance, Progress, as_progress, no_op
 
 __all__ = ["Added", "Writer"]
 
-SETTINGS: tuple[spec.Kind, ...] = ("splitter", "analyzer", "encoder")
-FAST_BATCH = 24_000_000  # characters a segment while encoding is cheap
-SLOW_BATCH = 3_000_000  # and where a transformer reads every sentence: a crash then costs about a minute
-ENCODE_ROWS = 8192  # sentences encoded at a time
-MANY_SEGMENTS = 64  # compact by itself from here on
+FAST_BATCH = 24_000_000  # characters per segment where encoding is cheap
+SLOW_BATCH = 3_000_000  # where a transformer encodes every sentence: a crash then costs about a minute
+MANY_SEGMENTS = 64  # with more, they are compacted automatically
 
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What `add` did."""
+    """How many documents `add` added, changed and left unchanged, with the sentences and index terms it read."""
 
     added: int = 0
     changed: int = 0
@@ -56,10 +62,10 @@ class Added:
 
 
 class Writer:
-    """The one process that may change an index; use it in a `with` statement.
+    """An index opened for changes; use it in a `with` statement. Only one process can do so at a time.
 
-    `splitter`, `analyzer` and `encoder` are texts such as "onnx(precision=fp32)". They are fixed when the index is
-    created; given again for an index that has others, they are an error that names both.
+    `splitter`, `analyzer` and `encoder` are components or texts such as "onnx(precision=fp32)". They are fixed when
+    the index is created; other ones for an existing index raise `IndexMismatch`.
     """
 
     def __init__(
@@ -67,20 +73,20 @@ class Writer:
         path: str | Path,
         *,
         create: bool = False,
-        splitter: str | None = None,
-        analyzer: str | None = None,
-        encoder: str | None = None,
-        progress: Progress = silent,
+        splitter: str | spec.Component | None = None,
+        analyzer: str | spec.Component | None = None,
+        encoder: str | spec.Component | None = None,
+        progress: Progress | bool | None = None,
         batch: int | None = None,
     ) -> None:
-        self.path = Path(path)
-        self.progress = progress
-        given: dict[spec.Kind, str | None] = {"splitter": splitter, "analyzer": analyzer, "encoder": encoder}
-        components = {kind: spec.parse(kind, text) for kind, text in given.items() if text is not None}
+        self.path = index_path(path)
+        self.progress = as_progress(progress)
+        components = parse_components(splitter, analyzer, encoder)
+        size = None if batch is None else require_count("batch", batch, 1)
         if create:
-            _prepare_folder(self.path)
+            _create_folder(self.path)
         elif not (self.path / "catalog.sqlite").is_file():
-            raise InvalidIndex(f"There is no index at {self.path}: make one with `rprs index SOURCE --to {self.path}`")
+            raise InvalidIndex(NO_INDEX.format(self.path))
         self._lock = FileLock(self.path / "lock")
         with watch_disk(self.path):
             try:
@@ -95,12 +101,11 @@ class Writer:
                 self._lock.release()
                 raise
         slow = not isinstance(self.encoder, Fittable)
-        self.batch = batch or (SLOW_BATCH if slow else FAST_BATCH)
+        self.batch = size or (SLOW_BATCH if slow else FAST_BATCH)
 
     def _open(self, create: bool, components: dict[spec.Kind, Any]) -> None:
         if create and not (self.path / "catalog.sqlite").is_file():
-            chosen = {kind: components.get(kind) or spec.parse(kind, spec.DEFAULT[kind]) for kind in SETTINGS}
-            Catalog.create(self.path, {kind: spec.text(part, full=True) for kind, part in chosen.items()})
+            Catalog.create(self.path, settings_of(components))
         self.catalog = Catalog(self.path, write=True)
         try:
             self._check_settings(components)
@@ -108,22 +113,22 @@ class Writer:
             self.analyzer = spec.parse("analyzer", str(self.catalog.setting("analyzer")))
             self.encoder: Any = spec.parse("encoder", str(self.catalog.setting("encoder")))
             self._loaded: Encoder | None = None
-            self._sweep()
+            self._delete_unlisted()
         except BaseException:
             self.catalog.close()
             raise
 
     def _check_settings(self, components: dict[spec.Kind, Any]) -> None:
         for kind, component in components.items():
-            stored, given = str(self.catalog.setting(kind)), spec.text(component, full=True)
-            if given != stored:
+            stored, text = str(self.catalog.setting(kind)), spec.text(component, full=True)
+            if text != stored:
                 raise IndexMismatch(
-                    f"{self.path} was made with the {kind} {stored}, not {given}: "
+                    f"{self.path} was made with the {kind} {stored}, not {text}: "
                     "leave the option out, or make a new index"
                 )
 
     def close(self) -> None:
-        """Release the lock."""
+        """Close the index and release its lock."""
         self.catalog.close()
         self._lock.release()
 
@@ -133,10 +138,10 @@ class Writer:
     def __exit__(self, kind: type[BaseException] | None, _: object, __: TracebackType | None) -> None:
         self.close()
 
-    def _sweep(self) -> None:
-        """Delete what an interrupted writer left: files that the catalog does not name."""
-        named = {file.path for file in self.catalog.files()}
-        kept = {Path(path).parent.as_posix() for path in named}
+    def _delete_unlisted(self) -> None:
+        """Delete files that the catalog does not list, such as those of an interrupted writer."""
+        listed = {file.path for file in self.catalog.files()}
+        kept = {Path(path).parent.as_posix() for path in listed}
         for group in ("segments", "encoders"):
             (self.path / group).mkdir(exist_ok=True)
             for place in (self.path / group).iterdir():
@@ -144,31 +149,33 @@ class Writer:
                     shutil.rmtree(place, ignore_errors=True)
                     continue
                 for file in place.iterdir():
-                    if file.relative_to(self.path).as_posix() not in named:
+                    if file.relative_to(self.path).as_posix() not in listed:
                         file.unlink(missing_ok=True)
 
     @contextmanager
     def _change(self) -> Iterator[None]:
-        """A change of the index: if it fails, what it wrote and nothing names is deleted again."""
+        """Change the index; if that fails, delete the files that it wrote but did not commit."""
         with watch_disk(self.path):
             try:
                 yield
             except BaseException:
                 with suppress(OSError, sqlite3.Error):
-                    self._sweep()
+                    self._delete_unlisted()
                 raise
 
     # ------------------------------------------------------------------------ adding
 
     def add(self, documents: Iterable[Document]) -> Added:
-        """Add new and changed documents, batch by batch, and encode what is not encoded yet.
+        """Add new and changed documents, batch by batch, and encode those that are not encoded yet.
 
-        A document whose id and text are known is skipped, so that an interrupted call is resumed by calling again.
+        Documents that the index has already are skipped, so that calling again resumes an interrupted call.
         """
+        if not isinstance(documents, Iterable):
+            raise UsageError(f"Expected an iterable of rprs.Document. Got {documents!r:.80}")
         total, unchanged = Added(), Counter[str]()
         with self._change():
             if self.catalog.generation is None and not isinstance(self.encoder, Fittable):
-                self._install(self._store(self.encoder.load(self.progress), self.encoder, {}))
+                self._use(self._store(load_encoder(self.encoder, self.progress)))
             with self.progress("reading", unit="documents") as advance:
                 for batch in batches(documents, self.catalog, self.batch, unchanged):
                     entries = []
@@ -190,45 +197,43 @@ class Writer:
         return prepare(document.text, self.splitter, self.analyzer)
 
     def _commit(self, batch: Batch, entries: list[Entry]) -> None:
-        """Write a batch as a segment and make it visible, together with the end of the versions it replaces."""
-        number = (self.catalog.one("SELECT max(number) FROM segments") or 0) + 1
+        """Write a batch as a segment, then commit it and the removal of the versions that it replaces."""
+        number = self.catalog.next_segment()
         generation = self.catalog.generation
         files: list[File] = []
         if entries:
             files += write_arrays(self.path, number, entries)
             if generation is not None:
                 texts = ((place, document.text) for place, document in enumerate(batch.documents))
-                files.append(self._write_vectors(number, generation, self._in_force(), texts))
+                files.append(self._write_vectors(number, generation, self._encoder_in_use(), texts))
             self._sync(folder(number))
         with self.catalog.transaction():
             for document in batch.relabelled:
                 self.catalog.relabel(document)
-            self.catalog.bury(document.id for document in batch.documents)
+            self.catalog.remove(document.id for document in batch.documents)
             if entries:
                 sentences = sum(len(entry.sentences) for entry in entries)
                 words = sum(entry.length for entry in entries)
-                self.catalog.add_segment(SegmentRow(number, len(entries), sentences, words, generation))
-                self.catalog.add_files(files)
+                self.catalog.add_segment(SegmentRow(number, len(entries), sentences, words, generation), files)
             for ordinal, (document, entry) in enumerate(zip(batch.documents, entries, strict=True)):
-                size = (entry.length, len(entry.sentences))
-                self.catalog.add_document(document, document.content_hash, (number, ordinal), size)
+                self.catalog.add_document(document, (number, ordinal), (entry.length, len(entry.sentences)))
 
     def _sync(self, place: str) -> None:
-        for folder_ in (self.path / place, (self.path / place).parent):
-            sync_folder(folder_)
+        sync_folder(self.path / place)
+        sync_folder((self.path / place).parent)
 
     # ------------------------------------------------------------------------ encoding
 
     def finish(self) -> None:
-        """Encode what is not encoded yet, and compact when there are many segments."""
+        """Encode the documents that are not encoded yet, and compact if there are many segments."""
         self._encode_waiting()
         if len(self.catalog.segments()) > MANY_SEGMENTS:
             self.compact()
 
     def _encode_waiting(self) -> None:
-        """Fit the encoder if there is none yet, and give vectors to the segments that lack them."""
+        """Fit the encoder if there is none yet, and encode the segments without vectors."""
         if self.catalog.generation is None and self.catalog.segments():
-            self._install(self._fit())
+            self._use(self._fit())
         generation = self.catalog.generation
         waiting = [row for row in self.catalog.segments() if row.generation != generation]
         if generation is None or not waiting:
@@ -238,32 +243,30 @@ class Writer:
                 self._encode(row.number, generation, advance)
 
     def _encode(self, number: int, generation: int, advance: Advance) -> None:
-        """Give a segment its vectors."""
-        file = self._write_vectors(number, generation, self._in_force(), self.catalog.texts(number), advance)
+        """Write the vectors of a segment."""
+        file = self._write_vectors(number, generation, self._encoder_in_use(), self.catalog.texts(number), advance)
         self._sync(folder(number))
-        with self.catalog.transaction() as connection:
-            self.catalog.add_files([file])
-            connection.execute("UPDATE segments SET generation = ? WHERE number = ?", (generation, number))
-
-    def _fit(self) -> Stored:
-        """Make the encoder of this collection as it is now."""
-        sentences = self.catalog.one("SELECT sum(sentences) FROM documents WHERE removed = 0") or 0
-        if sentences <= self.encoder.sample:  # the teacher can read it all in the time a fit would take
-            return self._store(self.encoder.teacher.load(self.progress), self.encoder.teacher, {})
-        sample = sample_sentences(self.catalog, self.path, self.encoder.sample)
-        table = self.encoder.fit(sample, self.progress)
-        return self._store(table, self.encoder, dict(table.report))
-
-    def _store(self, encoder: Encoder, component: Any, report: dict[str, Any]) -> Stored:
-        return store(self.catalog, self.path, encoder, component, report)
-
-    def _install(self, stored: Stored) -> None:
-        """Put the first encoder in force, before anything is encoded."""
         with self.catalog.transaction():
-            self.catalog.add_encoder(stored.row, stored.files)
+            self.catalog.add_vectors(number, generation, file)
+
+    def _fit(self) -> StoredEncoder:
+        """Fit the encoder to the present collection."""
+
+        def segments() -> dict[int, Segment]:
+            return {row.number: Segment.open(self.path, row.number, None) for row in self.catalog.segments()}
+
+        return self._store(fit_encoder(self.catalog, segments, self.encoder, self.progress))
+
+    def _store(self, loaded: LoadedEncoder) -> StoredEncoder:
+        return store_encoder(self.catalog, self.path, loaded)
+
+    def _use(self, stored: StoredEncoder) -> None:
+        """Use the first encoder, before anything is encoded."""
+        with self.catalog.transaction():
+            self.catalog.use_encoder(stored.row, stored.files)
         self._loaded = stored.encoder
 
-    def _in_force(self) -> Encoder:
+    def _encoder_in_use(self) -> Encoder:
         self._loaded = self._loaded or open_encoder(self.catalog, self.path)
         return self._loaded
 
@@ -273,26 +276,19 @@ class Writer:
         generation: int,
         encoder: Encoder,
         texts: Iterable[tuple[int, str]],
-        advance: Advance = lambda _: None,
+        advance: Advance = no_op,
     ) -> File:
-        """Encode a segment's sentences in their order and write them as one array."""
+        """Encode the sentences of a segment in their order and write the vectors as one array."""
         offsets = load(self.path, f"{folder(number)}/sentence_offsets.npy")
         spans = load(self.path, f"{folder(number)}/spans.npy")
-
-        def sentences() -> Iterator[str]:
-            for ordinal, text in texts:
-                for start, end in spans[offsets[ordinal] : offsets[ordinal + 1]].tolist():
-                    yield text[start:end]
-
-        def blocks() -> Iterator[NDArray[np.float16]]:
-            for block in _chunks(sentences(), ENCODE_ROWS):
-                yield to_grid(encoder.encode(block))
-                advance(len(block))
-
-        return save_rows(self.path, vectors_path(number, generation), blocks(), np.float16, (encoder.dimension,))
+        blocks = encode_sentences(encoder, texts, offsets, spans, advance)
+        return save_rows(self.path, vectors_path(number, generation), blocks, np.float16, (encoder.dimension,))
 
     def refit(self) -> None:
-        """Fit the encoder to the collection as it is now, and encode everything anew; searches see old or new."""
+        """Fit the encoder to the present collection and encode all sentences anew.
+
+        Searches see either the old or the new state.
+        """
         if not isinstance(self.encoder, Fittable):
             raise UsageError(f"{self.path} uses {spec.text(self.encoder)}, which is not fitted to a collection")
         with self._change():
@@ -300,83 +296,65 @@ class Writer:
             if self.catalog.generation is None:
                 raise UsageError(f"{self.path} has no documents yet: add some first")
             stored = self._fit()
-            rows, files, encoder = self.catalog.segments(), list[File](), stored.encoder
+            rows, files = self.catalog.segments(), list[File]()
+            encoder, generation = stored.encoder, stored.row.generation
             with self.progress("encoding", sum(row.sentences for row in rows), "sentences") as advance:
                 for row in rows:
                     texts = self.catalog.texts(row.number)
-                    files.append(self._write_vectors(row.number, stored.generation, encoder, texts, advance))
+                    files.append(self._write_vectors(row.number, generation, encoder, texts, advance))
                     self._sync(folder(row.number))
-            with self.catalog.transaction() as connection:
-                self.catalog.forget_files("segments/*/vectors.*")
-                self.catalog.add_files(files)
-                self.catalog.add_encoder(stored.row, stored.files)
-                connection.execute("UPDATE segments SET generation = ?", (stored.generation,))
+            with self.catalog.transaction():
+                self.catalog.replace_vectors(generation, files)
+                self.catalog.use_encoder(stored.row, stored.files)
             self._loaded = encoder
-            self._sweep()
+            self._delete_unlisted()
 
     # ------------------------------------------------------------------------ removing and compacting
 
     def remove(self, ids: Iterable[str]) -> int:
-        """Remove documents by id; the number of those that were there."""
+        """Remove documents by their ids; the number of documents removed."""
+        if isinstance(ids, str) or not isinstance(ids, Iterable):
+            raise UsageError(f"Expected a list of ids. Got {ids!r:.80}")
+        texts = [document_id(id) for id in ids]
         with self._change(), self.catalog.transaction():
-            return self.catalog.bury(ids)
+            return self.catalog.remove(texts)
 
     def compact(self) -> None:
-        """Rewrite all segments as one, without what was removed."""
+        """Merge all segments into one, without removed documents."""
         with self._change():
             self._encode_waiting()
             old = self.catalog.segments()
-            if len(old) <= 1 and not self.catalog.one("SELECT count(*) FROM documents WHERE removed = 1"):
+            if len(old) <= 1 and not self.catalog.removed():
                 return
             number = old[-1].number + 1
             generation = self.catalog.generation
-            segments = [Segment(self.path, row.number, generation) for row in old]
+            segments = [Segment.open(self.path, row.number, generation) for row in old]
             live = [self._live(row) for row in old]
             with self.progress("compacting", sum(row.sentences for row in old), "sentences") as advance:
                 files, row = merge_segments(self.path, number, generation, segments, live, advance)
             self._sync(folder(number))
-            with self.catalog.transaction() as connection:
-                connection.execute("DELETE FROM documents WHERE removed = 1")
-                connection.execute("DELETE FROM segments")
-                self.catalog.forget_files("segments/*")
-                self.catalog.add_segment(row)
-                self.catalog.add_files(files)
-                connection.execute(
-                    "UPDATE documents SET segment = ?, ordinal = place FROM (SELECT number AS moved, "
-                    "row_number() OVER (ORDER BY segment, ordinal) - 1 AS place FROM documents) WHERE moved = number",
-                    (number,),
-                )
-            self.catalog.connection.executescript("PRAGMA incremental_vacuum")  # `execute` would free a single page
-            self._sweep()
+            with self.catalog.transaction():
+                self.catalog.replace_segments(row, files)
+            self.catalog.free_space()
+            self._delete_unlisted()
 
     def _live(self, row: SegmentRow) -> NDArray[np.bool_]:
         mask = np.zeros(row.documents, dtype=bool)
-        query = "SELECT ordinal FROM documents WHERE segment = ? AND removed = 0"
-        mask[[ordinal for (ordinal,) in self.catalog.rows(query, row.number)]] = True
+        mask[self.catalog.ordinals(row.number)] = True
         return mask
 
 
-def _prepare_folder(path: Path) -> None:
-    """Make the index's folder; refuse one that holds something else."""
+def _create_folder(path: Path) -> None:
+    """Create the folder of the index; refuse one that holds other files."""
     if path.exists() and not path.is_dir():
         raise InvalidIndex(f"{path} is a file: choose another place for the index")
-    ours = {"lock", "segments", "encoders", "catalog.sqlite"}
+    own = {"lock", "segments", "encoders", "catalog.sqlite"}
     if path.is_dir() and not (path / "catalog.sqlite").is_file():
-        strangers = sorted(e.name for e in path.iterdir() if e.name not in ours and "catalog.draft" not in e.name)
-        if strangers:
-            raise InvalidIndex(f"{path} is not an index and holds other files ({strangers[0]}): choose another place")
+        names = [entry.name for entry in path.iterdir()]
+        others = sorted(name for name in names if name not in own and "catalog.draft" not in name)
+        if others:
+            raise InvalidIndex(f"{path} is not an index and holds other files ({others[0]}): choose another place")
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidIndex(f"Cannot make the folder {path}: {error.strerror}") from error
-
-
-def _chunks(items: Iterator[str], size: int) -> Iterator[list[str]]:
-    chunk: list[str] = []
-    for item in items:
-        chunk.append(item)
-        if len(chunk) == size:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk

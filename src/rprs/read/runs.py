@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import zlib
+from collections.abc import Mapping
 from lzma import LZMAError
 from pathlib import Path, PurePath
 from typing import TextIO
@@ -15,7 +16,7 @@ from rprs.document import Ranking
 from rprs.errors import ReadError, UsageError
 from rprs.read.source import opened
 
-__all__ = ["read_run", "write_run"]
+__all__ = ["one_word", "ranking_by_score", "read_run", "write_run"]
 
 
 def read_run(path: str | PurePath) -> dict[str, Ranking]:
@@ -36,7 +37,7 @@ def read_run(path: str | PurePath) -> dict[str, Ranking]:
         raise ReadError(f"{path}: no such run file") from error
     except (OSError, EOFError, ValueError, LZMAError, zlib.error) as error:
         raise ReadError(f"{path}: cannot be read as a run: {error}") from error
-    return {query: _ranking(scores) for query, scores in found.items()}
+    return {query: ranking_by_score(scores) for query, scores in found.items()}
 
 
 def _parsed(line: str, where: str) -> tuple[str, str, float]:
@@ -52,10 +53,16 @@ def _parsed(line: str, where: str) -> tuple[str, str, float]:
     return columns[0], columns[2], score
 
 
-def _ranking(found: dict[str, float]) -> Ranking:
-    ids, scores = list(found), np.array(list(found.values()), dtype=np.float64)
+def ranking_by_score(documents: Mapping[str, float]) -> Ranking:
+    """Documents with scores as a ranking, best first; equal scores keep their order."""
+    ids, scores = list(documents), np.array(list(documents.values()), dtype=np.float64)
     order = np.argsort(-scores, kind="stable")
     return Ranking(tuple(ids[place] for place in order), scores[order])
+
+
+def one_word(text: str) -> str:
+    """A text as the tag of a run: without white space, which separates the columns of a run file."""
+    return "_".join(text.split())
 
 
 def write_run(to: TextIO | str | PurePath, query_id: str, ranking: Ranking, tag: str) -> None:

@@ -1,10 +1,10 @@
-"""Results to take away: hits as CSV, JSON lines, a TREC run, RIS or BibTeX, and an aligned view as a page to mail.
+"""Results and their export: hits as CSV, JSON lines, a TREC run, RIS or BibTeX; an explanation as an HTML report.
 
-Every file carries the settings, the fingerprint of the index and the version, so that it can be had again:
+Every file contains what is needed to reproduce it (settings, fingerprint of the index, version):
 
-| format | where it stands |
+| format | where |
 |---|---|
-| csv | columns at the end whose names begin with `about.` |
+| csv | the last columns, whose names begin with `about.` |
 | jsonl | a first line `{"about": …}` |
 | trec | the last column, the tag |
 | ris | a note (N1) of each reference |
@@ -26,13 +26,13 @@ __all__ = ["FORMATS", "Format"]
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A kind of file to take hits away in; `write` gives its text."""
+    """A file format for hits; `write` returns the text of the file."""
 
     name: str
     suffix: str
     media_type: str
     write: Callable[[Sequence[Hit], About], str]
-    encoding: str = "utf-8"  # of the file, as those programs expect it that open it by a double click
+    encoding: str = "utf-8"  # of the file: spreadsheets need a byte order mark to recognise UTF-8
 
 
 FORMATS: Mapping[str, Format] = {

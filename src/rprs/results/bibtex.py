@@ -7,15 +7,15 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 
-from rprs.results.citation import Citation, cited
+from rprs.results.citation import Citation, citation_of
 from rprs.results.hits import Hit
-from rprs.results.prose import provenance, standing
+from rprs.results.one_line import describe_rank, provenance
 from rprs.results.serialize import About
 
 __all__ = ["write"]
 
 _TYPE = {"article": "article", "paper": "inproceedings", "case": "misc", "patent": "patent", "other": "misc"}
-# BibTeX counts braces even after a backslash, so that a brace must be written without one
+# BibTeX counts braces even after a backslash, so braces are written as commands
 _LATEX = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -30,36 +30,36 @@ _LATEX = str.maketrans(
 
 
 def write(hits: Sequence[Hit], about: About) -> str:
-    """An entry a hit, whose note says where the hit stands and what that depends on; a comment says so at the start."""
-    known = provenance(about)
-    comment = re.sub(r"[{}@%]", lambda mark: quote(mark[0]), known)  # BibTeX looks for an @ even in a comment
-    citations = [cited(hit) for hit in hits]
+    """One entry per hit, with its rank and provenance in a note; a comment at the start has the provenance, too."""
+    origin = provenance(about)
+    comment = re.sub(r"[{}@%]", lambda mark: quote(mark[0]), origin)  # BibTeX looks for an @ even in a comment
+    citations = [citation_of(hit) for hit in hits]
     entries = [
-        _entry(key, found, f"{standing(hit)}; rprs: {known}")
-        for key, found, hit in zip(_keys(citations), citations, hits, strict=True)
+        _entry(key, citation, f"{describe_rank(hit)}; rprs: {origin}")
+        for key, citation, hit in zip(_keys(citations), citations, hits, strict=True)
     ]
     return "\n".join([f"@comment{{rprs: {comment}}}\n", *entries])
 
 
-def _entry(key: str, found: Citation, note: str) -> str:
-    written = [f"  {name} = {{{value}}},\n" for name, value in _fields(found, note) if value]
-    return f"@{_TYPE[found.kind]}{{{key},\n{''.join(written)}}}\n"
+def _entry(key: str, citation: Citation, note: str) -> str:
+    fields = [f"  {name} = {{{value}}},\n" for name, value in _fields(citation, note) if value]
+    return f"@{_TYPE[citation.kind]}{{{key},\n{''.join(fields)}}}\n"
 
 
-def _fields(found: Citation, note: str) -> Iterator[tuple[str, str]]:
-    """The fields of an entry; those without a value are not written. DOI and URL are verbatim, as styles want them."""
-    yield "title", _latex(found.title)
-    yield "author", " and ".join(map(_author, found.authors))
-    yield "year", found.year
-    yield "date", found.date if found.date != found.year else ""
-    yield {"article": "journal", "paper": "booktitle"}.get(found.kind, "series"), _latex(found.within)
-    yield "volume", _latex(found.volume)
-    yield "number", _latex(found.number or found.issue)
-    yield "pages", _latex(re.sub(r"(?<=\w)\s*[-–]\s*(?=\w)", "--", found.pages))
-    yield {"case": "howpublished", "patent": "holder"}.get(found.kind, "publisher"), _latex(found.publisher)
-    yield "doi", _verbatim(found.doi)
-    yield "url", _verbatim(found.url)
-    yield "language", _latex(found.language)
+def _fields(citation: Citation, note: str) -> Iterator[tuple[str, str]]:
+    """The fields of an entry; empty ones are not written. DOI and URL are verbatim, as BibTeX styles expect."""
+    yield "title", _latex(citation.title)
+    yield "author", " and ".join(map(_author, citation.authors))
+    yield "year", citation.year
+    yield "date", citation.date if citation.date != citation.year else ""
+    yield {"article": "journal", "paper": "booktitle"}.get(citation.kind, "series"), _latex(citation.within)
+    yield "volume", _latex(citation.volume)
+    yield "number", _latex(citation.number or citation.issue)
+    yield "pages", _latex(re.sub(r"(?<=\w)\s*[-–]\s*(?=\w)", "--", citation.pages))
+    yield {"case": "howpublished", "patent": "holder"}.get(citation.kind, "publisher"), _latex(citation.publisher)
+    yield "doi", _verbatim(citation.doi)
+    yield "url", _verbatim(citation.url)
+    yield "language", _latex(citation.language)
     yield "note", _latex(note)
 
 
@@ -72,18 +72,18 @@ def _verbatim(address: str) -> str:
 
 
 def _author(name: str) -> str:
-    """A name; that of a body which has an "and" or more commas than a person's is kept together by braces."""
-    whole = re.search(r"\sand\s", name, re.IGNORECASE) or name.count(",") > 2
-    return f"{{{_latex(name)}}}" if whole else _latex(name)
+    """A name; braces keep the name of an organisation together if it contains "and" or many commas."""
+    organisation = re.search(r"\sand\s", name, re.IGNORECASE) or name.count(",") > 2
+    return f"{{{_latex(name)}}}" if organisation else _latex(name)
 
 
-def _keys(found: Sequence[Citation]) -> Iterator[str]:
-    """A key for each: the letters and digits of the id, numbered where they are the same but for their case."""
-    seen: set[str] = set()
-    for each in found:
-        ascii_ = unicodedata.normalize("NFKD", each.id).encode("ascii", "ignore").decode()
+def _keys(citations: Sequence[Citation]) -> Iterator[str]:
+    """Unique keys: the letters and digits of each id, numbered where they differ in case only or not at all."""
+    used: set[str] = set()
+    for citation in citations:
+        ascii_ = unicodedata.normalize("NFKD", citation.id).encode("ascii", "ignore").decode()
         base = re.sub(r"[^A-Za-z0-9._:-]+", "-", ascii_).strip("-") or "document"
-        tried = (base if turn == 1 else f"{base}-{turn}" for turn in range(1, len(found) + 2))
-        key = next(key for key in tried if key.lower() not in seen)
-        seen.add(key.lower())
+        options = (base if turn == 1 else f"{base}-{turn}" for turn in range(1, len(citations) + 2))
+        key = next(key for key in options if key.lower() not in used)
+        used.add(key.lower())
         yield key

@@ -1,4 +1,4 @@
-"""What reference managers want to know of a document, as far as its metadata say it; nothing is made up."""
+"""Bibliographic references from the metadata of documents; nothing is invented."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from urllib.parse import urlsplit
 from rprs.document import Metadata
 from rprs.read.dates import iso_date
 from rprs.results.hits import Hit
-from rprs.results.prose import flat
+from rprs.results.one_line import one_line
 
-__all__ = ["Citation", "cited", "web_address"]
+__all__ = ["Citation", "citation_of", "web_address"]
 
 Kind = Literal["article", "paper", "case", "patent", "other"]
 
-# what a field of metadata may be called, the likeliest first; case, blanks and hyphens do not matter
+# possible names of metadata fields, the most likely first; case, blanks and hyphens do not matter
 _AUTHORS = ("authors", "author", "inventors", "inventor", "creators", "creator")
 _DATES = ("decision_date", "date_filed", "publication_date", "date_published", "published", "issued", "date")
 _ADDRESSES = ("url", "uri", "link", "source_url", "homepage_url", "homepage")
@@ -34,7 +34,7 @@ _DOI = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:\s*)?(10\.\d{4,9}/\S+)", 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A reference; what is not known is empty."""
+    """A reference; unknown fields are empty."""
 
     kind: Kind
     id: str
@@ -44,7 +44,7 @@ class Citation:
     doi: str
     url: str
     within: str  # the journal, or the proceedings
-    publisher: str  # of a case the court, of a patent its owner
+    publisher: str  # for a case the court, for a patent its owner
     number: str  # of the docket, or of the patent
     volume: str
     issue: str
@@ -57,8 +57,8 @@ class Citation:
         return self.date[:4]
 
 
-def cited(hit: Hit) -> Citation:
-    """The reference to a document: a case if it has a court, a patent or an article if it has what those have."""
+def citation_of(hit: Hit) -> Citation:
+    """The reference to a document; its fields decide whether it is a case, a patent, an article or a paper."""
     fields = _Fields(hit.metadata)
     journal, proceedings = fields.first(*_JOURNALS), fields.first(*_PROCEEDINGS)
     court, patent = fields.first("court"), fields.first(*_PATENTS)
@@ -68,10 +68,10 @@ def cited(hit: Hit) -> Citation:
     owner = {"case": court, "patent": fields.first(*_OWNERS)}.get(kind, "")
     return Citation(
         kind=kind,
-        id=flat(hit.id),
-        title=flat(hit.title),
+        id=one_line(hit.id),
+        title=one_line(hit.title),
         authors=_authors(fields.first(*_AUTHORS)),
-        date=_of_year(_date(fields.first("year")), [_date(text) for text in fields.all(*_DATES)]),
+        date=_date_in_year(_date(fields.first("year")), [_date(text) for text in fields.all(*_DATES)]),
         doi=_doi(fields.first("doi")),
         url=next((url for url in map(web_address, fields.all(*_ADDRESSES)) if url), ""),
         within=journal or proceedings,
@@ -88,28 +88,28 @@ class _Fields:
     """Metadata by names whose case, blanks and hyphens do not matter; only texts and numbers count."""
 
     def __init__(self, metadata: Metadata) -> None:
-        self.found = {
-            re.sub(r"[\s-]+", "_", name.strip().casefold()): flat(str(value))
+        self.values = {
+            re.sub(r"[\s-]+", "_", name.strip().casefold()): one_line(str(value))
             for name, value in metadata.items()
             if isinstance(value, str | int | float) and not isinstance(value, bool)
         }
 
     def all(self, *names: str) -> list[str]:
-        return [self.found[name] for name in names if self.found.get(name)]
+        return [self.values[name] for name in names if self.values.get(name)]
 
     def first(self, *names: str) -> str:
         return next(iter(self.all(*names)), "")
 
 
 def web_address(text: str) -> str:
-    """The text if it is the address of something on the web, else nothing: no other scheme is ever a link."""
+    """The text if it is an http or https address, otherwise nothing: no other scheme becomes a link."""
     address = text.strip()
     try:
         parts = urlsplit(address)
-        sound = parts.scheme in ("http", "https") and bool(parts.hostname)
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname)
     except ValueError:
         return ""
-    return address if sound and not re.search(r"[\s\x00-\x1f\x7f<>\"]", address) else ""
+    return address if valid and not re.search(r"[\s\x00-\x1f\x7f<>\"]", address) else ""
 
 
 def _date(text: str) -> str:
@@ -117,21 +117,21 @@ def _date(text: str) -> str:
     return month[0] if month else iso_date(text)
 
 
-def _of_year(year: str, dates: Sequence[str]) -> str:
-    """The first date; where the year is known, the first of that year: the date may be that of a file."""
+def _date_in_year(year: str, dates: Sequence[str]) -> str:
+    """The first date; if the year is known, the first date in that year, since others may be dates of files."""
     return next((date for date in dates if date and date.startswith(year[:4])), year)
 
 
 def _doi(text: str) -> str:
-    found = _DOI.fullmatch(text)
-    return found[1] if found else ""
+    match = _DOI.fullmatch(text)
+    return match[1] if match else ""
 
 
 # ---------------------------------------------------------------------------- names
 
 
 def _authors(text: str) -> tuple[str, ...]:
-    """Names out of a list in JSON, or between semicolons or the word "and"; a comma may be within a name."""
+    """Names in a JSON list, or separated by semicolons or the word "and"; a comma may be part of a name."""
     if text.startswith("["):
         try:
             listed = json.loads(text)
@@ -140,12 +140,12 @@ def _authors(text: str) -> tuple[str, ...]:
         names = [_name(author) for author in listed]
     else:
         names = re.split(r"\s*;\s*|\s+and\s+", text)
-    return tuple(flat(name) for name in names if name.strip())
+    return tuple(one_line(name) for name in names if name.strip())
 
 
 def _name(author: Any) -> str:
     if not isinstance(author, Mapping):
         return author if isinstance(author, str) else ""
     parts = [author.get(key) for key in ("family", "given")]
-    whole = author.get("name") or ", ".join(part for part in parts if isinstance(part, str) and part)
-    return whole if isinstance(whole, str) else ""
+    name = author.get("name") or ", ".join(part for part in parts if isinstance(part, str) and part)
+    return name if isinstance(name, str) else ""

@@ -1,4 +1,4 @@
-"""Hits as a table of comma-separated values that a spreadsheet opens, and opens harmlessly."""
+"""Hits as a table of comma-separated values, safe to open in a spreadsheet; the same columns as a data frame."""
 
 from __future__ import annotations
 
@@ -10,33 +10,24 @@ from collections.abc import Iterable, Sequence
 
 from rprs.document import Value
 from rprs.results.hits import Hit
-from rprs.results.prose import flat
+from rprs.results.one_line import one_line
 from rprs.results.serialize import About
 
-__all__ = ["csv_text", "write"]
+__all__ = ["columns", "csv_text", "write"]
 
-_FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")  # what a cell begins with that a spreadsheet may run
+_FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")  # a cell that begins with one of these may be run as a formula
 _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
 
 
 def write(hits: Sequence[Hit], about: About) -> str:
-    """A line a hit: its numbers, its best pair of sentences, each field of metadata, and what the result depends on.
+    """One line per hit: its numbers, its best pair of sentences, its metadata, and the provenance of the result.
 
-    A field of metadata that has the name of another column is called `metadata.` and its name. A text that a
-    spreadsheet would take for a formula begins with an apostrophe.
+    A metadata field with the name of another column is called `metadata.` and its name. A text that a spreadsheet
+    would run as a formula begins with an apostrophe.
     """
-    parts = [name for name in _names(hit.parts for hit in hits) if name not in ("qp", "dp")]
-    fields = _names(hit.metadata for hit in hits)
-    known = {f"about.{name}": value for name, value in about.object().items()}
-    own = ["rank", "id", "title", "score", "qp", "dp", *parts, "first_rank", "first_score"]
-    own += ["similarity", "query_sentence", "document_sentence"]
-    header = [*own, *_unlike(fields, [*own, *known]), *known]
-    rows = list[Sequence[Value]]()
-    for hit in hits:
-        numbers = [hit.score, hit.qp, hit.dp, *(hit.parts.get(name) for name in parts)]
-        row = [hit.rank, hit.id, hit.title, *numbers, hit.first_rank, hit.first_score, *_evidence(hit)]
-        rows.append([*row, *(hit.metadata.get(field) for field in fields), *known.values()])
-    return csv_text(header, rows)
+    origin = {f"about.{name}": value for name, value in about.object().items()}
+    table = {**columns(hits, reserved=[*origin]), **{name: [value] * len(hits) for name, value in origin.items()}}
+    return csv_text([*table], zip(*table.values(), strict=True))
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[Value]]) -> str:
@@ -48,37 +39,54 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[Value]]) -> str:
     return stream.getvalue()
 
 
-def _names(found: Iterable[Iterable[str]]) -> list[str]:
+def columns(hits: Sequence[Hit], reserved: Sequence[str] = ()) -> dict[str, list[Value]]:
+    """The values of all hits by column: numbers, best pair of sentences, metadata; no field has a reserved name."""
+    parts = [name for name in _names(hit.parts for hit in hits) if name not in ("qp", "dp")]
+    pairs = [hit.pairs[0] if hit.pairs else None for hit in hits]
+    table: dict[str, list[Value]] = {
+        "rank": [hit.rank for hit in hits],
+        "id": [hit.id for hit in hits],
+        "title": [hit.title for hit in hits],
+        "score": [hit.score for hit in hits],
+        "qp": [hit.qp for hit in hits],
+        "dp": [hit.dp for hit in hits],
+        **{name: [hit.parts.get(name) for hit in hits] for name in parts},
+        "first_rank": [hit.first_rank for hit in hits],
+        "first_score": [hit.first_score for hit in hits],
+        "similarity": [pair.similarity if pair else None for pair in pairs],
+        "query_sentence": [one_line(pair.query) if pair else None for pair in pairs],
+        "document_sentence": [one_line(pair.document) if pair else None for pair in pairs],
+    }
+    fields = _names(hit.metadata for hit in hits)
+    for field, name in zip(fields, _unique(fields, [*table, *reserved]), strict=True):
+        table[name] = [hit.metadata.get(field) for hit in hits]
+    return table
+
+
+def _names(groups: Iterable[Iterable[str]]) -> list[str]:
     """Every name, in the order in which they first occur."""
-    return list(dict.fromkeys(name for names in found for name in names))
+    return list(dict.fromkeys(name for names in groups for name in names))
 
 
-def _unlike(fields: Sequence[str], taken: Sequence[str]) -> list[str]:
-    """Names of columns for the fields, each unlike all others."""
-    used = {*taken, *fields}
-    columns: list[str] = []
+def _unique(fields: Sequence[str], reserved: Sequence[str]) -> list[str]:
+    """Column names for the fields, different from each other and from the reserved ones."""
+    used = {*reserved, *fields}
+    names: list[str] = []
     for field in fields:
-        column = field
-        while column in taken or (column != field and column in used):
-            column = f"metadata.{column}"
-        used.add(column)
-        columns.append(column)
-    return columns
-
-
-def _evidence(hit: Hit) -> Sequence[Value]:
-    if not hit.pairs:
-        return None, None, None
-    best = hit.pairs[0]
-    return best.similarity, flat(best.query), flat(best.document)
+        name = field
+        while name in reserved or (name != field and name in used):
+            name = f"metadata.{name}"
+        used.add(name)
+        names.append(name)
+    return names
 
 
 def _cell(value: Value) -> str:
-    """A number in full, nothing for what is not there, and a text that cannot be run."""
+    """A number in full, an empty cell for a missing value, and a text that is not run as a formula."""
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return ""
     if isinstance(value, bool):
         return str(value).lower()
     text = str(value)
-    run = isinstance(value, str) and _FORMULA.match(text) and not _NUMBER.fullmatch(text)
-    return f"'{text}" if run else text
+    formula = isinstance(value, str) and _FORMULA.match(text) and not _NUMBER.fullmatch(text)
+    return f"'{text}" if formula else text

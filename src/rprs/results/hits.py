@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import overload
+from typing import Any, overload
 
-from rprs.document import Document, Metadata
+import numpy as np
 
-__all__ = ["Explanation", "Hit", "Pair", "Results", "Span"]
+from rprs.document import Document, Metadata, Ranking
+
+__all__ = ["Explanation", "Hit", "Pair", "Results", "Span", "ranking_of"]
 
 Span = tuple[int, int]  # of characters: text[start:end]
 
@@ -23,6 +25,14 @@ class Pair:
     query_span: Span  # in the query's text
     document_span: Span  # in the document's text
     place: int  # from 1: its rank among the neighbours of the query sentence
+
+    def __repr__(self) -> str:
+        return f"<Pair {self.similarity:.2f}: {_short(self.query)!r} ⇄ {_short(self.document)!r}>"
+
+    def _repr_html_(self) -> str:
+        from rprs.results.notebook import pairs_html
+
+        return pairs_html([self])
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +51,22 @@ class Hit:
 
     @property
     def qp(self) -> float:
-        """The proportion of the query that this document answers; NaN if the re-ranker has no QP."""
+        """The proportion of the query that this document covers; NaN if the re-ranker has no QP."""
         return self.parts.get("qp", float("nan"))
 
     @property
     def dp(self) -> float:
         """The proportion of this document that matches the query; NaN if the re-ranker has no DP."""
         return self.parts.get("dp", float("nan"))
+
+    def __repr__(self) -> str:
+        title = f", {_short(self.title)!r}" if self.title and self.title != self.id else ""
+        return f"<Hit {self.rank}: {self.id}, score {self.score:.4g}{title}, {_count(len(self.pairs), 'pair')}>"
+
+    def _repr_html_(self) -> str:
+        from rprs.results.notebook import hits_html
+
+        return hits_html([self])
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +89,38 @@ class Results(Sequence[Hit]):
     def __getitem__(self, place: int | slice) -> Hit | Sequence[Hit]:
         return self.hits[place]
 
+    def __repr__(self) -> str:
+        best = f"; best: {self.hits[0].id} ({self.hits[0].score:.4g})" if self.hits else ""
+        return f"<Results: {_count(len(self), 'hit')} among {_count(self.candidates, 'candidate')}{best}>"
+
+    def _repr_html_(self) -> str:
+        from rprs.results.notebook import hits_html
+
+        return hits_html(self.hits, self.notes)
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame with one row per hit and the columns of the CSV export: rank, id, score, qp, dp, ..."""
+        from rprs.evaluation.frame import data_frame
+        from rprs.results.csv_table import columns
+
+        return data_frame("Results.to_frame", columns(self.hits))
+
+
+def ranking_of(hits: Sequence[Hit]) -> Ranking:
+    """The ids and scores of hits."""
+    return Ranking(tuple(hit.id for hit in hits), np.array([hit.score for hit in hits], dtype=np.float64))
+
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """The evidence for one document: every aligned pair, and the parts of the query without a match."""
 
-    hit: Hit  # its pairs are complete, in the order of the query
+    hit: Hit  # with all its pairs, in the order of the query
     in_pool: bool  # whether the first stage found it; if not, it was appended to the candidates
     query: Document
     document: Document
     sentences: int  # of the query
-    uncovered: tuple[Span, ...]  # the query's sentences that nothing in the document matched
+    uncovered: tuple[Span, ...]  # the query's sentences without a match in the document
     notes: tuple[str, ...] = ()
 
     def at_least(self, similarity: float) -> Explanation:
@@ -88,3 +128,22 @@ class Explanation:
         kept = tuple(pair for pair in self.hit.pairs if pair.similarity >= similarity)
         lost = {pair.query_span for pair in self.hit.pairs} - {pair.query_span for pair in kept}
         return replace(self, hit=replace(self.hit, pairs=kept), uncovered=tuple(sorted({*self.uncovered, *lost})))
+
+    def __repr__(self) -> str:
+        pairs = _count(len(self.hit.pairs), "pair")
+        uncovered = f"{len(self.uncovered):,} of {_count(self.sentences, 'query sentence')} uncovered"
+        return f"<Explanation of {self.document.id} for {self.query.id}: {pairs}, {uncovered}>"
+
+    def _repr_html_(self) -> str:
+        from rprs.results.notebook import explanation_html
+
+        return explanation_html(self)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _short(text: str, length: int = 50) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= length else f"{line[: length - 1]}…"

@@ -1,4 +1,4 @@
-"""Hits as lines of JSON, as `rprs search --format jsonl` prints them, after one line on what they depend on."""
+"""Hits as JSON lines, as `rprs search --format jsonl` prints them, after one line with their provenance."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ __all__ = ["write"]
 
 
 def write(hits: Sequence[Hit], about: About) -> str:
-    """`{"about": …}`, then an object a hit."""
+    """`{"about": …}`, then one object per hit."""
     objects = [{"about": about.object()}, *(hit_object(hit, about.query) for hit in hits)]
     return "".join(json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n" for value in objects)

@@ -1,7 +1,7 @@
-"""Why a document is like the query, as one HTML file that can be mailed: it asks for nothing and runs nothing.
+"""An explanation as one HTML file that can be mailed: it loads nothing and runs nothing.
 
-Both texts stand side by side; the number before a sentence is a link to its partner. The page's own security policy
-forbids every request and every script, and all text stands in it as text.
+Both texts are side by side; the number before a sentence links to the other sentence of the pair. The file's security
+policy forbids all requests and scripts, and all text is escaped.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from importlib.resources import files
 from rprs.document import Document, Metadata, Sentences
 from rprs.results.citation import web_address
 from rprs.results.hits import Explanation, Pair, Span
-from rprs.results.prose import flat
+from rprs.results.one_line import one_line
 from rprs.results.serialize import About, matches
 
 __all__ = ["report"]
 
 TINTS = 8
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-_UNFIT = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+_NOT_IN_HTML = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 Numbered = Mapping[Span, Sequence[tuple[int, Pair]]]  # the pairs of each sentence, with their numbers
 
@@ -31,16 +31,16 @@ Numbered = Mapping[Span, Sequence[tuple[int, Pair]]]  # the pairs of each senten
 def report(
     explanation: Explanation, query: Sentences, document: Sentences, about: About, min_similarity: float = -1.0
 ) -> str:
-    """The whole page; the sentences say where those of both texts are. Weaker pairs than asked for are left out.
+    """The HTML file; `query` and `document` are the sentences of both texts. Pairs below `min_similarity` are left out.
 
-    A pair has its number among all there are, in the order of the query, whatever is left out. A field `path` of the
-    metadata stays at home: it tells of folders on the machine, and the reader of a mail has no use for it.
+    Pairs are numbered in the order of the query, and keep their numbers when others are left out. The metadata field
+    `path` is omitted: it reveals folders of this computer to the recipient.
     """
-    found = explanation.at_least(min_similarity)
+    strong = explanation.at_least(min_similarity)
     pairs = [each for each in enumerate(explanation.hit.pairs, 1) if each[1].similarity >= min_similarity]
-    names = _name(found.query), _name(found.document)
-    left = _blocks(found.query.text, query, _by_span(pairs, "query_span"), ("q", "d"), frozenset(found.uncovered))
-    right = _blocks(found.document.text, document, _by_span(pairs, "document_span"), ("d", "q"), frozenset())
+    names = _name(strong.query), _name(strong.document)
+    left = _blocks(strong.query.text, query, _by_span(pairs, "query_span"), ("q", "d"), frozenset(strong.uncovered))
+    right = _blocks(strong.document.text, document, _by_span(pairs, "document_span"), ("d", "q"), frozenset())
     weaker = f"; pairs below a similarity of {min_similarity:g} are left out" if min_similarity > -1 else ""
     return f"""<!doctype html>
 <html lang="en">
@@ -49,35 +49,35 @@ def report(
 <meta http-equiv="Content-Security-Policy" content="{_POLICY}">
 <meta name="referrer" content="no-referrer">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{_text(flat(f"{names[0]} ⇄ {names[1]}"))}</title>
+<title>{_text(one_line(f"{names[0]} ⇄ {names[1]}"))}</title>
 <style>
 {_style()}</style>
 </head>
 <body>
 <header>
-<p class="what">Sentences of two documents, aligned</p>
+<p class="what">Two documents, aligned sentence by sentence</p>
 <h1><span dir="auto">{_text(names[0])}</span><i>⇄</i><span dir="auto">{_text(names[1])}</span></h1>
 <ul class="numbers">
-{_lines("<li>{}</li>", _numbers(found, len(document)))}
+{_lines("<li>{}</li>", _numbers(strong, len(document)))}
 </ul>
 <p class="caution">These numbers are an aid to ranking, not a verdict.</p>
-{_metadata(found.document.metadata)}
-<nav aria-label="Parts of this page"><a href="#texts">Both texts</a><a href="#pairs">Pairs</a><a
-href="#unmatched">What nothing matched</a><a href="#about">How this was made</a></nav>
+{_metadata(strong.document.metadata)}
+<nav aria-label="Sections"><a href="#texts">Both texts</a><a href="#pairs">Pairs</a><a
+href="#unmatched">Unmatched sentences</a><a href="#about">Technical details</a></nav>
 </header>
 <main>
 <div class="texts" id="texts">
-{_pane("query", "The query", found.query, left)}
-{_pane("document", "The document found", found.document, right)}
+{_pane("query", "Query", strong.query, left)}
+{_pane("document", "Document", strong.document, right)}
 </div>
 <section class="sheet" id="pairs"><h2>{len(pairs):,} pairs of sentences{weaker}</h2>
 {_table(pairs)}
 </section>
 <section class="sheet" id="unmatched">
-{_unmatched(found, query)}
+{_unmatched(strong, query)}
 </section>
 </main>
-<footer id="about"><h2>How this was made</h2>
+<footer id="about"><h2>Technical details</h2>
 {_about(about, explanation.notes)}
 </footer>
 </body>
@@ -91,8 +91,8 @@ def _style() -> str:
 
 
 def _text(text: str) -> str:
-    """Text of a document as text of the page, also within an attribute."""
-    return escape(_UNFIT.sub("\ufffd", text), quote=True)
+    """Text escaped for HTML, also within attributes."""
+    return escape(_NOT_IN_HTML.sub("\ufffd", text), quote=True)
 
 
 def _lines(form: str, texts: Iterable[str]) -> str:
@@ -106,38 +106,41 @@ def _name(document: Document) -> str:
 # ---------------------------------------------------------------------------- numbers and facts
 
 
-def _numbers(found: Explanation, sentences: int) -> Iterator[str]:
-    """Where the document stands, in words."""
-    hit = found.hit
-    if found.in_pool:
-        moved = hit.first_rank - hit.rank
-        far = f"up {moved}" if moved > 0 else f"down {-moved}" if moved else "where it was"
-        yield f"Rank {hit.rank}; {hit.first_rank} in the first stage, {far}"
+def _numbers(explanation: Explanation, sentences: int) -> Iterator[str]:
+    """Rank, scores and coverage of the document, in words."""
+    hit = explanation.hit
+    if explanation.in_pool:
+        places = hit.first_rank - hit.rank
+        change = f"up {places}" if places > 0 else f"down {-places}" if places else "unchanged"
+        yield f"Rank {hit.rank}; rank {hit.first_rank} in the first stage ({change})"
     else:
-        yield "Not among the candidates of the first stage; put at their end to be compared"
-    meaning = {"qp": "QP (how much of the query it answers)", "dp": "DP (how much of it is about the query)"}
+        yield "Not among the candidates of the first stage; added to them for this comparison"
+    meaning = {
+        "qp": "QP (share of the query found in the document)",
+        "dp": "DP (share of the document that relates to the query)",
+    }
     yield "; ".join(
         f"{meaning.get(name, name.replace('_', ' '))} {value:.4g}"
         for name, value in ({"Score": hit.score} | dict(hit.parts)).items()
         if math.isfinite(value)
     )
     of_query, of_document = matches(hit.pairs)
-    yield f"{_share(of_query, found.sentences)} of the query have a match in the document"
+    yield f"{_share(of_query, explanation.sentences)} of the query have a match in the document"
     yield f"{_share(of_document, sentences)} of the document match the query"
 
 
-def _share(part: int, whole: int) -> str:
-    return f"{part:,} of {whole:,} sentences ({100 * part / max(whole, 1):.0f} %)"
+def _share(part: int, total: int) -> str:
+    return f"{part:,} of {total:,} sentences ({100 * part / max(total, 1):.0f}%)"
 
 
 def _metadata(metadata: Metadata) -> str:
-    shown = {name: value for name, value in metadata.items() if value not in (None, "") and name != "path"}
-    return _facts(shown) if shown else ""
+    fields = {name: value for name, value in metadata.items() if value not in (None, "") and name != "path"}
+    return _facts(fields) if fields else ""
 
 
 def _about(about: About, notes: Sequence[str]) -> str:
-    known = {f"{name.replace('_', ' ')}": value for name, value in about.object().items()}
-    return _facts({**known, **{f"note {number}": note for number, note in enumerate(notes, 1)}})
+    facts = {name.replace("_", " "): value for name, value in about.object().items()}
+    return _facts({**facts, **{f"note {number}": note for number, note in enumerate(notes, 1)}})
 
 
 def _facts(facts: Mapping[str, object]) -> str:
@@ -157,8 +160,8 @@ def _value(value: object) -> str:
 # ---------------------------------------------------------------------------- both texts
 
 
-def _pane(side: str, what: str, document: Document, blocks: Iterable[str]) -> str:
-    label = f'<h2 id="{side}-name" dir="auto">{_text(_name(document))}<small>{what}: {_text(document.id)}</small></h2>'
+def _pane(side: str, role: str, document: Document, blocks: Iterable[str]) -> str:
+    label = f'<h2 id="{side}-name" dir="auto">{_text(_name(document))}<small>{role}: {_text(document.id)}</small></h2>'
     body = "\n".join(f'<p dir="auto">{block}</p>' for block in blocks)
     return (
         f'<section class="text" id="{side}" tabindex="0" aria-labelledby="{side}-name">{label}\n{body or "<p></p>"}\n'
@@ -167,16 +170,16 @@ def _pane(side: str, what: str, document: Document, blocks: Iterable[str]) -> st
 
 
 def _by_span(pairs: Sequence[tuple[int, Pair]], side: str) -> Numbered:
-    found: dict[Span, list[tuple[int, Pair]]] = {}
+    by_span: dict[Span, list[tuple[int, Pair]]] = {}
     for number, pair in pairs:
-        found.setdefault(getattr(pair, side), []).append((number, pair))
-    return found
+        by_span.setdefault(getattr(pair, side), []).append((number, pair))
+    return by_span
 
 
 def _blocks(
     text: str, sentences: Sentences, pairs: Numbered, sides: tuple[str, str], uncovered: frozenset[Span]
 ) -> Iterator[str]:
-    """The paragraphs of a text, nothing left out, sentences marked; `sides` are the letters of this and that side."""
+    """The paragraphs of the complete text, sentences marked; `sides` are the letters of this side and the other."""
     block: list[str] = []
     end, paragraph = 0, None
     for (start, stop), number in zip(sentences.spans.tolist(), sentences.paragraphs.tolist(), strict=True):
@@ -197,7 +200,7 @@ def _sentence(text: str, pairs: Sequence[tuple[int, Pair]], sides: tuple[str, st
     here, there = sides
     links = "<wbr>".join(
         f'<a id="{here}{number}" href="#{there}{number}" aria-label="Pair {number}, similarity {pair.similarity:.2f}: '
-        f'to the other sentence" title="similarity {pair.similarity:.2f}">{number}</a>'
+        f'go to the other sentence" title="similarity {pair.similarity:.2f}">{number}</a>'
         for number, pair in pairs
     )
     return f'<span class="match {_tint(pairs[0][0])}">{links}{_text(text)}</span>'
@@ -207,36 +210,37 @@ def _tint(number: int) -> str:
     return f"tint-{(number - 1) % TINTS + 1}"
 
 
-# ---------------------------------------------------------------------------- pairs, and what has none
+# ---------------------------------------------------------------------------- pairs and unmatched sentences
 
 
 def _table(pairs: Sequence[tuple[int, Pair]]) -> str:
     if not pairs:
-        return "<p>No sentence of the document is among the nearest of any sentence of the query.</p>"
+        return "<p>No sentence of the document is among the nearest neighbours of a query sentence.</p>"
     rows = (
         f'<tr><td class="number {_tint(number)}"><a href="#q{number}">{number}</a></td>'
-        f'<td dir="auto">{_text(flat(pair.query))}</td><td class="number">{pair.similarity:.3f}</td>'
-        f'<td dir="auto">{_text(flat(pair.document))}</td></tr>'
+        f'<td dir="auto">{_text(one_line(pair.query))}</td><td class="number">{pair.similarity:.3f}</td>'
+        f'<td dir="auto">{_text(one_line(pair.document))}</td></tr>'
         for number, pair in pairs
     )
     head = '<tr><th class="number">#</th><th>query</th><th class="number">similarity</th><th>document</th></tr>'
     return "\n".join(["<table>", f"<thead>{head}</thead>", "<tbody>", *rows, "</tbody>", "</table>"])
 
 
-def _unmatched(found: Explanation, query: Sentences) -> str:
-    if not found.uncovered:
-        return "<h2>What nothing matched</h2>\n<p>Every sentence of the query has a match.</p>"
-    count = f"{len(found.uncovered):,} of {found.sentences:,} sentences of the query"
+def _unmatched(explanation: Explanation, query: Sentences) -> str:
+    uncovered = explanation.uncovered
+    if not uncovered:
+        return "<h2>Unmatched sentences</h2>\n<p>Every sentence of the query has a match.</p>"
+    count = f"{len(uncovered):,} of {explanation.sentences:,} sentences of the query"
     items = (
         f'<li dir="auto"><b>{first}{f"–{last}" if last > first else ""}</b>'
-        f"{_text(flat(found.query.text[start:stop]))}</li>"
-        for first, last, (start, stop) in _passages(frozenset(found.uncovered), query)
+        f"{_text(one_line(explanation.query.text[start:stop]))}</li>"
+        for first, last, (start, stop) in _passages(frozenset(uncovered), query)
     )
-    return "\n".join([f"<h2>What nothing matched: {count}</h2>", '<ol class="passages">', *items, "</ol>"])
+    return "\n".join([f"<h2>Unmatched sentences: {count}</h2>", '<ol class="passages">', *items, "</ol>"])
 
 
 def _passages(uncovered: frozenset[Span], query: Sentences) -> Iterator[tuple[int, int, Span]]:
-    """Neighbouring sentences without a match as one: the numbers of the first and the last from 1, and the span."""
+    """Runs of consecutive unmatched sentences: the numbers of the first and the last, from 1, and the span."""
     first, span = 0, (0, 0)
     number = 0
     for number, (start, stop) in enumerate(query.spans.tolist(), 1):

@@ -1,7 +1,7 @@
-"""Hits and explanations as JSON objects and back, and what a result depends on.
+"""Hits and explanations as JSON objects and back, and the provenance of a result.
 
-The command line prints these objects, the server answers with them, the client reads them, and files to take away
-carry the same `About`. A number that is not there (NaN) is null; every other comes back bit by bit.
+The command line prints these objects, the server sends them, the client reads them, and exported files contain the same
+`About`. NaN is written as null; every other number is read back exactly.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a result depends on: with the same of all this, it can be had again."""
+    """Everything needed to reproduce a result."""
 
     version: str
     index: str  # the name of its folder
@@ -44,23 +44,23 @@ class About:
     k: int
     query: str
     query_hash: str
-    date: str  # of the answer, ISO 8601 in UTC; nothing depends on it
+    date: str  # of the search, ISO 8601 in UTC; the result does not depend on it
 
     def object(self) -> dict[str, Any]:
         """As a JSON object."""
         return asdict(self)
 
 
-def about_from(found: Mapping[str, Any]) -> About:
+def about_from(values: Mapping[str, Any]) -> About:
     """The inverse of `About.object`."""
-    return About(**found)
+    return About(**values)
 
 
 # ---------------------------------------------------------------------------- to JSON
 
 
 def hit_object(hit: Hit, query: str) -> dict[str, Any]:
-    """A hit with all that is known of it."""
+    """A hit with all its fields."""
     return {
         "query": query,
         "rank": hit.rank,
@@ -76,7 +76,7 @@ def hit_object(hit: Hit, query: str) -> dict[str, Any]:
 
 
 def results_object(results: Results, query: str) -> dict[str, Any]:
-    """All hits of a search, with what else it has to tell."""
+    """All hits of a search, with its notes, sizes and times."""
     return {
         "candidates": results.candidates,
         "query_sentences": results.query_sentences,
@@ -86,24 +86,25 @@ def results_object(results: Results, query: str) -> dict[str, Any]:
     }
 
 
-def explanation_object(found: Explanation, sentences: int) -> dict[str, Any]:
-    """An explanation with all that is known; `sentences` is how many the document has."""
-    matched_query, matched = matches(found.hit.pairs)
+def explanation_object(explanation: Explanation, sentences: int) -> dict[str, Any]:
+    """An explanation with all its fields; `sentences` is the number of sentences of the document."""
+    matched_query, matched = matches(explanation.hit.pairs)
+    query = explanation.query
     return {
-        **hit_object(found.hit, found.query.id),
-        "in_pool": found.in_pool,
-        "query_title": found.query.title,
-        "query_sentences": found.sentences,
+        **hit_object(explanation.hit, query.id),
+        "in_pool": explanation.in_pool,
+        "query_title": query.title,
+        "query_sentences": explanation.sentences,
         "query_sentences_matched": matched_query,
         "sentences": sentences,
         "sentences_matched": matched,
-        "uncovered": [{"span": span, "text": found.query.text[slice(*span)]} for span in found.uncovered],
-        "notes": found.notes,
+        "uncovered": [{"span": span, "text": query.text[slice(*span)]} for span in explanation.uncovered],
+        "notes": explanation.notes,
     }
 
 
 def matches(pairs: Sequence[Pair]) -> tuple[int, int]:
-    """How many sentences of the query, and of the document, the pairs have."""
+    """The number of sentences of the query, and of the document, that occur in pairs."""
     return len({pair.query_span for pair in pairs}), len({pair.document_span for pair in pairs})
 
 
@@ -113,60 +114,60 @@ def _number(value: float) -> float | None:
 
 # ---------------------------------------------------------------------------- from JSON
 
-_OF_A_HIT = ("query", "rank", "id", "title", "score", "first_rank", "first_score", "metadata", "pairs")
-_OF_AN_EXPLANATION = (
+_HIT_FIELDS = ("query", "rank", "id", "title", "score", "first_rank", "first_score", "metadata", "pairs")
+_EXPLANATION_FIELDS = (
     *("in_pool", "query_title", "query_sentences", "query_sentences_matched"),
     *("sentences", "sentences_matched", "uncovered", "notes"),
 )
 
 
-def hit_from(found: Mapping[str, Any]) -> Hit:
-    """The inverse of `hit_object`: what has no other place is a part of the score."""
-    parts = {name: value for name, value in found.items() if name not in (*_OF_A_HIT, *_OF_AN_EXPLANATION)}
+def hit_from(values: Mapping[str, Any]) -> Hit:
+    """The inverse of `hit_object`; keys that are not fields of a hit or an explanation are parts of the score."""
+    parts = {name: value for name, value in values.items() if name not in (*_HIT_FIELDS, *_EXPLANATION_FIELDS)}
     return Hit(
-        rank=found["rank"],
-        id=found["id"],
-        score=_float(found["score"]),
-        title=found["title"],
-        metadata=found["metadata"],
-        first_rank=found["first_rank"],
-        first_score=_float(found["first_score"]),
+        rank=values["rank"],
+        id=values["id"],
+        score=_float(values["score"]),
+        title=values["title"],
+        metadata=values["metadata"],
+        first_rank=values["first_rank"],
+        first_score=_float(values["first_score"]),
         parts={name: _float(value) for name, value in parts.items() if value is not None},
-        pairs=tuple(_pair(pair) for pair in found["pairs"]),
+        pairs=tuple(_pair(pair) for pair in values["pairs"]),
     )
 
 
-def results_from(found: Mapping[str, Any]) -> Results:
+def results_from(values: Mapping[str, Any]) -> Results:
     """The inverse of `results_object`."""
     return Results(
-        hits=tuple(hit_from(hit) for hit in found["hits"]),
-        candidates=found["candidates"],
-        query_sentences=found["query_sentences"],
-        notes=tuple(found["notes"]),
-        seconds=found["seconds"],
+        hits=tuple(hit_from(hit) for hit in values["hits"]),
+        candidates=values["candidates"],
+        query_sentences=values["query_sentences"],
+        notes=tuple(values["notes"]),
+        seconds=values["seconds"],
     )
 
 
-def explanation_from(found: Mapping[str, Any], query: Document, document: Document) -> Explanation:
+def explanation_from(values: Mapping[str, Any], query: Document, document: Document) -> Explanation:
     """The inverse of `explanation_object`, given both texts."""
     return Explanation(
-        hit=hit_from(found),
-        in_pool=found["in_pool"],
+        hit=hit_from(values),
+        in_pool=values["in_pool"],
         query=query,
         document=document,
-        sentences=found["query_sentences"],
-        uncovered=tuple(_span(part["span"]) for part in found["uncovered"]),
-        notes=tuple(found["notes"]),
+        sentences=values["query_sentences"],
+        uncovered=tuple(_span(part["span"]) for part in values["uncovered"]),
+        notes=tuple(values["notes"]),
     )
 
 
-def _pair(found: Mapping[str, Any]) -> Pair:
-    spans = {name: _span(found[name]) for name in ("query_span", "document_span")}
-    return Pair(**{**found, **spans})
+def _pair(values: Mapping[str, Any]) -> Pair:
+    spans = {name: _span(values[name]) for name in ("query_span", "document_span")}
+    return Pair(**{**values, **spans})
 
 
-def _span(found: Sequence[int]) -> Span:
-    return found[0], found[1]
+def _span(values: Sequence[int]) -> Span:
+    return values[0], values[1]
 
 
 def _float(value: float | None) -> float:

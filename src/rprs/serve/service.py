@@ -15,7 +15,7 @@ from rprs.document import Document
 from rprs.errors import NoDocument
 from rprs.index import Added, Index, Writer
 from rprs.index.catalog import Catalog
-from rprs.index.facts import describe_encoder, encoder_of
+from rprs.index.info import describe_encoder, encoder_info
 from rprs.progress import Progress, silent
 from rprs.rank import System
 from rprs.search import Searcher
@@ -44,7 +44,7 @@ class Snapshot:
             "fingerprint": self.fingerprint,
             "splitter": catalog.setting("splitter"),
             "analyzer": catalog.setting("analyzer"),
-            "encoder": describe_encoder(encoder_of(catalog, self.index.generation)),
+            "encoder": describe_encoder(encoder_info(catalog)),
             "pending": self.index.pending,
             "fields": [asdict(field) for field in self.index.fields],
         }

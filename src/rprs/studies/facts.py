@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from rprs import __version__
@@ -33,21 +32,19 @@ def collection_facts(study: Study) -> dict[str, Any]:
 
 def encoder_facts(study: Study) -> dict[str, Any]:
     """The encoders in force, by what the study calls them: to a small collection, say, no table is fitted."""
-    found = {}
+    encoders = {}
     for system in tuple(study.used.values()):
         index = study.experiment.open(study.index(system))
-        rows = index.catalog.rows(
-            "SELECT spec, fingerprint, dimension, report FROM encoders WHERE generation = ?", index.generation
-        )
-        for written, fingerprint, dimension, report in rows:
-            found[system.encoder] = {
-                "in_force": written,
-                "fingerprint": fingerprint,
-                "dimension": dimension,
-                "report": {name: value for name, value in json.loads(report).items() if name != "seconds"},
+        encoder = index.catalog.encoder()
+        if encoder is not None:
+            encoders[system.encoder] = {
+                "in_force": encoder.spec,
+                "fingerprint": encoder.fingerprint,
+                "dimension": encoder.dimension,
+                "report": {name: value for name, value in encoder.measurements.items() if name != "seconds"},
                 "mean_sentences": study.mean_sentences(system),
             }
-    return found
+    return encoders
 
 
 def report_facts(study: Study, facts: dict[str, Any], encoders: dict[str, Any]) -> dict[str, str]:

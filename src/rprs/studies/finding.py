@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rprs.evaluation.compare import totals
-from rprs.evaluation.evaluate import Evaluation
+from rprs.evaluation.evaluate import Evaluation, totals
 from rprs.evaluation.measures import Measure
 from rprs.evaluation.table import Table
 from rprs.studies.figures import Picture

@@ -18,8 +18,8 @@ def judgements(study: Study, options: Judgements) -> Finding:
     run, qrels = read_run(folder / options.run), read_qrels(folder / options.qrels)
     measures = parse_measures(options.measures) if options.measures else study.plan.measures
     rows = {
-        "ties in the order of the file": evaluate(run, qrels, measures, options.run),
-        "ties by id, as trec_eval": evaluate(run, qrels, measures, options.run, ties="trec_eval"),
+        "ties in the order of the file": evaluate(run, qrels, measures, name=options.run),
+        "ties by id, as trec_eval": evaluate(run, qrels, measures, name=options.run, ties="trec_eval"),
     }
     present = study.experiment.documents.words_of
     pairs = [(query, id) for query, grades in qrels.items() for id, grade in grades.items() if grade > 0]

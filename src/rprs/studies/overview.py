@@ -48,7 +48,7 @@ def compare_systems(study: Study, evaluations: dict[str, Evaluation]) -> Compari
         return None
     return compare(
         list(evaluations.values()),
-        study.plan.measures,
+        measures=study.plan.measures,
         baselines=baselines,
         alpha=options.alpha,
         correction=cast("Correction", options.correction),

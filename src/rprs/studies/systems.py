@@ -154,4 +154,4 @@ class Study:
 
     def score(self, run: Mapping[str, Ranking], name: str, *more: Measure) -> Evaluation:
         """The scores of a run by the study's measures and further ones."""
-        return evaluate(run, self.experiment.qrels, tuple(dict.fromkeys((*self.plan.measures, *more))), name)
+        return evaluate(run, self.experiment.qrels, tuple(dict.fromkeys((*self.plan.measures, *more))), name=name)

@@ -27,7 +27,7 @@ def unjudged(study: Study, options: Unjudged) -> Finding:
     names = options.systems or tuple(system.name for system in study.plan.systems)
     runs = {name: study.rankings(name) for name in names}
     shares = parse_measures(["Judged@1", f"Judged@{options.k}"])
-    judged_shares = {name: evaluate(run, judged, shares, name) for name, run in runs.items()}
+    judged_shares = {name: evaluate(run, judged, shares, name=name) for name, run in runs.items()}
     condensed_scores: dict[str, Evaluation] = {
         name: study.score(condensed(run, judged), name) for name, run in runs.items()
     }

@@ -1,8 +1,7 @@
-"""What an index holds and what it was made with, as plain values."""
+"""A description of an index as plain values: its size, settings and encoder."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,47 +9,46 @@ from typing import Any
 from rprs.index.catalog import Catalog
 from rprs.index.reader import Index
 
-__all__ = ["describe_encoder", "encoder_of", "facts_of", "size_of"]
+__all__ = ["describe_encoder", "encoder_info", "index_info", "size_on_disk"]
 
 
-def facts_of(path: Path) -> dict[str, Any]:
-    """Everything about an index, finished or not."""
+def index_info(path: Path) -> dict[str, Any]:
+    """Size, settings, encoder and fingerprint of an index, complete or not."""
     catalog = Catalog(path, write=False)
     try:
-        live = "SELECT count(*), coalesce(sum(sentences), 0), coalesce(sum(tokens), 0) FROM documents WHERE removed = 0"
-        documents, sentences, terms = catalog.rows(live)[0]
+        documents, sentences, terms = catalog.totals()
         generation, segments = catalog.generation, catalog.segments()
         waiting = [row.number for row in segments if generation is None or row.generation != generation]
-        pending = "SELECT count(*) FROM documents WHERE removed = 0 AND segment IN (SELECT value FROM json_each(?))"
         return {
             "index": str(path),
             "documents": documents,
             "sentences": sentences,
             "terms": terms,
-            "pending": catalog.one(pending, json.dumps(waiting)),
-            "removed": catalog.one("SELECT count(*) FROM documents WHERE removed = 1"),
+            "pending": catalog.live(waiting),
+            "removed": catalog.removed(),
             "segments": len(segments),
-            "bytes": size_of(path),
+            "bytes": size_on_disk(path),
             "format": int(catalog.setting("format") or 0),
             "splitter": catalog.setting("splitter"),
             "analyzer": catalog.setting("analyzer"),
-            "encoder": None if generation is None else encoder_of(catalog, generation),
+            "encoder": encoder_info(catalog),
             "fingerprint": None if generation is None else _fingerprint(path),
         }
     finally:
         catalog.close()
 
 
-def encoder_of(catalog: Catalog, generation: int) -> dict[str, Any]:
-    """The encoder in force; `asked` is what the index was made with, whose teacher a small collection gets itself."""
-    query = "SELECT spec, fingerprint, dimension, report FROM encoders WHERE generation = ?"
-    spec, fingerprint, dimension, report = catalog.rows(query, generation)[0]
+def encoder_info(catalog: Catalog) -> dict[str, Any] | None:
+    """The encoder in use (`spec`) and the one in the settings (`asked`), which differ where the teacher is used."""
+    encoder = catalog.encoder()
+    if encoder is None:
+        return None
     return {
-        "spec": spec,
+        "spec": encoder.spec,
         "asked": catalog.setting("encoder"),
-        "fingerprint": fingerprint,
-        "dimension": dimension,
-        "report": json.loads(report),
+        "fingerprint": encoder.fingerprint,
+        "dimension": encoder.dimension,
+        "report": encoder.measurements,
     }
 
 
@@ -59,13 +57,15 @@ def _fingerprint(path: Path) -> str:
         return index.fingerprint
 
 
-def size_of(path: Path) -> int:
-    """Bytes on disk."""
+def size_on_disk(path: Path) -> int:
+    """The size of an index in bytes."""
     return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
 
 
-def describe_encoder(encoder: Mapping[str, Any]) -> str:
-    """An encoder in a line; of a fitted one, how well it agrees with its teacher."""
+def describe_encoder(encoder: Mapping[str, Any] | None) -> str:
+    """An encoder in one line; for a fitted one, with its agreement with its teacher."""
+    if encoder is None:
+        return "none yet"
     spec, report = str(encoder["spec"]), encoder["report"]
     if "agreement" in report:
         return (

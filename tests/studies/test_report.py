@@ -16,8 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from rprs import figures
+
 from rprs.evaluation.table import Figure, Table
+from rprs.studies import figures
 from rprs.studies.report import Section, html
 
 HOSTILE = "</title><script>alert(1)</script><img src=x onerror=alert(2)>\"'&amp; {title} url(#a)"

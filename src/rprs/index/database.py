@@ -1,0 +1,224 @@
+"""The SQLite file of an index: opening it, its schema, transactions, and one clear error where it is damaged."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from textwrap import shorten
+from typing import Any
+
+from rprs.errors import DiskFull, IndexCorrupt, IndexMismatch, InvalidIndex
+from rprs.files.atomic import sync_folder
+from rprs.index.files import no_space
+
+__all__ = ["FORMAT", "NO_INDEX", "Database", "create_tables", "prepare_connection", "seal"]
+
+FORMAT = 1
+NO_INDEX = "There is no index at {0}: make one with `rprs index SOURCE --to {0}`"
+
+SCHEMA = """
+CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE encoders (
+    generation INTEGER PRIMARY KEY, spec TEXT NOT NULL, fingerprint TEXT NOT NULL,
+    dimension INTEGER NOT NULL, report TEXT NOT NULL
+) STRICT;
+CREATE TABLE segments (
+    number INTEGER PRIMARY KEY, documents INTEGER NOT NULL, sentences INTEGER NOT NULL, tokens INTEGER NOT NULL,
+    generation INTEGER  -- of its vectors; NULL until it is encoded
+) STRICT;
+CREATE TABLE files (path TEXT PRIMARY KEY, bytes INTEGER NOT NULL, sha256 TEXT NOT NULL) STRICT;
+CREATE TABLE documents (
+    number INTEGER PRIMARY KEY, id TEXT NOT NULL, title TEXT NOT NULL, metadata TEXT NOT NULL,
+    label INTEGER NOT NULL,  -- the checksum of id, title and metadata, as content_hash is that of the text
+    content_hash TEXT NOT NULL, segment INTEGER NOT NULL, ordinal INTEGER NOT NULL,
+    tokens INTEGER NOT NULL, sentences INTEGER NOT NULL,
+    removed INTEGER NOT NULL DEFAULT 0  -- a tombstone: the ordinal stays taken until the segment is rewritten
+) STRICT;
+CREATE TABLE texts (document INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;  -- apart, so that moving rows is cheap
+CREATE UNIQUE INDEX live_id ON documents (id) WHERE removed = 0;
+CREATE INDEX live_hash ON documents (content_hash) WHERE removed = 0;
+CREATE UNIQUE INDEX place ON documents (segment, ordinal);
+"""
+
+SEALED = """
+SELECT key, value, '', '', '' FROM settings WHERE key <> 'seal'
+UNION ALL SELECT * FROM encoders UNION ALL SELECT name, sql, '', '', '' FROM sqlite_master ORDER BY 1
+"""
+
+
+class Database:
+    """A connection to the SQLite file of one index."""
+
+    def __init__(self, root: Path, *, write: bool) -> None:
+        self.path = root / "catalog.sqlite"
+        if not self.path.is_file():
+            raise InvalidIndex(NO_INDEX.format(root))
+        self._file = self.path.stat()
+        self.connection = self._connect("mode=rw" if write else "mode=ro")
+        try:
+            self._check_format(root)
+        except BaseException:
+            self.close()
+            raise
+
+    @classmethod
+    def create(cls, root: Path, settings: Mapping[str, str]) -> None:
+        """Create an empty database; it appears under its name only when it is complete."""
+        draft = root / "catalog.draft"
+        for leftover in root.glob("catalog.draft*"):
+            leftover.unlink()
+        with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
+            create_tables(connection, settings)
+        draft.replace(root / "catalog.sqlite")
+        sync_folder(root)
+
+    def _connect(self, mode: str) -> sqlite3.Connection:
+        try:
+            return _connection(f"{self.path.absolute().as_uri()}?{mode}")
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            if no_space(error, self.path.parent):
+                raise DiskFull(f"No space left to open {self.path.parent}: free some space and try again") from error
+            if mode == "mode=ro" and "unable to open" in str(error) and not os.access(self.path.parent, os.W_OK):
+                return self._connect_unchanging()
+            kind = IndexCorrupt if _damaged(error) else InvalidIndex
+            raise kind(f"{self.path} cannot be opened as an index ({_brief(error)})") from error
+
+    def _connect_unchanging(self) -> sqlite3.Connection:
+        """Open without locks, on a read-only disk: nobody writes there, and nothing can be recovered."""
+        log = self.path.with_name("catalog.sqlite-wal")
+        if log.exists() and log.stat().st_size:
+            raise InvalidIndex(f"{log} holds changes not merged yet: open the index once where it can be written to")
+        return self._connect("immutable=1")
+
+    def _check_format(self, root: Path) -> None:
+        stored = self.setting("format")
+        if stored != str(FORMAT):
+            raise IndexMismatch(
+                f"{root} has the index format {stored}, this version of rprs reads {FORMAT}: index anew"
+            )
+        if self.setting("seal") != _checksum(self.rows(SEALED)):
+            raise self._corrupt("its settings have changed")
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.connection.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Commit all changes of the block durably, or none of them."""
+        self.connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield self.connection
+            self.connection.execute("COMMIT")
+        except BaseException:
+            if self.connection.in_transaction:
+                self.connection.execute("ROLLBACK")
+            raise
+
+    # ------------------------------------------------------------------------ reading
+
+    def stream(self, query: str, *values: Any) -> Iterator[Any]:
+        """The rows of a query, one at a time."""
+        try:
+            for row in self.connection.execute(query, values):
+                if bytes in map(type, row):  # instead of text: the page is damaged
+                    raise self._corrupt("a text is not valid")
+                yield row
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            if not _damaged(error):
+                raise
+            raise self._corrupt(error) from error
+
+    def _corrupt(self, reason: object) -> IndexCorrupt:
+        return IndexCorrupt(f"{self.path} is damaged ({_brief(reason)}): run `rprs verify {self.path.parent}`")
+
+    def rows(self, query: str, *values: Any) -> list[Any]:
+        """All rows of a query."""
+        return list(self.stream(query, *values))
+
+    def one(self, query: str, *values: Any) -> Any:
+        """The first column of the first row, or None."""
+        rows = self.rows(query, *values)
+        return rows[0][0] if rows else None
+
+    def setting(self, key: str) -> str | None:
+        """The value of a setting, or None."""
+        value: str | None = self.one("SELECT value FROM settings WHERE key = ?", key)
+        return value
+
+    @property
+    def version(self) -> int:
+        """A number that changes when another connection commits; read it outside a transaction."""
+        return int(self.one("PRAGMA data_version"))
+
+    @property
+    def in_place(self) -> bool:
+        """Whether the path still names the open file: an index can be moved away and another put in its place."""
+        try:
+            return os.path.samestat(self.path.stat(), self._file)
+        except FileNotFoundError:
+            return False
+
+    def begin_snapshot(self) -> None:
+        """Let all later reads see the present state, whoever writes meanwhile."""
+        self.connection.execute("BEGIN")
+
+
+def create_tables(connection: sqlite3.Connection, settings: Mapping[str, str]) -> None:
+    """Create the tables of an empty index with these settings."""
+    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    connection.executescript(f"BEGIN; {SCHEMA}")
+    rows = {"format": str(FORMAT), **settings}.items()
+    connection.executemany("INSERT INTO settings VALUES (?, ?)", rows)
+    seal(connection)
+    connection.execute("COMMIT")
+
+
+def prepare_connection(connection: sqlite3.Connection) -> None:
+    """Add the functions that the queries of the catalog use."""
+    connection.create_function("casefold", 1, _casefold, deterministic=True)  # SQLite's lower() knows ASCII only
+
+
+def _connection(uri: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA busy_timeout = 10000")
+        prepare_connection(connection)
+        if uri.endswith("mode=rw"):
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA secure_delete = ON")
+        connection.execute("SELECT count(*) FROM settings").fetchone()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _brief(reason: object) -> str:
+    """A reason in one line: SQLite may quote a complete damaged schema."""
+    return shorten(str(reason), 120, placeholder="…")
+
+
+def seal(connection: sqlite3.Connection) -> None:
+    """Store a checksum of settings, encoder and schema: the effects of damage to them are hard to foresee."""
+    checksum = _checksum(connection.execute(SEALED).fetchall())
+    connection.execute("INSERT OR REPLACE INTO settings VALUES ('seal', ?)", (checksum,))
+
+
+def _checksum(rows: list[Any]) -> str:
+    return str(zlib.crc32(repr(rows).encode()))
+
+
+def _casefold(value: str | float | None) -> str | None:
+    return None if value is None else str(value).casefold()
+
+
+def _damaged(error: Exception) -> bool:
+    """Whether an error is about the content of the file, not about a query, a lock or the disk."""
+    unreadable = type(error) is sqlite3.DatabaseError or isinstance(error, UnicodeDecodeError)
+    return unreadable or any(sign in str(error) for sign in ("decode", "malformed", "no such"))

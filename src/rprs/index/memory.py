@@ -1,0 +1,142 @@
+"""An index in memory: the catalog is an SQLite database without a file, and a segment is arrays without files."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rprs import spec
+from rprs.document import Document
+from rprs.encode import Fittable
+from rprs.errors import UsageError
+from rprs.index.arguments import parse_components, settings_of
+from rprs.index.batches import batches, prepare
+from rprs.index.catalog import Catalog, SegmentRow
+from rprs.index.database import create_tables, prepare_connection
+from rprs.index.encoders import Load, LoadedEncoder, encode_sentences, fit_encoder, load_encoder
+from rprs.index.reader import Index
+from rprs.index.segment import Entry, Segment, segment_arrays
+from rprs.progress import Progress
+
+__all__ = ["MemoryCatalog", "MemoryIndex", "index_in_memory"]
+
+PLACE = Path("memory")  # for messages: "There is no document 'x' in memory"
+NUMBER, GENERATION = 1, 1  # of the only segment and the only encoder
+
+
+class MemoryCatalog(Catalog):
+    """A catalog without a file."""
+
+    def __init__(self, settings: Mapping[str, str]) -> None:
+        self.path = PLACE
+        self.connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        prepare_connection(self.connection)
+        create_tables(self.connection, settings)
+
+    @property
+    def in_place(self) -> bool:
+        """Nothing can replace it."""
+        return True
+
+
+class MemoryIndex(Index):
+    """An index without files. It cannot change; closing it frees its memory."""
+
+    def __init__(self, catalog: Catalog, segments: list[Segment], loaded: LoadedEncoder) -> None:
+        self._initialise(PLACE, catalog)
+        self.generation, self.pending = GENERATION, 0
+        self.encoder = loaded.encoder
+        self._number_documents(segments)
+
+    def __repr__(self) -> str:
+        return f"<Index in memory: {len(self):,} documents>"
+
+    @property
+    def encoder_text(self) -> str:
+        """The encoder for another index with the same vectors; a fitted one exists in this index only."""
+        row = self.catalog.encoder()
+        if row is None or isinstance(spec.parse("encoder", row.spec), Fittable):
+            raise UsageError("The fitted encoder of an index in memory cannot be used for another: build it on disk")
+        return row.spec
+
+    def close(self) -> None:
+        """Free the memory; the index cannot be used afterwards."""
+        super().close()
+        self.segments.clear()
+        vars(self).pop("encoder", None)
+
+
+def index_in_memory(
+    documents: Iterable[Document],
+    *,
+    splitter: Any,
+    analyzer: Any,
+    encoder: Any,
+    progress: Progress,
+    load: Load = load_encoder,
+) -> MemoryIndex:
+    """An index of documents without files; if an id occurs more than once, the last document counts."""
+    settings = settings_of(parse_components(splitter, analyzer, encoder))
+    catalog = MemoryCatalog(settings)
+    try:
+        arrays = _add_documents(catalog, documents, settings, progress)
+        component = spec.parse("encoder", settings["encoder"])
+
+        def unencoded() -> dict[int, Segment]:
+            return {NUMBER: Segment(PLACE, NUMBER, arrays, None)} if arrays else {}
+
+        if isinstance(component, Fittable):
+            loaded = fit_encoder(catalog, unencoded, component, progress, load)
+        else:
+            loaded = load(component, progress)
+        with catalog.transaction():
+            catalog.use_encoder(loaded.row(GENERATION), ())
+        vectors = _encode(catalog, arrays, loaded, progress) if arrays else None
+        return MemoryIndex(catalog, [Segment(PLACE, NUMBER, arrays, vectors)] if arrays else [], loaded)
+    except BaseException:
+        catalog.close()
+        raise
+
+
+def _add_documents(
+    catalog: Catalog, documents: Iterable[Document], settings: Mapping[str, str], progress: Progress
+) -> dict[str, NDArray[Any]]:
+    """Add the documents to the catalog; the arrays of their segment, none without documents."""
+    splitter, analyzer = spec.parse("splitter", settings["splitter"]), spec.parse("analyzer", settings["analyzer"])
+    entries: list[Entry] = []
+    with progress("reading", unit="documents") as advance, catalog.transaction():
+        for batch in batches(documents, catalog, sys.maxsize, Counter()):  # a single batch
+            for ordinal, document in enumerate(batch.documents):
+                entry = prepare(document.text, splitter, analyzer)
+                catalog.add_document(document, (NUMBER, ordinal), (entry.length, len(entry.sentences)))
+                entries.append(entry)
+                advance(1)
+        if not entries:
+            return {}
+        sentences, words = sum(len(entry.sentences) for entry in entries), sum(entry.length for entry in entries)
+        catalog.add_segment(SegmentRow(NUMBER, len(entries), sentences, words, GENERATION), ())
+    arrays = segment_arrays(entries)
+    for array in arrays.values():
+        array.flags.writeable = False  # as mapped files are: compiled functions are the same for both
+    return arrays
+
+
+def _encode(
+    catalog: Catalog, arrays: Mapping[str, NDArray[Any]], loaded: LoadedEncoder, progress: Progress
+) -> NDArray[np.float16]:
+    offsets, spans = arrays["sentence_offsets"], arrays["spans"]
+    vectors = np.empty((len(spans), loaded.encoder.dimension), dtype=np.float16)
+    start = 0
+    with progress("encoding", len(spans), "sentences") as advance:
+        for block in encode_sentences(loaded.encoder, catalog.texts(NUMBER), offsets, spans, advance):
+            vectors[start : start + len(block)] = block
+            start += len(block)
+    vectors.flags.writeable = False
+    return vectors

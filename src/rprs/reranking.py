@@ -1,0 +1,125 @@
+"""Re-rank texts at hand, without an index on disk: `rprs.rerank(query, texts)`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rprs.document import Document, Query, Ranking, query_documents
+from rprs.errors import UsageError
+
+if TYPE_CHECKING:
+    from rprs.index import Index
+    from rprs.index.encoders import LoadedEncoder
+    from rprs.progress import Progress
+    from rprs.rank import Mask, Ranker, Reranker
+    from rprs.read.inputs import Documents
+    from rprs.results.hits import Results
+    from rprs.spec import Component
+
+__all__ = ["rerank"]
+
+_LAST_ENCODER: dict[str, LoadedEncoder] = {}  # at most one: loading a model takes longer than re-ranking a few texts
+
+
+def rerank(
+    query: Query,
+    documents: Documents,
+    *,
+    encoder: str | Component | None = None,
+    rerank: Reranker | str | None = "rprs",
+    first: Ranker | str | None = None,
+    k: int | None = None,
+    splitter: str | Component | None = None,
+    analyzer: str | Component | None = None,
+    pairs: int = 3,
+    progress: Progress | bool | None = None,
+) -> Results:
+    """The given documents, most similar to the query first, with scores and aligned pairs: `rerank(text, texts)`.
+
+    `documents` are texts by id, or a list of texts (their ids are "0", "1", …), records or Documents, or a DataFrame.
+    All of them are candidates, also those that share no word with the query or are equal to it; `k` limits the results.
+    The candidates are first ordered by `first` (bm25), followed by those that it leaves out, in the order given; this
+    order decides ties, and it is the final one with `rerank=None`.
+
+    To search the same documents with several queries, use `Searcher(Index.in_memory(documents))`.
+    """
+    from rprs import spec
+    from rprs.index.memory import index_in_memory
+    from rprs.progress import as_progress
+    from rprs.rank import System
+    from rprs.search import Searcher
+
+    system = System(spec.DEFAULT["ranker"] if first is None else first, rerank)
+    bars = as_progress(progress)
+    query_documents(query)  # a wrong query is an error before any model is loaded
+    candidates = _candidates(documents)
+    every = _EveryDocument(system.first, tuple(document.id for document in candidates))
+    with index_in_memory(
+        candidates, splitter=splitter, analyzer=analyzer, encoder=encoder, progress=bars, load=_load
+    ) as index:
+        searcher = Searcher(index, system, first=every, depth=max(1, len(candidates)), progress=bars)
+        return searcher.search(query, len(candidates) if k is None else k, keep_self=True, pairs=pairs)
+
+
+def _candidates(documents: Any) -> list[Document]:
+    """The documents; a string among them is always a text, even if a file has that name."""
+    from rprs.read.inputs import read_documents
+
+    if isinstance(documents, str | PurePath):
+        raise UsageError(
+            f"The documents must be texts by id or a list of texts; read files with rprs.read_all(path). "
+            f"Got {documents!r:.80}"
+        )
+    if isinstance(documents, Mapping) and all(isinstance(text, str) for text in documents.values()):
+        documents = [Document(id, text) for id, text in documents.items()]
+    elif isinstance(documents, list | tuple):
+        documents = [Document(str(at), item) if isinstance(item, str) else item for at, item in enumerate(documents)]
+    candidates = list(read_documents(documents))
+    positions: dict[str, int] = {}
+    for position, id in enumerate(document.id for document in candidates):
+        if positions.setdefault(id, position) != position:
+            raise UsageError(f"Documents {positions[id]} and {position} have the same id {id!r:.80}: ids must differ")
+    return candidates
+
+
+def _load(component: Any, progress: Progress) -> LoadedEncoder:
+    """Load an encoder, or take the one that the last call loaded."""
+    from rprs import spec
+    from rprs.index.encoders import load_encoder
+
+    key = spec.text(component, full=True)
+    loaded = _LAST_ENCODER.get(key)
+    if loaded is None:
+        loaded = load_encoder(component, progress)
+        _LAST_ENCODER.clear()
+        _LAST_ENCODER[key] = loaded
+    return loaded
+
+
+@dataclass(frozen=True)
+class _EveryDocument:
+    """A first stage followed by the documents that it leaves out, in the order of `ids`."""
+
+    first: Ranker
+    ids: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return str(self.first)
+
+    def rank(self, query: Document, index: Index, depth: int, allowed: Mask) -> Ranking:
+        """All documents."""
+        ranking = self.first.rank(query, index, depth, allowed)
+        ranked = set(ranking.ids)
+        rest = tuple(id for id in self.ids if id not in ranked)
+        lowest = float(ranking.scores.min(initial=0.0))  # with BM25, the score of documents without a common word
+        return replace(
+            ranking,
+            ids=(*ranking.ids, *rest),
+            scores=np.append(ranking.scores, np.full(len(rest), lowest)),
+            parts={name: np.append(part, np.full(len(rest), np.nan)) for name, part in ranking.parts.items()},
+        )
