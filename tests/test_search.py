@@ -330,11 +330,11 @@ class TestEvidenceOfAnyReranker:
             assert ("best_sentences" in hit, explained["sentences"]) == (reranker == "birch", 3)
             output.print_hits(results)
             output.print_explanation(outside, 3, all_pairs=False)
-            output = capsys.readouterr().out
-            assert "nan" not in output
-            assert "QP" not in output
-            assert output.count("⇄") == len(results) + 1
-            assert ("(first 0.000, best sentences " in output) == (reranker == "birch")
+            printed = capsys.readouterr().out
+            assert "nan" not in printed
+            assert "QP" not in printed
+            assert printed.count("⇄") == len(results) + 1
+            assert ("(first 0.000, best sentences " in printed) == (reranker == "birch")
 
 
 # ---------------------------------------------------------------------------- unusual queries
