@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import pytest
 
-from rprs.cli import show
+from rprs.cli import output
 from rprs.document import Candidates, Document, Ranking, Sentences, combine, query_documents
 from rprs.errors import EmptyQuery, UsageError
 from rprs.index import Index
@@ -322,19 +322,19 @@ class TestEvidenceOfAnyReranker:
             searcher = Searcher(index, rerank=reranker, depth=5)
             results = searcher.search(QUERY)
             outside = searcher.explain(QUERY, Searcher(index, rerank=None).rank(QUERY).ids[-1])
-            show.print_json(serialize.hit_object(results[0], "query"))
-            show.print_json(serialize.explanation_object(outside, 3))
+            output.print_json(serialize.hit_object(results[0], "query"))
+            output.print_json(serialize.explanation_object(outside, 3))
             hit, explained = map(json.loads, capsys.readouterr().out.splitlines())
             assert (hit["qp"], hit["dp"], explained["first_score"]) == (None, None, None)
             assert len(hit["pairs"]) == 3
             assert ("best_sentences" in hit, explained["sentences"]) == (reranker == "birch", 3)
-            show.print_hits(results)
-            show.print_explanation(outside, 3, everything=False)
-            output = capsys.readouterr().out
-            assert "nan" not in output
-            assert "QP" not in output
-            assert output.count("⇄") == len(results) + 1
-            assert ("(first 0.000, best sentences " in output) == (reranker == "birch")
+            output.print_hits(results)
+            output.print_explanation(outside, 3, all_pairs=False)
+            printed = capsys.readouterr().out
+            assert "nan" not in printed
+            assert "QP" not in printed
+            assert printed.count("⇄") == len(results) + 1
+            assert ("(first 0.000, best sentences " in printed) == (reranker == "birch")
 
 
 # ---------------------------------------------------------------------------- unusual queries

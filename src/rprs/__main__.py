@@ -1,4 +1,4 @@
-"""`python -m rprs` is `rprs`."""
+"""`python -m rprs` is the same as `rprs`."""
 
 from rprs.cli import main
 

@@ -1,4 +1,4 @@
-"""`rprs adapt`: a group of verbs, of which all but the help needs torch."""
+"""`rprs adapt`: a group of verbs; all except the help needs torch."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ NEW = "new(layers=1,width=16,heads=2,vocabulary=300)"
 
 
 def words(verb: str, folder: Path) -> list[object]:
-    """A whole command line."""
+    """The words of a complete command line."""
     source: list[object] = [folder / "rulings.rprs"]
     if verb == "mtft":
         source += [folder / "queries.jsonl", "--qrels", folder / "qrels.txt"]
     return ["adapt", verb, *source, "--base", NEW, "--to", folder / "out"]
 
 
-def test_alone_it_prints_its_help() -> None:
+def test_without_a_method_the_help_is_printed() -> None:
     alone = done("adapt")
     assert alone == done("adapt", "--help")
     assert all(f" {verb} " in alone.out for verb in VERBS)
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_tells_what_its_model_is_for(verb: str) -> None:
+def test_the_help_says_how_to_use_the_model(verb: str) -> None:
     text = " ".join(done("adapt", verb, "--help").out.split())
     assert ("cross(FOLDER)" if verb == "mtft" else "onnx(FOLDER)") in text
     assert all(option in text for option in ("--base", "--to", "--seed", "--checkpoint", "[default: 3e-05]"))
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("arguments", "message"),
     [
         (["tsda"], "No such command 'tsda'"),
         (["tsdae"], "Missing argument 'SOURCE'"),
@@ -53,15 +53,15 @@ def test_every_verb_tells_what_its_model_is_for(verb: str) -> None:
         (["tsdae", "x.rprs", "--base", "b", "--to", "y", "--noise", "1"], "'--noise'"),
     ],
 )
-def test_a_wrong_command_line_is_one_line_that_points_to_the_help(given: list[str], said: str) -> None:
-    line = refused("adapt", *given)
-    assert said in line
+def test_a_wrong_command_line_is_one_line_that_points_to_the_help(arguments: list[str], message: str) -> None:
+    line = refused("adapt", *arguments)
+    assert message in line
     assert line.endswith("--help")
 
 
 @pytest.mark.skipif(INSTALLED, reason="torch is installed")
 @pytest.mark.parametrize("verb", VERBS)
-def test_without_torch_the_line_says_how_to_get_it(verb: str, tmp_path: Path) -> None:
+def test_without_torch_the_error_says_how_to_install_it(verb: str, tmp_path: Path) -> None:
     line = refused(*words(verb, tmp_path))
     assert "not installed: pip install 'rprs[torch]'" in line
     assert not list(tmp_path.iterdir())
@@ -102,8 +102,8 @@ def test_an_adapted_encoder_indexes(verb: str, source: str, place: Path, tmp_pat
     assert f'use it with --encoder "onnx({to})"' in outcome.err
     about: dict[str, Any] = json.loads((to / "adapted.json").read_text())
     assert (about["method"], about["seed"], about["length"]) == (verb, 3, 128)
-    made = done("index", place / "corpus", "--to", tmp_path / "adapted.rprs", "--encoder", f"onnx({to})")
-    assert f"encoder: onnx(model={to}" in made.err
+    outcome = done("index", place / "corpus", "--to", tmp_path / "adapted.rprs", "--encoder", f"onnx({to})")
+    assert f"encoder: onnx(model={to}" in outcome.err
 
 
 @pytest.mark.torch
@@ -119,32 +119,32 @@ def test_a_collection_is_a_source_too(place: Path, tmp_path: Path) -> None:
 def test_a_cross_encoder_reads_as_much_as_it_was_trained_on(place: Path, tmp_path: Path) -> None:
     base = make_bert(tmp_path / "base", positions=64)
     (base / "sentence_bert_config.json").write_text('{"max_seq_length": 16}')  # of a sentence, not of a pair
-    given = [*words("mtft", place)[:-3], base, "--batch", 1, "--steps", 1, "--valid", 0]
-    for window, told in ((512, ""), (32, ",window=32")):
+    arguments = [*words("mtft", place)[:-3], base, "--batch", 1, "--steps", 1, "--valid", 0]
+    for window, option in ((512, ""), (32, ",window=32")):
         to = tmp_path / f"to{window}"
-        outcome = done(*given, "--to", to, "--window", window)
-        assert f'use it with --rerank "cross({to}{told})"' in outcome.err
+        outcome = done(*arguments, "--to", to, "--window", window)
+        assert f'use it with --rerank "cross({to}{option})"' in outcome.err
         assert json.loads((to / "adapted.json").read_text())["window"] == min(window, 64)
 
 
 @pytest.mark.torch
 @pytest.mark.parametrize("verb", VERBS)
-def test_what_is_there_already_is_not_overwritten(verb: str, place: Path) -> None:
+def test_an_existing_folder_is_not_overwritten(verb: str, place: Path) -> None:
     (place / "out").mkdir(exist_ok=True)
     assert f"{place / 'out'} is there already" in refused(*words(verb, place))
     assert not list((place / "out").iterdir())
 
 
 @pytest.mark.torch
-def test_what_is_not_there_is_one_line(place: Path, tmp_path: Path) -> None:
+def test_missing_inputs_are_one_line(place: Path, tmp_path: Path) -> None:
     to = ["--base", NEW, "--to", tmp_path / "out"]
     assert "There is no nowhere" in refused("adapt", "sdr", "nowhere", *to)
     assert "There is no index at" in refused("adapt", "mtft", "no.rprs", "q", "--qrels", place / "qrels.txt", *to)
-    given = ["adapt", "mtft", place / "rulings.rprs", place / "queries.jsonl", "--qrels", place / "qrels.txt"]
-    assert "There is no model in the folder" in refused(*given, "--base", "./none", "--to", tmp_path / "out")
+    arguments = ["adapt", "mtft", place / "rulings.rprs", place / "queries.jsonl", "--qrels", place / "qrels.txt"]
+    assert "There is no model in the folder" in refused(*arguments, "--base", "./none", "--to", tmp_path / "out")
     other = tmp_path / "other.txt"
     other.write_text("q-mill 0 gone 1\n")
-    assert "There is no pair to train on" in refused(*given[:-1], other, *to, "--valid", 0)
+    assert "There is no pair to train on" in refused(*arguments[:-1], other, *to, "--valid", 0)
 
 
 @pytest.mark.torch

@@ -1,4 +1,4 @@
-"""What holds for all verbs: help, version, options that stand anywhere, one-line errors, remarks and bars."""
+"""Behaviour of all verbs: help, version, general options, one-line errors, messages and progress bars."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ from rich.console import Console
 from typer.main import get_command
 
 import rprs as package
-from rprs.cli import app, talk
+from rprs import progress
+from rprs.cli import app
+from rprs.cli.messages import Messages, counted
 from rprs.cli.reference import reference, verbs
 from tests.support.cli import ENCODER, collection, done, made_index, refused, rprs
 from tests.support.paths import ROOT
 
-VERBS = """index add remove compact verify refit info search explain serve run rerank
+VERBS = """index add remove compact verify refit info list find show search explain serve run rerank
     convert evaluate compare tune study pull""".split()
 ADAPT = ["adapt tsdae", "adapt sdr", "adapt mtft"]
 
 
-def test_the_verbs_are_those_of_the_design_in_the_order_of_the_data() -> None:
+def test_the_verbs_and_their_order() -> None:
     assert [name for name, _ in verbs(get_command(app))] == [*VERBS, *ADAPT]
 
 
@@ -34,7 +36,7 @@ def test_every_verb_has_help_with_an_example(verb: str) -> None:
     assert outcome.err == ""
 
 
-def test_alone_it_prints_its_help() -> None:
+def test_without_a_verb_the_help_is_printed() -> None:
     assert done().out == done("--help").out
     assert all(verb in done().out for verb in [*VERBS, "adapt"])
 
@@ -42,7 +44,7 @@ def test_alone_it_prints_its_help() -> None:
 def test_the_defaults_in_the_help_are_those_of_the_library() -> None:
     text = " ".join(done("search", "--help").out.split())
     for default in (
-        "[default: bm25(k1=2.8,b=1.0)]",
+        "[default: bm25]",
         "[default: rprs]",
         "[default: 100]",
         "[default: 10]",
@@ -53,6 +55,13 @@ def test_the_defaults_in_the_help_are_those_of_the_library() -> None:
 
 def test_the_reference_is_up_to_date() -> None:
     assert (ROOT / "docs/cli.md").read_text() == reference(), "run python -m rprs.cli.reference > docs/cli.md"
+
+
+@pytest.mark.parametrize("verb", [*VERBS, *ADAPT])
+def test_every_verb_is_in_the_reference_with_an_example(verb: str) -> None:
+    sections = (ROOT / "docs/cli.md").read_text().split("\n## ")
+    (section,) = [section for section in sections if section.startswith(f"rprs {verb}\n")]
+    assert f"```sh\nrprs {verb} " in section
 
 
 def test_version() -> None:
@@ -74,7 +83,7 @@ except SystemExit:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["serch"], "No such command 'serch'"),
         (["search"], "Missing argument 'INDEX'"),
@@ -85,9 +94,9 @@ except SystemExit:
         (["--nonsense"], "No such option: --nonsense"),
     ],
 )
-def test_a_wrong_command_line_is_one_line_that_points_to_the_help(words: list[str], said: str) -> None:
+def test_a_wrong_command_line_is_one_line_that_points_to_the_help(words: list[str], message: str) -> None:
     line = refused(*words)
-    assert said in line
+    assert message in line
     assert line.endswith("--help")
 
 
@@ -99,13 +108,13 @@ def test_a_missing_index_is_one_line(words: list[str], tmp_path: Path) -> None:
     assert f"There is no index at {tmp_path / 'none.rprs'}" in refused(verb, tmp_path / "none.rprs", *rest)
 
 
-def test_debug_shows_the_traceback_wherever_it_stands(tmp_path: Path) -> None:
+def test_debug_shows_the_traceback_before_or_after_the_verb(tmp_path: Path) -> None:
     for words in (["--debug", "info", tmp_path / "x"], ["info", tmp_path / "x", "--debug"]):
         with pytest.raises(package.InvalidIndex, match="There is no index"):
             rprs(*words)
 
 
-def test_what_the_operating_system_refuses_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_of_the_operating_system_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied", "catalog.sqlite")
 
@@ -113,7 +122,7 @@ def test_what_the_operating_system_refuses_is_one_line(tmp_path: Path, monkeypat
     assert refused("info", tmp_path) == "catalog.sqlite: Permission denied"
 
 
-def test_the_program_itself_ends_with_the_code_and_the_line(tmp_path: Path) -> None:
+def test_the_program_exits_with_the_code_and_the_line(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "rprs", "info", str(tmp_path / "none.rprs")]
     ended = subprocess.run(command, capture_output=True, text=True)
     assert (ended.returncode, ended.stdout) == (2, "")
@@ -121,75 +130,73 @@ def test_the_program_itself_ends_with_the_code_and_the_line(tmp_path: Path) -> N
     assert len(ended.stderr.splitlines()) == 1
 
 
-# ---------------------------------------------------------------------------- remarks and bars
+# ---------------------------------------------------------------------------- messages and progress bars
 
 
-def test_quiet_leaves_the_data_alone(tmp_path: Path) -> None:
+def test_quiet_does_not_change_the_data(tmp_path: Path) -> None:
     path = made_index(tmp_path)
     loud, quiet = (done("search", path, tmp_path / "query.txt", *more) for more in ([], ["--quiet"]))
     assert loud.out == quiet.out != ""
     assert loud.err != "" == quiet.err
 
 
-def test_quiet_indexing_says_nothing_at_all(tmp_path: Path) -> None:
+def test_quiet_indexing_prints_nothing(tmp_path: Path) -> None:
     outcome = done("index", collection(tmp_path), "--to", tmp_path / "x.rprs", "--encoder", ENCODER, "--quiet")
     assert (outcome.out, outcome.err) == ("", "")
 
 
 def bars_after(seconds: float, patience: float, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(talk, "PATIENCE", patience)
-    seen = io.StringIO()
-    console = Console(file=seen, force_terminal=True, width=100)
-    bars = talk.Bars(console)
+    monkeypatch.setattr(progress, "PATIENCE", patience)
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=True, width=100)
+    bars = progress.ProgressBars(console)
     with bars("encoding", 50_000, "sentences") as advance:
         advance(12_000)
         sleep(seconds)
-        console.print("a remark")
-    with bars("compacting") as advance:  # a second task after the first has taken the bars down
+        console.print("a message")
+    with bars("compacting") as advance:  # a second task after the bars of the first were removed
         advance(1)
-    return seen.getvalue()
+    return screen.getvalue()
 
 
-def test_a_bar_appears_for_what_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = bars_after(0.4, 0.05, monkeypatch)
-    assert "encoding" in seen
-    assert "12,000/50,000 sentences" in seen
-    assert "a remark" in seen
+def test_a_long_task_has_a_progress_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = bars_after(0.4, 0.05, monkeypatch)
+    assert "encoding" in screen
+    assert "12,000/50,000 sentences" in screen
+    assert "a message" in screen
 
 
-def test_no_bar_appears_for_what_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert bars_after(0.0, 5.0, monkeypatch) == "a remark\n"
+def test_a_short_task_has_no_progress_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert bars_after(0.0, 5.0, monkeypatch) == "a message\n"
 
 
 def test_amounts() -> None:
-    assert talk.amount(12, None, "documents") == "12 documents"
-    assert talk.amount(3_100_000, 91_600_000, "bytes") == "3.1/91.6 MB"
-    assert talk.amount(1, 2, "") == "1/2"
+    assert progress._amount(12, None, "documents") == "12 documents"
+    assert progress._amount(3_100_000, 91_600_000, "bytes") == "3.1/91.6 MB"
+    assert progress._amount(1, 2, "") == "1/2"
 
 
-def test_there_are_no_bars_where_standard_error_is_no_terminal() -> None:
-    assert talk.Talk().progress is package.progress.silent
+def test_there_are_no_bars_if_standard_error_is_not_a_terminal() -> None:
+    assert Messages().progress is progress.silent
 
 
 def test_numbers_have_their_nouns() -> None:
-    assert [talk.counted(1, "document"), talk.counted(2310, "document")] == ["1 document", "2,310 documents"]
-    assert talk.counted(0, "query", "queries") == "0 queries"
+    assert [counted(1, "document"), counted(2310, "document")] == ["1 document", "2,310 documents"]
+    assert counted(0, "query", "queries") == "0 queries"
 
 
-def test_pull_says_what_to_do_where_the_folder_of_models_is_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pull_reports_a_missing_folder_of_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RPRS_MODELS", str(tmp_path / "nowhere"))
     assert "which is not a folder" in refused("pull")
 
 
-def test_pull_prints_where_the_model_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Path | None] = []
+def test_pull_prints_the_folder_of_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    targets: list[Path | None] = []
 
     def pull(to: Path | None, progress: object) -> Path:
-        asked.append(to)
+        targets.append(to)
         return tmp_path / "all-MiniLM-L6-v2"
 
     monkeypatch.setattr("rprs.encode.models.pull", pull)
     assert done("pull", "--to", tmp_path).out == f"{tmp_path / 'all-MiniLM-L6-v2'}\n"
-    assert asked == [tmp_path]
+    assert targets == [tmp_path]

@@ -1,4 +1,4 @@
-"""The verbs that make, change and describe an index."""
+"""The verbs that create, change and describe an index."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COUNT = len(TEXTS) + len(RECORDS)
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Path:
+def index_path(tmp_path: Path) -> Path:
     return made_index(tmp_path)
 
 
@@ -37,15 +37,15 @@ def stored(path: Path) -> dict[str, str]:
 
 
 def facts(path: Path) -> dict[str, Any]:
-    (found,) = done("info", path, "--format", "jsonl").objects
-    assert isinstance(found, dict)
-    return found
+    (record,) = done("info", path, "--format", "jsonl").objects
+    assert isinstance(record, dict)
+    return record
 
 
 # ---------------------------------------------------------------------------- index and add
 
 
-def test_index_makes_an_index_and_sums_up(tmp_path: Path) -> None:
+def test_index_creates_an_index_and_prints_a_summary(tmp_path: Path) -> None:
     sources = collection(tmp_path)
     (sources / "empty.txt").touch()
     outcome = done("index", sources, "--to", tmp_path / "x.rprs", "--encoder", ENCODER)
@@ -57,19 +57,19 @@ def test_index_makes_an_index_and_sums_up(tmp_path: Path) -> None:
     assert set(stored(tmp_path / "x.rprs")) == {*TEXTS, *(record["id"] for record in RECORDS)}
 
 
-def test_index_again_leaves_what_is_there_alone_and_takes_what_changed(tmp_path: Path, made: Path) -> None:
-    assert "0 documents added, 0 changed, 12 unchanged" in done("index", tmp_path / "sources", "--to", made).err
+def test_index_again_skips_unchanged_documents_and_replaces_changed_ones(tmp_path: Path, index_path: Path) -> None:
+    assert "0 documents added, 0 changed, 12 unchanged" in done("index", tmp_path / "sources", "--to", index_path).err
     (tmp_path / "sources/loan.txt").write_text("The bank lends nothing any more.")
     (tmp_path / "sources/new.txt").write_text("A new text about boats.")
-    assert "1 document added, 1 changed, 11 unchanged" in done("index", tmp_path / "sources", "--to", made).err
-    assert stored(made)["loan.txt"] == "The bank lends nothing any more."
+    assert "1 document added, 1 changed, 11 unchanged" in done("index", tmp_path / "sources", "--to", index_path).err
+    assert stored(index_path)["loan.txt"] == "The bank lends nothing any more."
 
 
-def test_add_takes_what_is_new(tmp_path: Path, made: Path) -> None:
+def test_add_adds_new_documents(tmp_path: Path, index_path: Path) -> None:
     more = tmp_path / "more.txt"
     more.write_text("The ferry to the island leaves at noon.")
-    assert "1 document added" in done("add", made, more, tmp_path / "sources").err
-    assert len(stored(made)) == COUNT + 1
+    assert "1 document added" in done("add", index_path, more, tmp_path / "sources").err
+    assert len(stored(index_path)) == COUNT + 1
 
 
 def test_many_skipped_files_are_named_up_to_twenty_unless_verbose(tmp_path: Path) -> None:
@@ -91,108 +91,114 @@ def test_strict_makes_a_skipped_file_an_error(tmp_path: Path) -> None:
     assert line.startswith(f"{sources / 'broken.pdf'}: ")
 
 
-def test_wrong_sources_and_settings_are_one_line(tmp_path: Path, made: Path) -> None:
+def test_an_error_of_sources_or_settings_is_one_line(tmp_path: Path, index_path: Path) -> None:
     missing, sources = tmp_path / "missing", tmp_path / "sources"
     new = tmp_path / "new.rprs"
-    assert refused("add", made, missing) == f"{missing}: no such file or folder"
+    assert refused("add", index_path, missing) == f"{missing}: no such file or folder"
     assert "did you mean 'hashed'?" in refused("index", sources, "--to", new, "--encoder", "hashd")
     assert "must be an integer" in refused("index", sources, "--to", new, "--encoder", "hashed(dimension=big)")
-    line = refused("index", sources, "--to", made, "--encoder", "hashed(dimension=32)")
+    line = refused("index", sources, "--to", index_path, "--encoder", "hashed(dimension=32)")
     assert "was made with the encoder hashed(dimension=64), not hashed(dimension=32)" in line
     assert "is not an index and holds other files" in refused("index", sources, "--to", sources)
 
 
-def test_a_locked_index_is_one_line(tmp_path: Path, made: Path) -> None:
-    with Writer(made):
-        assert "is being written to by another process" in refused("add", made, tmp_path / "sources")
-        assert done("search", made, tmp_path / "query.txt").out  # readers are not in its way
+def test_a_locked_index_is_one_line(tmp_path: Path, index_path: Path) -> None:
+    with Writer(index_path):
+        assert "is being written to by another process" in refused("add", index_path, tmp_path / "sources")
+        assert done("search", index_path, tmp_path / "query.txt").out  # reading is possible
 
 
-def test_an_interruption_keeps_what_was_committed(tmp_path: Path, made: Path) -> None:
-    """The reader waits at a pipe that somebody holds open, and gets Ctrl-C there."""
+def test_an_interruption_keeps_committed_work(tmp_path: Path, index_path: Path) -> None:
+    """The process gets Ctrl-C while it waits for input from a pipe that stays open."""
     pipe = tmp_path / "more.jsonl"
     os.mkfifo(pipe)
-    heard = signal.signal(signal.SIGINT, signal.default_int_handler)  # in a shell's background it would be ignored
-    process = subprocess.Popen([sys.executable, "-m", "rprs", "add", made, pipe], stderr=subprocess.PIPE, text=True)
-    signal.signal(signal.SIGINT, heard)
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # in a shell's background it would be ignored
+    process = subprocess.Popen(
+        [sys.executable, "-m", "rprs", "add", index_path, pipe], stderr=subprocess.PIPE, text=True
+    )
+    signal.signal(signal.SIGINT, handler)
     with pipe.open("w") as source:  # opens when the reader does
         source.write(json.dumps({"id": "late", "text": "Too late."}) + "\n")
         source.flush()
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 130
     assert process.stderr is not None
-    with process.stderr as said:
-        assert said.read() == "rprs: stopped; what was committed is kept\n"
-    assert "is whole" in done("verify", made).err
-    assert facts(made)["documents"] == COUNT
+    with process.stderr as messages:
+        assert messages.read() == "rprs: interrupted; committed work is kept\n"
+    assert "OK, no problems found" in done("verify", index_path).err
+    assert facts(index_path)["documents"] == COUNT
 
 
 # ---------------------------------------------------------------------------- remove, compact, verify
 
 
-def test_remove_by_id(made: Path) -> None:
-    assert "1 document removed" in done("remove", made, "loan.txt").err
-    assert "loan.txt" not in stored(made)
-    assert facts(made)["removed"] == 1
+def test_remove_by_id(index_path: Path) -> None:
+    assert "1 document removed" in done("remove", index_path, "loan.txt").err
+    assert "loan.txt" not in stored(index_path)
+    assert facts(index_path)["removed"] == 1
 
 
-def test_remove_where(made: Path) -> None:
-    assert "2 documents removed" in done("remove", made, "--where", "court = hill").err
-    assert {"pike-v-vole", "heron-v-otter"}.isdisjoint(stored(made))
+def test_remove_where(index_path: Path) -> None:
+    assert "2 documents removed" in done("remove", index_path, "--where", "court = hill").err
+    assert {"pike-v-vole", "heron-v-otter"}.isdisjoint(stored(index_path))
 
 
-def test_remove_does_all_or_nothing(made: Path) -> None:
-    line = refused("remove", made, "loan.txt", "nobody.txt")
-    assert line == f"There is no document 'nobody.txt' in {made}: nothing was removed"
-    assert len(stored(made)) == COUNT
+def test_remove_removes_all_or_nothing(index_path: Path) -> None:
+    line = refused("remove", index_path, "loan.txt", "nobody.txt")
+    assert line == f"There is no document 'nobody.txt' in {index_path}: nothing was removed"
+    assert len(stored(index_path)) == COUNT
 
 
-def test_remove_wants_ids_or_a_filter(made: Path) -> None:
+def test_remove_needs_ids_or_a_filter(index_path: Path) -> None:
     for words in ([], ["loan.txt", "--where", "court = hill"]):
-        assert "by their ids or by --where" in refused("remove", made, *words)
-    assert "The filter 'court =' is wrong" in refused("remove", made, "--where", "court =")
+        assert "by their ids or by --where" in refused("remove", index_path, *words)
+    assert "The filter 'court =' is wrong" in refused("remove", index_path, "--where", "court =")
 
 
-def test_compact_rewrites_without_what_was_removed(tmp_path: Path, made: Path) -> None:
+def test_compact_rewrites_the_index_without_removed_documents(tmp_path: Path, index_path: Path) -> None:
     query = tmp_path / "query.txt"
-    done("add", made, query)
-    done("remove", made, "query.txt")
-    before = done("search", made, query, "--format", "jsonl").out
-    assert (facts(made)["segments"], facts(made)["removed"]) == (2, 1)
-    assert "MB now" in done("compact", made).err
-    assert (facts(made)["segments"], facts(made)["removed"]) == (1, 0)
-    assert done("search", made, query, "--format", "jsonl").out == before
+    done("add", index_path, query)
+    done("remove", index_path, "query.txt")
+    before = done("search", index_path, query, "--format", "jsonl").out
+    assert (facts(index_path)["segments"], facts(index_path)["removed"]) == (2, 1)
+    assert "MB now" in done("compact", index_path).err
+    assert (facts(index_path)["segments"], facts(index_path)["removed"]) == (1, 0)
+    assert done("search", index_path, query, "--format", "jsonl").out == before
 
 
-def test_verify_names_what_is_damaged(made: Path) -> None:
-    assert "is whole" in done("verify", made).err
-    (vectors,) = made.glob("segments/*/vectors.*")
+def test_verify_reports_damaged_files(index_path: Path) -> None:
+    assert "OK, no problems found" in done("verify", index_path).err
+    (vectors,) = index_path.glob("segments/*/vectors.*")
     data = bytearray(vectors.read_bytes())
     data[-1] ^= 1
     vectors.write_bytes(data)
-    outcome = rprs("verify", made)
+    outcome = rprs("verify", index_path)
     assert outcome.code == 1
-    assert outcome.out == f"{vectors.relative_to(made)} has changed: its checksum differs\n"
+    assert outcome.out == f"{vectors.relative_to(index_path)} has changed: its checksum differs\n"
 
 
 # ---------------------------------------------------------------------------- info and refit
 
 
-def test_info_says_what_the_index_holds(made: Path) -> None:
-    found = facts(made)
-    with Index(made) as index:
-        assert (found["sentences"], found["terms"]) == (index.sentence_counts.sum(), index.lengths.sum())
-        assert found["fingerprint"] == index.fingerprint
-    assert (found["documents"], found["pending"], found["removed"], found["segments"]) == (COUNT, 0, 0, 1)
-    assert found["bytes"] == sum(file.stat().st_size for file in made.rglob("*") if file.is_file())
-    assert found["encoder"]["spec"] == found["encoder"]["asked"] == ENCODER
-    assert found["encoder"]["dimension"] == 64
-    assert found["splitter"].startswith("sentences(")
-    assert found["analyzer"].startswith("words(")
+def test_info_has_the_facts_about_the_index(index_path: Path) -> None:
+    record = facts(index_path)
+    with Index(index_path) as index:
+        assert (record["sentences"], record["terms"]) == (index.sentence_counts.sum(), index.lengths.sum())
+        assert record["fingerprint"] == index.fingerprint
+    assert (record["documents"], record["pending"], record["removed"], record["segments"]) == (COUNT, 0, 0, 1)
+    assert record["bytes"] == sum(file.stat().st_size for file in index_path.rglob("*") if file.is_file())
+    assert record["encoder"]["spec"] == record["encoder"]["asked"] == ENCODER
+    assert record["encoder"]["dimension"] == 64
+    assert record["splitter"].startswith("sentences(")
+    assert record["analyzer"].startswith("words(")
 
 
-def test_info_as_a_table(made: Path) -> None:
-    lines = dict(line.split(maxsplit=1) for line in done("info", made, width=200).out.splitlines())
+def test_info_as_json(index_path: Path) -> None:
+    assert json.loads(done("info", index_path, "--format", "json").out) == facts(index_path)
+
+
+def test_info_as_a_table(index_path: Path) -> None:
+    lines = dict(line.split(maxsplit=1) for line in done("info", index_path, width=200).out.splitlines())
     assert lines["documents"].strip() == "12"
     assert lines["encoder"].strip() == f"{ENCODER}; 64 dimensions, fingerprint {Hashed(64).fingerprint}"
 
@@ -200,13 +206,13 @@ def test_info_as_a_table(made: Path) -> None:
 def test_info_describes_an_index_that_is_not_finished(tmp_path: Path) -> None:
     with Writer(tmp_path / "new.rprs", create=True, encoder="fitted"):
         pass
-    found = facts(tmp_path / "new.rprs")
-    assert (found["documents"], found["encoder"], found["fingerprint"]) == (0, None, None)
+    record = facts(tmp_path / "new.rprs")
+    assert (record["documents"], record["encoder"], record["fingerprint"]) == (0, None, None)
     assert "none yet" in done("info", tmp_path / "new.rprs").out
 
 
-def test_refit_needs_an_encoder_that_is_fitted(made: Path) -> None:
-    assert refused("refit", made) == f"{made} uses {ENCODER}, which is not fitted to a collection"
+def test_refit_needs_an_encoder_that_is_fitted(index_path: Path) -> None:
+    assert refused("refit", index_path) == f"{index_path} uses {ENCODER}, which is not fitted to a collection"
 
 
 @dataclass(frozen=True)
@@ -254,20 +260,22 @@ def centred(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("centred")
-def test_a_fitted_encoder_tells_how_well_it_agrees_with_its_teacher_and_is_refitted(tmp_path: Path) -> None:
+def test_the_agreement_of_a_fitted_encoder_is_printed_and_refit_fits_it_again(tmp_path: Path) -> None:
     path = tmp_path / "x.rprs"
-    said = done("index", collection(tmp_path), "--to", path, "--encoder", "centred").err
-    assert "agreement with its teacher 0.877 (mean cosine on 3 of 10 sentences, held out)" in said
+    messages = done("index", collection(tmp_path), "--to", path, "--encoder", "centred").err
+    assert "agreement with its teacher 0.877 (mean cosine on 3 of 10 sentences, held out)" in messages
     before = facts(path)
     done("remove", path, "lease.txt", "sublease.txt")
-    said = done("refit", path).err
-    assert "was fitted and encoded anew" in said
-    assert "agreement with its teacher" in said
+    messages = done("refit", path).err
+    assert "was fitted and encoded again" in messages
+    assert "agreement with its teacher" in messages
     assert facts(path)["encoder"]["fingerprint"] != before["encoder"]["fingerprint"]
-    assert "is whole" in done("verify", path).err
+    assert "OK, no problems found" in done("verify", path).err
 
 
 @pytest.mark.usefixtures("centred")
-def test_a_small_collection_is_said_to_have_the_teacher_itself(tmp_path: Path) -> None:
-    said = done("index", collection(tmp_path), "--to", tmp_path / "x.rprs", "--encoder", "centred(sample=1000)").err
-    assert "encoder: hashed(dimension=16), the teacher itself: the collection is too small to gain from a fit" in said
+def test_a_small_collection_uses_the_teacher_itself(tmp_path: Path) -> None:
+    messages = done("index", collection(tmp_path), "--to", tmp_path / "x.rprs", "--encoder", "centred(sample=1000)").err
+    assert (
+        "encoder: hashed(dimension=16), the teacher itself: the collection is too small to gain from a fit" in messages
+    )

@@ -1,7 +1,8 @@
-"""The verbs that search an index and say why."""
+"""The verbs that search an index and explain a hit."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,24 +14,24 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from rprs import Document, Explanation, Hit, Index, Pair, Searcher, read_one
-from rprs.cli import show
+from rprs.cli import output
 from tests.support.cli import QUERY, TEXTS, done, made_index, refused
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def index_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made_index(tmp_path_factory.mktemp("cli"))
 
 
 @pytest.fixture(scope="module")
-def index(made: Path) -> Iterator[Index]:
-    with Index(made) as index:
+def index(index_path: Path) -> Iterator[Index]:
+    with Index(index_path) as index:
         yield index
 
 
 @pytest.fixture(scope="module")
-def query(made: Path) -> Path:
-    return made.parent / "query.txt"
+def query(index_path: Path) -> Path:
+    return index_path.parent / "query.txt"
 
 
 def ids(outcome_objects: list[Any]) -> list[str]:
@@ -40,22 +41,26 @@ def ids(outcome_objects: list[Any]) -> list[str]:
 # ---------------------------------------------------------------------------- search
 
 
-def test_several_documents_are_asked_together(made: Path, index: Index, query: Path, tmp_path: Path) -> None:
+def test_several_documents_are_combined_into_one_query(
+    index_path: Path, index: Index, query: Path, tmp_path: Path
+) -> None:
     annex = tmp_path / "annex.txt"
     annex.write_text("The river flooded the village. The barrier upstream gave way.")
-    words = ("search", made, query, "--with", annex, "--id", "loan.txt", "--id", "lease.txt", "--format", "jsonl")
-    seeds = [*map(read_one, (query, annex)), *map(index.document, ("loan.txt", "lease.txt"))]
-    expected = Searcher(index).search(seeds)
+    words = ("search", index_path, query, "--with", annex, "--id", "loan.txt", "--id", "lease.txt", "--format", "jsonl")
+    documents = [*map(read_one, (query, annex)), *map(index.document, ("loan.txt", "lease.txt"))]
+    expected = Searcher(index).search(documents)
     assert [(hit["id"], hit["score"]) for hit in done(*words).objects] == [(hit.id, hit.score) for hit in expected]
     assert not {"loan.txt", "lease.txt"} & {hit.id for hit in expected}
-    why = done("explain", made, query, expected[0].id, "--with", annex, "--id", "loan.txt", "--format", "jsonl").objects
-    found = Searcher(index).explain(seeds[:3], expected[0].id)
+    why = done(
+        "explain", index_path, query, expected[0].id, "--with", annex, "--id", "loan.txt", "--format", "jsonl"
+    ).objects
+    explained = Searcher(index).explain(documents[:3], expected[0].id)
     assert why[0]["query"] == "query.txt+annex.txt+loan.txt"
-    assert [pair["similarity"] for pair in why[0]["pairs"]] == [pair.similarity for pair in found.hit.pairs]
+    assert [pair["similarity"] for pair in why[0]["pairs"]] == [pair.similarity for pair in explained.hit.pairs]
 
 
-def test_search_shows_hits_with_their_evidence(made: Path, query: Path) -> None:
-    outcome = done("search", made, query, "-k", "3")
+def test_search_prints_hits_with_their_evidence(index_path: Path, query: Path) -> None:
+    outcome = done("search", index_path, query, "-k", "3")
     header, hit, left, right, *_ = outcome.out.splitlines()
     assert header.split() == ["#", "score", "QP", "DP", "first", "document"]
     assert hit.split()[0] == "1"
@@ -66,116 +71,201 @@ def test_search_shows_hits_with_their_evidence(made: Path, query: Path) -> None:
     assert len(outcome.out.splitlines()) == 1 + 3 * 3
 
 
-def test_search_says_the_settings_and_the_seconds_of_each_stage(made: Path, query: Path) -> None:
-    said = done("search", made, query, "--first", "bm25(k1=2.8,b=1)", "--rerank", "rprs(n=3)", "--depth", "5").err
-    assert said.startswith("bm25(k1=2.8,b=1.0) → rprs(n=3): 6 sentences against 5 candidates of 12 documents; ")
-    assert all(stage in said for stage in ("sentences", "first stage", "candidates", "re-ranking", "evidence"))
+def test_search_prints_the_system_and_the_seconds_of_each_stage(index_path: Path, query: Path) -> None:
+    messages = done(
+        "search", index_path, query, "--first", "bm25(k1=2.8,b=1)", "--rerank", "rprs(n=3)", "--depth", "5"
+    ).err
+    assert messages.startswith("bm25 → rprs(n=3): 6 sentences against 5 candidates of 12 documents; ")
+    assert all(stage in messages for stage in ("sentences", "first stage", "candidates", "re-ranking", "evidence"))
 
 
 @pytest.mark.parametrize("width", [40, 79, 150])
-def test_no_line_of_the_table_is_wider_than_the_terminal(made: Path, query: Path, width: int) -> None:
-    lines = done("search", made, query, width=width).out.splitlines()
+def test_no_line_of_the_table_is_wider_than_the_terminal(index_path: Path, query: Path, width: int) -> None:
+    lines = done("search", index_path, query, width=width).out.splitlines()
     assert max(cell_len(line) for line in lines) <= width
     assert any(line.endswith("…") for line in lines) == (width < 150)
 
 
-def test_search_as_jsonl_has_everything(made: Path, index: Index, query: Path) -> None:
-    hits = done("search", made, query, "-k", "12", "--format", "jsonl").objects
+def test_search_as_jsonl_has_everything(index_path: Path, index: Index, query: Path) -> None:
+    hits = done("search", index_path, query, "-k", "12", "--format", "jsonl").objects
     results = Searcher(index).search(Document("query.txt", QUERY), 12)
     assert ids(hits) == [hit.id for hit in results]
-    for shown, hit in zip(hits, results, strict=True):
-        assert (shown["rank"], shown["score"], shown["qp"], shown["dp"]) == (hit.rank, hit.score, hit.qp, hit.dp)
-        assert (shown["first_rank"], shown["first_score"]) == (hit.first_rank, hit.first_score)
-        assert (shown["title"], shown["metadata"]) == (hit.title, hit.metadata)
-        assert len(shown["pairs"]) == len(hit.pairs)
+    for record, hit in zip(hits, results, strict=True):
+        assert (record["rank"], record["score"], record["qp"], record["dp"]) == (hit.rank, hit.score, hit.qp, hit.dp)
+        assert (record["first_rank"], record["first_score"]) == (hit.first_rank, hit.first_score)
+        assert (record["title"], record["metadata"]) == (hit.title, hit.metadata)
+        assert len(record["pairs"]) == len(hit.pairs)
     for pair in hits[0]["pairs"]:
         assert QUERY[slice(*pair["query_span"])] == pair["query"]
         assert TEXTS["lease.txt"][slice(*pair["document_span"])] == pair["document"]
 
 
-def test_search_as_a_run(made: Path, query: Path) -> None:
-    lines = [line.split() for line in done("search", made, query, "-k", "4", "--format", "trec").out.splitlines()]
-    hits = done("search", made, query, "-k", "4", "--format", "jsonl").objects
+def test_search_as_a_run(index_path: Path, query: Path) -> None:
+    lines = [line.split() for line in done("search", index_path, query, "-k", "4", "--format", "trec").out.splitlines()]
+    hits = done("search", index_path, query, "-k", "4", "--format", "jsonl").objects
     assert [line[2] for line in lines] == ids(hits)
     assert [float(line[4]) for line in lines] == [hit["score"] for hit in hits]
     assert {(line[0], line[1], line[5]) for line in lines} == {("query.txt", "Q0", "rprs")}
 
 
-def test_the_query_may_come_by_standard_input(made: Path, query: Path) -> None:
-    piped = done("search", made, "-", "--format", "jsonl", stdin=QUERY.encode()).objects
-    filed = done("search", made, query, "--format", "jsonl").objects
-    assert ids(piped) == ids(filed)
+def test_the_query_can_be_standard_input(index_path: Path, query: Path) -> None:
+    from_stdin = done("search", index_path, "-", "--format", "jsonl", stdin=QUERY.encode()).objects
+    from_file = done("search", index_path, query, "--format", "jsonl").objects
+    assert ids(from_stdin) == ids(from_file)
     latin = done(
-        "search", made, "-", "--format", "jsonl", stdin="Der Mieter zahlt für das Dach. Rent.".encode("latin-1")
+        "search", index_path, "-", "--format", "jsonl", stdin="Der Mieter zahlt für das Dach. Rent.".encode("latin-1")
     )
     assert latin.objects[0]["query"] == "stdin"
 
 
-def test_more_like_this_leaves_the_document_itself_out_unless_asked(made: Path) -> None:
-    without = ids(done("search", made, "--id", "lease.txt", "--format", "jsonl").objects)
-    with_itself = ids(done("search", made, "--id", "lease.txt", "--format", "jsonl", "--keep-self").objects)
+def test_a_document_of_the_index_as_the_query_is_left_out_unless_keep_self(index_path: Path) -> None:
+    without = ids(done("search", index_path, "--id", "lease.txt", "--format", "jsonl").objects)
+    with_itself = ids(done("search", index_path, "--id", "lease.txt", "--format", "jsonl", "--keep-self").objects)
     assert "lease.txt" not in without
     assert with_itself[0] == "lease.txt"
 
 
-def test_another_text_of_the_same_name_is_left_out_with_a_remark(made: Path, tmp_path: Path) -> None:
+def test_another_text_with_the_id_of_the_query_is_left_out_with_a_message(index_path: Path, tmp_path: Path) -> None:
     other = tmp_path / "lease.txt"
     other.write_text("The rent is due. The roof leaks, and the deposit is gone.")
-    outcome = done("search", made, other)
-    assert "'lease.txt' of the index is left out, having the id of the query: --keep-self keeps it" in outcome.err
-    assert "left out" not in done("search", made, other, "--keep-self").err
-    assert "left out" not in done("search", made, "--id", "lease.txt").err
+    outcome = done("search", index_path, other)
+    assert "'lease.txt' of the index is left out because it has the id of the query: see --keep-self" in outcome.err
+    assert "left out" not in done("search", index_path, other, "--keep-self").err
+    assert "left out" not in done("search", index_path, "--id", "lease.txt").err
 
 
-def test_where_restricts_the_hits(made: Path, query: Path) -> None:
-    hits = done("search", made, query, "--where", "court = harbour and date < 2000-01-01", "--format", "jsonl").objects
+def test_where_restricts_the_hits(index_path: Path, query: Path) -> None:
+    hits = done(
+        "search", index_path, query, "--where", "court = harbour and date < 2000-01-01", "--format", "jsonl"
+    ).objects
     assert ids(hits) == ["moss-v-reed"]
-    outcome = done("search", made, query, "--where", "court = nowhere")
+    outcome = done("search", index_path, query, "--where", "court = nowhere")
     assert outcome.out == ""
-    assert "No document was found" in outcome.err
+    assert "No documents found" in outcome.err
 
 
-def test_without_a_reranker_the_first_stage_has_the_last_word(made: Path, query: Path) -> None:
-    outcome = done("search", made, query, "--rerank", "none", "-k", "2")
+def test_without_a_reranker_the_order_is_that_of_the_first_stage(index_path: Path, query: Path) -> None:
+    outcome = done("search", index_path, query, "--rerank", "none", "-k", "2")
     assert outcome.out.splitlines()[0].split() == ["#", "score", "first", "document"]
-    (hit,) = done("search", made, query, "--rerank", "none", "-k", "1", "--format", "jsonl").objects
+    (hit,) = done("search", index_path, query, "--rerank", "none", "-k", "1", "--format", "jsonl").objects
     assert (hit["qp"], hit["dp"], hit["pairs"]) == (None, None, [])
     assert hit["score"] == hit["first_score"]
 
 
-def test_what_is_wrong_with_a_search_is_one_line(made: Path, query: Path, tmp_path: Path) -> None:
-    def said(*words: object, stdin: bytes = b"") -> str:
-        return refused("search", made, *words, stdin=stdin)
+def test_an_error_of_a_search_is_one_line(index_path: Path, query: Path, tmp_path: Path) -> None:
+    def error(*words: object, stdin: bytes = b"") -> str:
+        return refused("search", index_path, *words, stdin=stdin)
 
     blank = tmp_path / "blank.txt"
     blank.write_text("  \n ")
-    assert said(tmp_path / "none.txt") == f"{tmp_path / 'none.txt'}: no such file or folder"
-    assert "name the file of the query document" in said(tmp_path)
-    assert "contains no text" in said(blank)
-    assert "more than one document" in said(made.parent / "sources/cases.jsonl")
-    assert said("-", stdin=b" \n") == "The query 'stdin' has no sentences: there is nothing to compare"
-    assert said("--id", "nobody") == f"There is no document 'nobody' in {made}"
-    assert said().startswith("Give a query")
-    assert "did you mean 'rprs'" in said(query, "--rerank", "rpr")
-    assert "has no parameter 'm'" in said(query, "--rerank", "rprs(m=4)")
-    assert "must be an integer in [1, inf)" in said(query, "--rerank", "rprs(n=0)")
-    assert "must be a number in [0, 1]" in said(query, "--first", "bm25(b=2)")
-    assert "needs word n-grams" in said(query, "--first", "bm25(ngrams=2)")
-    assert "The depth of re-ranking" in said(query, "--depth", "0")
-    assert "The filter 'date <' is wrong" in said(query, "--where", "date <")
+    assert error(tmp_path / "none.txt") == f"{tmp_path / 'none.txt'}: no such file or folder"
+    assert "name the file of the query document" in error(tmp_path)
+    assert "contains no text" in error(blank)
+    assert "more than one document" in error(index_path.parent / "sources/cases.jsonl")
+    assert error("-", stdin=b" \n") == "The query 'stdin' has no sentences: there is nothing to compare"
+    assert error("--id", "nobody") == f"There is no document 'nobody' in {index_path}"
+    assert error().startswith("Give a query")
+    assert "did you mean 'rprs'" in error(query, "--rerank", "rpr")
+    assert "has no parameter 'm'" in error(query, "--rerank", "rprs(m=4)")
+    assert "must be an integer in [1, inf)" in error(query, "--rerank", "rprs(n=0)")
+    assert "must be a number in [0, 1]" in error(query, "--first", "bm25(b=2)")
+    assert "needs word n-grams" in error(query, "--first", "bm25(ngrams=2)")
+    assert "The depth of re-ranking" in error(query, "--depth", "0")
+    assert "The filter 'date <' is wrong" in error(query, "--where", "date <")
 
 
-def test_an_id_with_a_space_cannot_stand_in_a_run(made: Path, tmp_path: Path) -> None:
+def test_an_id_with_a_space_cannot_be_in_a_run(index_path: Path, tmp_path: Path) -> None:
     spaced = tmp_path / "my brief.txt"
     spaced.write_text(QUERY)
-    assert "cannot be written to a run file" in refused("search", made, spaced, "--format", "trec")
+    assert "cannot be written to a run file" in refused("search", index_path, spaced, "--format", "trec")
+
+
+def test_search_as_json_is_one_array(index_path: Path, query: Path) -> None:
+    hits = json.loads(done("search", index_path, query, "-k", 3, "--format", "json").out)
+    assert hits == done("search", index_path, query, "-k", 3, "--format", "jsonl").objects
+    assert len(hits) == 3
+    assert json.loads(done("search", index_path, query, "--where", "court = nowhere", "--format", "json").out) == []
+
+
+def test_the_query_can_be_a_text(index_path: Path, query: Path, index: Index) -> None:
+    hits = done("search", index_path, "--text", QUERY, "--format", "jsonl").objects
+    assert [(hit["id"], hit["score"]) for hit in hits] == [
+        (hit["id"], hit["score"]) for hit in done("search", index_path, query, "--format", "jsonl").objects
+    ]
+    both = done("search", index_path, "--text", QUERY, "--id", "loan.txt", "--format", "jsonl").objects
+    expected = Searcher(index).search([QUERY, index.document("loan.txt")])
+    assert [(hit["id"], hit["score"]) for hit in both] == [(hit.id, hit.score) for hit in expected]
+    assert "has no sentences" in refused("search", index_path, "--text", " ")
+
+
+def test_an_excluded_document_is_not_a_hit(index_path: Path, query: Path, tmp_path: Path) -> None:
+    table = tmp_path / "exclude.tsv"
+    table.write_text("query-id\tcorpus-id\nquery.txt\tlease.txt\nother.txt\tsublease.txt\n")
+    everything = ids(done("search", index_path, query, "-k", 12, "--format", "jsonl").objects)
+    without = ids(done("search", index_path, query, "-k", 12, "--exclude", table, "--format", "jsonl").objects)
+    assert "lease.txt" in everything
+    assert set(everything) - set(without) == {"lease.txt"}
+    (why,) = done("explain", index_path, query, "lease.txt", "--exclude", table, "--format", "jsonl").objects
+    assert not why["in_pool"]
+    assert done("explain", index_path, query, "lease.txt", "--format", "jsonl").objects[0]["in_pool"]
+
+
+def test_the_exclusions_beside_a_query_in_a_beir_folder_apply(index_path: Path, tmp_path: Path) -> None:
+    (tmp_path / "query.txt").write_text(QUERY)
+    (tmp_path / "exclude.tsv").write_text("query-id\tcorpus-id\nquery.txt\tlease.txt\n")
+    words = ("search", index_path, tmp_path / "query.txt", "-k", 12, "--format", "jsonl")
+    assert "lease.txt" in ids(done(*words).objects)  # not a BEIR folder yet
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "d1", "text": "Never read."}\n')
+    assert "lease.txt" not in ids(done(*words).objects)
+    (tmp_path / "none.tsv").write_text("query-id\tcorpus-id\n")
+    assert "lease.txt" in ids(done(*words, "--exclude", tmp_path / "none.tsv").objects)
+
+
+def test_the_index_in_the_wrong_place_is_recognised(index_path: Path, query: Path) -> None:
+    assert refused("search", query, index_path).endswith(f"is not. Run: rprs search {index_path} {query}")
+    assert refused("explain", query, index_path, "lease.txt").endswith(
+        f"Run: rprs explain {index_path} {query} lease.txt"
+    )
+    assert refused("explain", query, "lease.txt", index_path).endswith(
+        f"Run: rprs explain {index_path} {query} lease.txt"
+    )
+    assert "There is no index at" in refused("search", query, query)
 
 
 # ---------------------------------------------------------------------------- explain
 
 
-def test_explain_shows_pairs_side_by_side_and_what_is_uncovered(made: Path, query: Path) -> None:
-    outcome = done("explain", made, query, "lease.txt", "--rerank", "rprs(n=2)", width=160)
+def test_the_document_before_the_query_is_recognised(index_path: Path, query: Path) -> None:
+    line = refused("explain", index_path, "lease.txt", query)
+    assert line == (
+        f"The query comes before the document: {query} is a file and 'lease.txt' is a document of the index. "
+        f"Run: rprs explain {index_path} {query} lease.txt"
+    )
+
+
+def test_explain_accepts_the_path_of_a_document(index_path: Path, query: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy of a lease.txt"
+    copy.write_text(TEXTS["lease.txt"])
+    expected = done("explain", index_path, query, "lease.txt", "--format", "json").out
+    for path in (index_path.parent / "sources/lease.txt", "cases/lease.txt", copy):
+        assert done("explain", index_path, query, path, "--format", "json").out == expected
+    assert "Did you mean 'lease.txt'" in refused("explain", index_path, query, "leese.txt")
+
+
+def test_explain_as_json_is_one_object(index_path: Path, query: Path) -> None:
+    (line,) = done("explain", index_path, query, "lease.txt", "--format", "jsonl").objects
+    assert json.loads(done("explain", index_path, query, "lease.txt", "--format", "json").out) == line
+
+
+def test_explain_for_a_text_as_the_query(index_path: Path, query: Path) -> None:
+    (from_text,) = done("explain", index_path, "--text", QUERY, "lease.txt", "--format", "jsonl").objects
+    (from_file,) = done("explain", index_path, query, "lease.txt", "--format", "jsonl").objects
+    assert from_text["pairs"] == from_file["pairs"]
+    assert from_text["query"].startswith("text-")
+
+
+def test_explain_prints_pairs_side_by_side_and_uncovered_passages(index_path: Path, query: Path) -> None:
+    outcome = done("explain", index_path, query, "lease.txt", "--rerank", "rprs(n=2)", width=160)
     text = outcome.out
     title, scores, shares, *_ = text.splitlines()
     assert title == "query.txt  ⇄  lease.txt"
@@ -187,28 +277,28 @@ def test_explain_shows_pairs_side_by_side_and_what_is_uncovered(made: Path, quer
     assert "Either party may end this lease" in row
     assert "Without a match: 2 of 6 sentences of the query" in text
     assert "4–5  Nobody has ever seen the purple dragon" in text
-    assert "bm25(k1=2.8,b=1.0) → rprs(n=2) in " in outcome.err
+    assert "bm25 → rprs(n=2) in " in outcome.err
 
 
-def test_explain_as_jsonl_has_everything(made: Path, index: Index, query: Path) -> None:
-    (found,) = done("explain", made, query, "lease.txt", "--format", "jsonl").objects
+def test_explain_as_jsonl_has_everything(index_path: Path, index: Index, query: Path) -> None:
+    (record,) = done("explain", index_path, query, "lease.txt", "--format", "jsonl").objects
     explained = Searcher(index).explain(Document("query.txt", QUERY), "lease.txt")
-    assert (found["id"], found["query"], found["in_pool"]) == ("lease.txt", "query.txt", True)
-    assert (found["score"], found["qp"], found["dp"]) == (explained.hit.score, explained.hit.qp, explained.hit.dp)
-    assert len(found["pairs"]) == len(explained.hit.pairs)
-    assert (found["query_sentences"], found["sentences"]) == (6, 5)
-    assert found["query_sentences_matched"] + len(found["uncovered"]) == 6
-    assert found["sentences_matched"] == len({tuple(pair["document_span"]) for pair in found["pairs"]})
-    assert all(QUERY[slice(*part["span"])] == part["text"] for part in found["uncovered"])
+    assert (record["id"], record["query"], record["in_pool"]) == ("lease.txt", "query.txt", True)
+    assert (record["score"], record["qp"], record["dp"]) == (explained.hit.score, explained.hit.qp, explained.hit.dp)
+    assert len(record["pairs"]) == len(explained.hit.pairs)
+    assert (record["query_sentences"], record["sentences"]) == (6, 5)
+    assert record["query_sentences_matched"] + len(record["uncovered"]) == 6
+    assert record["sentences_matched"] == len({tuple(pair["document_span"]) for pair in record["pairs"]})
+    assert all(QUERY[slice(*part["span"])] == part["text"] for part in record["uncovered"])
 
 
-def test_explain_for_a_document_of_the_index_as_the_query(made: Path) -> None:
-    text = done("explain", made, "sublease.txt", "--id", "heron-v-otter").out
+def test_explain_for_a_document_of_the_index_as_the_query(index_path: Path) -> None:
+    text = done("explain", index_path, "sublease.txt", "--id", "heron-v-otter").out
     assert text.startswith("heron-v-otter  Heron v. Otter  ⇄  sublease.txt\n")
 
 
-def test_weak_pairs_can_be_left_out(made: Path, query: Path) -> None:
-    words = ("explain", made, query, "lease.txt", "--format", "jsonl")
+def test_weak_pairs_can_be_left_out(index_path: Path, query: Path) -> None:
+    words = ("explain", index_path, query, "lease.txt", "--format", "jsonl")
     (everything,), (strong,) = done(*words).objects, done(*words, "--min-similarity", "0.7").objects
     assert strong["pairs"] == [pair for pair in everything["pairs"] if pair["similarity"] >= 0.7]
     assert 0 < len(strong["pairs"]) < len(everything["pairs"])
@@ -216,53 +306,55 @@ def test_weak_pairs_can_be_left_out(made: Path, query: Path) -> None:
     assert strong["score"] == everything["score"]
 
 
-def test_a_document_outside_the_candidates_is_explained_all_the_same(made: Path, query: Path) -> None:
-    words = ("explain", made, query, "patent-copy", "--depth", "2")
+def test_a_document_outside_the_candidates_is_explained_all_the_same(index_path: Path, query: Path) -> None:
+    words = ("explain", index_path, query, "patent-copy", "--depth", "2")
     assert "not among the candidates of the first stage" in done(*words).out
-    (found,) = done(*words, "--format", "jsonl").objects
-    assert (found["in_pool"], found["first_score"]) == (False, None)
+    (record,) = done(*words, "--format", "jsonl").objects
+    assert (record["in_pool"], record["first_score"]) == (False, None)
 
 
-def test_all_pairs_come_in_the_order_of_the_query(made: Path, index: Index, tmp_path: Path) -> None:
+def test_all_pairs_come_in_the_order_of_the_query(index_path: Path, index: Index, tmp_path: Path) -> None:
     long = tmp_path / "long.txt"
     long.write_text("\n".join(f"In the year {year} the tenant paid the rent of the house late." for year in range(30)))
-    few, everything = (done("explain", made, long, "lease.txt", *more, width=200).out for more in ([], ["--all"]))
+    few, everything = (done("explain", index_path, long, "lease.txt", *more, width=200).out for more in ([], ["--all"]))
     total = len(Searcher(index).explain(Document("q", long.read_text()), "lease.txt").hit.pairs)
-    assert total > show.PAIRS
-    assert f"The 20 best of {total} pairs; --all shows them all" in few
+    assert total > output.PAIRS
+    assert f"The 20 best of {total} pairs; --all prints them all" in few
     assert "--all" not in everything
     rows = [line for line in everything.splitlines() if "In the year" in line]
     years = [int(row.split("In the year ")[1].split()[0]) for row in rows if row.split()[0].isdigit()]
     assert years == sorted(years)
 
 
-def test_what_is_wrong_with_an_explanation_is_one_line(made: Path, query: Path) -> None:
-    assert refused("explain", made, query, "nobody") == f"There is no document 'nobody' in {made}"
-    assert "the id of one document" in refused("explain", made, query)
-    assert "nothing to explain without a re-ranker" in refused("explain", made, query, "lease.txt", "--rerank", "none")
+def test_an_error_of_an_explanation_is_one_line(index_path: Path, query: Path) -> None:
+    assert refused("explain", index_path, query, "nobody") == f"There is no document 'nobody' in {index_path}"
+    assert "the id of one document" in refused("explain", index_path, query)
+    assert "nothing to explain without a re-ranker" in refused(
+        "explain", index_path, query, "lease.txt", "--rerank", "none"
+    )
 
 
-# ---------------------------------------------------------------------------- the parts of the pictures
+# ---------------------------------------------------------------------------- parts of the output
 
 
 def test_bars_are_as_wide_as_their_share() -> None:
-    assert show.bar(0.0) == "      0 %"
-    assert show.bar(0.5) == "██   50 %"
-    assert show.bar(0.28125) == "█▏   28 %"
-    assert show.bar(1.0) == "████100 %"
-    assert show.bar(float("nan")).strip() == ""
-    assert {len(show.bar(share / 100)) for share in range(101)} == {9}
+    assert output.bar(0.0) == "       0%"
+    assert output.bar(0.5) == "██    50%"
+    assert output.bar(0.28125) == "█▏    28%"
+    assert output.bar(1.0) == "████ 100%"
+    assert output.bar(float("nan")).strip() == ""
+    assert {len(output.bar(share / 100)) for share in range(101)} == {9}
 
 
-@pytest.mark.parametrize(("rank", "first", "said"), [(1, 13, "13 ↑12"), (5, 2, "2 ↓3"), (4, 4, "4 =")])
-def test_movements(rank: int, first: int, said: str) -> None:
-    assert show.movement(Hit(rank, "x", 0.0, "", {}, first, 0.0)) == said
+@pytest.mark.parametrize(("rank", "first", "text"), [(1, 13, "13 ↑12"), (5, 2, "2 ↓3"), (4, 4, "4 =")])
+def test_movements(rank: int, first: int, text: str) -> None:
+    assert output.movement(Hit(rank, "x", 0.0, "", {}, first, 0.0)) == text
 
 
 @given(st.text(alphabet="ab 漢字é", max_size=80), st.integers(20, 60))
 def test_a_shortened_text_fits_and_keeps_its_ends(text: str, width: int) -> None:
-    text = show.flat(text)
-    short = show.shorten(text, width)
+    text = output.flat(text)
+    short = output.shorten(text, width)
     assert cell_len(short) <= width
     if short != text:
         start, end = short.split(" … ") if " … " in short else short.split("…")
@@ -280,12 +372,14 @@ def explanation(spans: list[tuple[int, int]], covered: set[int]) -> Explanation:
 
 def test_neighbouring_uncovered_sentences_make_one_passage() -> None:
     spans = [(0, 9), (10, 19), (20, 29), (30, 39), (40, 49)]
-    found = show.passages(explanation(spans, {2}))
-    assert found == [show.Passage(1, 2, (0, 19)), show.Passage(4, 5, (30, 49))]
-    assert show.passages(explanation(spans, set(range(5)))) == []
+    passages = output.uncovered_passages(explanation(spans, {2}))
+    assert passages == [output.Passage(1, 2, (0, 19)), output.Passage(4, 5, (30, 49))]
+    assert output.uncovered_passages(explanation(spans, set(range(5)))) == []
 
 
-def test_a_heading_is_no_evidence_where_there_is_a_sentence() -> None:
+def test_a_sentence_is_better_evidence_than_a_heading() -> None:
     heading = Pair("Section 5.", "Section 5.", 1.0, (0, 10), (0, 10), 1)
     telling = replace(heading, query="The tenant pays the rent every month.", document="The rent is paid every month.")
-    assert show.most_similar([heading, replace(telling, document="The tenant pays the rent monthly.")], 1)[0] != heading
+    assert (
+        output.most_similar([heading, replace(telling, document="The tenant pays the rent monthly.")], 1)[0] != heading
+    )

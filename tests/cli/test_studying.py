@@ -19,19 +19,19 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_study_prints_its_report_and_tells_its_steps(home: Path) -> None:
+def test_a_study_prints_the_path_of_its_report_and_its_steps(home: Path) -> None:
     words = ("study", home / "small.toml", "--to", home / "out", "--data", home / "data")
     first = done(*words, "--verbose")
     assert first.out == f"{home}/out/small/report.html\n"
-    assert "made index: beir(sample): sentences, hashed(dimension=64)" in first.err.splitlines()
-    assert "small: 5 steps made, 0 kept" in first.err
+    assert "computed index: beir(sample): sentences, hashed(dimension=64)" in first.err.splitlines()
+    assert "small: 5 steps computed, 0 reused" in first.err
     again = done(*words, "--verbose", "--only", "lengths")
-    assert again.err.splitlines()[:-1] == ["kept documents: beir(sample)"]
+    assert again.err.splitlines()[:-1] == ["reused documents: beir(sample)"]
     assert (home / "out" / "small" / "tables" / "lengths.md").exists()
     assert not (home / "out" / "small" / "tables" / "systems.md").exists()
 
 
-def test_data_is_where_the_environment_says(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_of_the_collections_is_in_the_environment(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     line = refused("study", home / "small.toml", "--to", home / "out")
     assert "lacks corpus.jsonl" in line
     monkeypatch.setenv("RPRS_DATA", str(home / "data"))
@@ -42,11 +42,11 @@ def test_data_is_where_the_environment_says(home: Path, monkeypatch: pytest.Monk
 
 def test_a_study_is_listed_without_its_data(home: Path) -> None:
     out = done("study", home / "small.toml", "--list").out
-    assert "BM25: bm25(k1=2.8,b=1.0) → no re-ranker, depth 8" in out
+    assert "BM25: bm25 → no re-ranker, depth 8" in out
     assert "analyses: lengths" in out
 
 
-def test_two_studies_of_one_name_are_refused(home: Path) -> None:
+def test_two_studies_with_one_name_are_an_error(home: Path) -> None:
     (home / "other").mkdir()
     (home / "other" / "small.toml").write_text(SMALL)
     assert "Two studies have the same name" in refused("study", home / "small.toml", home / "other" / "small.toml")

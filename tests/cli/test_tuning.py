@@ -1,4 +1,4 @@
-"""`rprs tune`, and the settings that it hands to the other verbs."""
+"""`rprs tune`, and the settings file that the other verbs read."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ import pytest
 from rprs import __version__
 from rprs.evaluation.evaluate import evaluate
 from rprs.evaluation.measures import parse_measure
+from rprs.rank import System
 from rprs.read import read_qrels, read_run
-from rprs.tuning.settings import System, read_settings
+from rprs.tuning.settings import read_settings
 from tests.support.cli import QUERY, RECORDS, done, made_index, queries, refused, rprs
 
 RELEVANT = {
@@ -34,7 +35,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tune")
     made_index(folder)
     queries(folder, [{"id": id, "text": text} for id, (text, _) in RELEVANT.items()])
-    lines = [f"{query} 0 {document} 1\n" for query, (_, found) in RELEVANT.items() for document in found]
+    lines = [f"{query} 0 {document} 1\n" for query, (_, relevant) in RELEVANT.items() for document in relevant]
     (folder / "qrels.txt").write_text("".join(lines))
     return folder
 
@@ -43,9 +44,14 @@ def command(place: Path, output: Path, *more: object) -> tuple[object, ...]:
     return ("tune", place / "made.rprs", place / "queries.jsonl", "--qrels", place / "qrels.txt", "-o", output, *more)
 
 
+def files(work: Path) -> list[Path]:
+    """The finished pieces of work, without drafts."""
+    return [path for path in work.rglob("[!.]*") if path.is_file()]
+
+
 def about(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = tomllib.loads(path.read_text())["about"]
-    return found
+    table: dict[str, Any] = tomllib.loads(path.read_text())["about"]
+    return table
 
 
 def measured(run: Path, place: Path, measure: str) -> float:
@@ -53,10 +59,10 @@ def measured(run: Path, place: Path, measure: str) -> float:
     return evaluate(read_run(run), judged, [parse_measure(measure)]).total(parse_measure(measure))
 
 
-def test_the_settings_give_what_they_promise(place: Path, tmp_path: Path) -> None:
+def test_the_settings_reach_the_reported_value(place: Path, tmp_path: Path) -> None:
     output, run = tmp_path / "tuned.toml", tmp_path / "run.trec"
     outcome = done(*command(place, output, *SMALL, "--depth", 6, "-m", "nDCG@5", "--folds", 3))
-    found = about(output)
+    facts = about(output)
     assert {path.name for path in tmp_path.iterdir()} == {
         "tuned.toml",
         "tuned.sensitivity.md",
@@ -65,21 +71,21 @@ def test_the_settings_give_what_they_promise(place: Path, tmp_path: Path) -> Non
         "tuned.held-out.trec",
     }
     done("run", place / "made.rprs", place / "queries.jsonl", "-o", run, "--settings", output)
-    assert measured(run, place, "nDCG@5") == pytest.approx(found["value"])
+    assert measured(run, place, "nDCG@5") == pytest.approx(facts["value"])
     assert measured(tmp_path / "tuned.held-out.trec", place, "nDCG@5") == pytest.approx(
-        found["cross_validation"]["held_out"]
+        facts["cross_validation"]["held_out"]
     )
     done("run", place / "made.rprs", place / "queries.jsonl", "-o", run, "--rerank", "rprs(n=2)", "--depth", 6)
     untuned = measured(run, place, "nDCG@5")
     other = tmp_path / "other.toml"
     done(*command(place, other, *SMALL, "--depth", 6, "-m", "nDCG@5", "--rerank", "rprs(n=2)"))
     assert about(other)["before"] == pytest.approx(untuned)
-    assert (found["rprs"], found["queries"], found["documents"]) == (__version__, 5, 12)
-    assert found["grid"] == {"depth": "6", "n": "1,2,3", "k1": "0.0,2.0", "b": "0.0,1.0"}
-    assert len(found["cross_validation"]["best"]) == len(found["cross_validation"]["values"]) == 3
+    assert (facts["rprs"], facts["queries"], facts["documents"]) == (__version__, 5, 12)
+    assert facts["grid"] == {"depth": "6", "n": "1,2,3", "k1": "0.0,2.0", "b": "0.0,1.0"}
+    assert len(facts["cross_validation"]["best"]) == len(facts["cross_validation"]["values"]) == 3
     assert "Sensitivity of nDCG@5 to each parameter" in outcome.out
     assert "Cross-validation, nDCG@5" in outcome.out
-    assert f"nDCG@5 {found['value']:.4f}" in outcome.err
+    assert f"nDCG@5 {facts['value']:.4f}" in outcome.err
     assert "the best of 12 points" in outcome.err
 
 
@@ -104,12 +110,12 @@ def test_other_rerankers_have_grids_of_their_own(place: Path, tmp_path: Path) ->
     assert list(tmp_path.glob("*.work")) == []
 
 
-def test_the_first_stage_then_the_depth_then_the_end(place: Path, tmp_path: Path) -> None:
+def test_tune_the_first_stage_then_the_depth_then_the_cutoff(place: Path, tmp_path: Path) -> None:
     first, depth, end = (tmp_path / f"{name}.toml" for name in ("first", "depth", "end"))
     done(*command(place, first, "--what", "first", "--grid", "k1=0..4/2", "--grid", "kli=none,0.5", "-m", "RR"))
     settings = read_settings(first)
-    assert settings.first.startswith("bm25(")
-    assert (settings.rerank, settings.depth) == ("rprs", 100)
+    assert str(settings.first).startswith("bm25")
+    assert (str(settings.rerank), settings.depth) == ("rprs", 100)
     run = tmp_path / "run.trec"
     done("run", place / "made.rprs", place / "queries.jsonl", "-o", run, "--settings", first, "--rerank", "none")
     assert measured(run, place, "RR") == pytest.approx(about(first)["value"])
@@ -129,7 +135,7 @@ def test_the_first_stage_then_the_depth_then_the_end(place: Path, tmp_path: Path
     hits = done("search", place / "made.rprs", place / "rent.txt", "--settings", end, "--format", "jsonl").objects
     assert len(hits) == len(read_run(run)["rent"])
     assert cutoff is not None
-    assert cutoff.startswith("ratio(p=")
+    assert str(cutoff).startswith("ratio(p=")
 
 
 def test_the_usual_depths(place: Path, tmp_path: Path) -> None:
@@ -137,14 +143,14 @@ def test_the_usual_depths(place: Path, tmp_path: Path) -> None:
     assert about(tmp_path / "tuned.toml")["grid"]["depth"] == ",".join(map(str, range(15, 101, 5)))
 
 
-def test_options_win_over_the_file(place: Path, tmp_path: Path) -> None:
+def test_options_override_the_settings_file(place: Path, tmp_path: Path) -> None:
     path, run = tmp_path / "tuned.toml", tmp_path / "run.trec"
     path.write_text('first = "bm25(k1=0.5)"\nrerank = "rprs(n=2)"\ndepth = 3\n')
     words = ("run", place / "made.rprs", place / "queries.jsonl", "-o", run, "--settings", path)
     done(*words)
     assert {len(ranking) for ranking in read_run(run).values()} == {3}
     assert run.read_text().splitlines()[0].endswith(" rprs(n=2)")
-    done(*words, "--depth", 4, "--rerank", "rprs")  # the default, but given
+    done(*words, "--depth", 4, "--rerank", "rprs")  # the default, but explicit
     assert {len(ranking) for ranking in read_run(run).values()} == {4}
     assert run.read_text().splitlines()[0].endswith(" rprs")
     done(*words, "--rerank", "none")
@@ -152,11 +158,11 @@ def test_options_win_over_the_file(place: Path, tmp_path: Path) -> None:
     again = tmp_path / "again.trec"
     done("rerank", place / "made.rprs", place / "queries.jsonl", "--run", run, "-o", again, "--settings", path)
     assert again.read_text().splitlines()[0].endswith(" rprs(n=2)")
-    said = done("explain", place / "made.rprs", place / "query.txt", "lease.txt", "--settings", path).err
-    assert "bm25(k1=0.5) → rprs(n=2)" in said
+    messages = done("explain", place / "made.rprs", place / "query.txt", "lease.txt", "--settings", path).err
+    assert "bm25(k1=0.5) → rprs(n=2)" in messages
 
 
-def test_a_held_out_run_of_other_settings_does_not_stay(place: Path, tmp_path: Path) -> None:
+def test_an_old_held_out_run_is_removed(place: Path, tmp_path: Path) -> None:
     output = tmp_path / "tuned.toml"
     done(*command(place, output, *SMALL, "--folds", 2))
     assert (tmp_path / "tuned.held-out.trec").exists()
@@ -171,11 +177,32 @@ def test_only_some_queries_and_without_some_documents(place: Path, tmp_path: Pat
     more = ("--queries-list", tmp_path / "train.txt", "--exclude", tmp_path / "exclude.tsv", "--folds", 2)
     outcome = done(*command(place, output, *SMALL, *more))
     assert about(output)["queries"] == 2
-    assert "3 of 5 judged queries are not among those tuned on" in outcome.err
+    assert "3 of 5 judged queries are not used for tuning" in outcome.err
     held_out = read_run(tmp_path / "tuned.held-out.trec")
     assert set(held_out) == {"rent", "boat"}
     assert "lease.txt" not in held_out["rent"].ids
     assert "sublease.txt" in held_out["rent"].ids
+
+
+def test_the_exclusions_of_a_beir_folder_apply_by_default(place: Path, tmp_path: Path) -> None:
+    beir = tmp_path / "beir"
+    beir.mkdir()
+    (beir / "queries.jsonl").write_text((place / "queries.jsonl").read_text())
+    (beir / "exclude.tsv").write_text("query-id\tcorpus-id\nrent\tlease.txt\n")
+    (beir / "corpus.jsonl").write_text('{"_id": "d1", "text": "Never read."}\n')
+    words = ("tune", place / "made.rprs", beir, "--qrels", place / "qrels.txt", *SMALL, "--folds", 2)
+    done(*words, "-o", tmp_path / "tuned.toml")
+    assert "lease.txt" not in read_run(tmp_path / "tuned.held-out.trec")["rent"].ids
+    (tmp_path / "none.tsv").write_text("query-id\tcorpus-id\n")
+    done(*words, "-o", tmp_path / "tuned.toml", "--exclude", tmp_path / "none.tsv")
+    assert "lease.txt" in read_run(tmp_path / "tuned.held-out.trec")["rent"].ids
+
+
+def test_an_unreadable_query_is_reported(place: Path, tmp_path: Path) -> None:
+    path = tmp_path / "queries.jsonl"
+    path.write_text((place / "queries.jsonl").read_text() + '{"id": "blank", "text": ""}\n')
+    words = ("tune", place / "made.rprs", path, "--qrels", place / "qrels.txt", *SMALL, "-o", tmp_path / "tuned.toml")
+    assert f"skipped {path}:6: " in done(*words).err
 
 
 def test_a_run_file_as_the_first_stage(place: Path, tmp_path: Path) -> None:
@@ -192,18 +219,20 @@ def test_a_run_file_as_the_first_stage(place: Path, tmp_path: Path) -> None:
 def test_the_work_folder_is_kept_if_it_is_named(place: Path, tmp_path: Path) -> None:
     work = tmp_path / "work"
     done(*command(place, tmp_path / "a.toml", *SMALL, "--work", work))
-    pieces = {path.name: path.stat().st_mtime_ns for path in work.iterdir()}
+    pieces = {path: path.stat().st_mtime_ns for path in files(work)}
     assert len(pieces) == 2 * len(RELEVANT)
     done(*command(place, tmp_path / "b.toml", *SMALL, "--work", work, "-m", "P@1", "--grid", "n=1..2"))
-    assert {path.name: path.stat().st_mtime_ns for path in work.iterdir()}.items() >= pieces.items()
+    assert {path: path.stat().st_mtime_ns for path in files(work)}.items() >= pieces.items()
 
 
-def test_a_damaged_piece_of_work_is_named(place: Path, tmp_path: Path) -> None:
+def test_a_damaged_intermediate_file_is_reported(place: Path, tmp_path: Path) -> None:
     work = tmp_path / "work"
     done(*command(place, tmp_path / "a.toml", *SMALL, "--work", work))
-    for piece in work.iterdir():
+    for piece in files(work):
         piece.write_bytes(piece.read_bytes()[:100])
-    assert "delete it, and it is made again" in refused(*command(place, tmp_path / "a.toml", *SMALL, "--work", work))
+    assert "delete it, and it is computed again" in refused(
+        *command(place, tmp_path / "a.toml", *SMALL, "--work", work)
+    )
 
 
 KILLED = """
@@ -222,44 +251,46 @@ app(sys.argv[2:])
 
 
 @pytest.mark.parametrize("what", [("--folds", "2", *SMALL), ("--what", "first", "--grid", "k1=0,2", "--grid", "b=0,1")])
-def test_killed_at_any_moment_it_goes_on_and_ends_with_the_same_bytes(
+def test_killed_at_any_moment_it_resumes_and_writes_the_same_bytes(
     what: tuple[str, ...], place: Path, tmp_path: Path
 ) -> None:
-    (tmp_path / "whole").mkdir()
-    (tmp_path / "torn").mkdir()
-    done(*command(place, tmp_path / "whole" / "tuned.toml", *what))
-    words = [str(word) for word in command(place, tmp_path / "torn" / "tuned.toml", *what)]
+    (tmp_path / "expected").mkdir()
+    (tmp_path / "killed").mkdir()
+    done(*command(place, tmp_path / "expected" / "tuned.toml", *what))
+    words = [str(word) for word in command(place, tmp_path / "killed" / "tuned.toml", *what)]
     pieces = 0
-    for moment in ("3", "4", "2"):  # each in what the one before has left to do
+    for moment in ("3", "4", "2"):  # each in the work that the one before left
         ended = subprocess.run([sys.executable, "-c", KILLED, moment, *words], capture_output=True, check=False)
         assert ended.returncode == -signal.SIGKILL, ended.stderr
-        found = len(list((tmp_path / "torn" / "tuned.toml.work").glob("*.npz")))
-        assert found >= pieces
-        pieces = found
-    assert not (tmp_path / "torn" / "tuned.toml").exists()
+        finished = len(files(tmp_path / "killed" / "tuned.toml.work"))
+        assert finished >= pieces
+        pieces = finished
+    assert not (tmp_path / "killed" / "tuned.toml").exists()
     assert pieces > 0
-    done(*command(place, tmp_path / "torn" / "tuned.toml", *what))
-    whole = {path.name: path.read_bytes() for path in (tmp_path / "whole").iterdir()}
-    assert not (tmp_path / "torn" / "tuned.toml.work").exists()
-    torn = {path.name: path.read_bytes() for path in (tmp_path / "torn").glob("[!.]*")}  # a draft may lie beside them
-    assert torn == whole
+    done(*command(place, tmp_path / "killed" / "tuned.toml", *what))
+    expected = {path.name: path.read_bytes() for path in (tmp_path / "expected").iterdir()}
+    assert not (tmp_path / "killed" / "tuned.toml.work").exists()
+    killed = {
+        path.name: path.read_bytes() for path in (tmp_path / "killed").glob("[!.]*")
+    }  # a draft may lie beside them
+    assert killed == expected
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "message"),
     [
         (("--grid", "z=1"), "rprs has no parameter 'z' to tune: it has n, k1, b, avgdl, form and depth"),
         (("--grid", "n=0..2"), "The grid of n must be integers in [1, inf). Got 0 instead."),
         (("--grid", "n"), "Cannot read the grid 'n': write a parameter and its values, as k1=0..3/0.2 or b=0,0.5,1"),
         (
             ("--what", "depth", "--grid", "n=1"),
-            "--what depth has no parameter 'n': tune them together with --what rerank",
+            "The depth is tuned without 'n': tune both with what='rerank'",
         ),
         (("--what", "first", "--grid", "n=1"), "The first stage has no parameter 'n' to tune: it has k1, b, kli"),
         (("--what", "cutoff", "-m", "F1", "--grid", "n=1"), "A cut-off has no parameter 'n': it has p, l, h"),
         (("--what", "cutoff"), "A cut-off is tuned for F1, macro_ and micro_ P, R and F1. Got 'AP@100' instead."),
         (("--what", "first", "--first", "runfile(x)"), "The first stage runfile(path=x) has no grid: bm25 has"),
-        (("--rerank", "none"), "There is no re-ranker to tune: name one, as --rerank rprs, or tune with --what first"),
+        (("--rerank", "none"), "There is no re-ranker to tune: name one, such as rprs, or tune the first stage"),
         (("--folds", "9"), "The number of folds must be in [2, 5], the number of different queries. Got 9."),
         (("-m", "AP@"), "Cannot read 'AP@' as a measure: write NAME, NAME@5 or NAME(parameter=value)@5"),
         (("--grid", "k1=-1,2"), "The 'k1' parameter of rprs must be a number in [0, inf). Got -1 instead."),
@@ -271,13 +302,13 @@ def test_killed_at_any_moment_it_goes_on_and_ends_with_the_same_bytes(
         (("--depth", "0"), "The depth of re-ranking must be an integer in [1, inf). Got 0 instead."),
     ],
 )
-def test_what_is_wrong_is_one_line(more: tuple[str, ...], said: str, place: Path, tmp_path: Path) -> None:
-    assert refused(*command(place, tmp_path / "tuned.toml", *more)) == said
+def test_an_error_is_one_line(more: tuple[str, ...], message: str, place: Path, tmp_path: Path) -> None:
+    assert refused(*command(place, tmp_path / "tuned.toml", *more)) == message
     assert not (tmp_path / "tuned.toml").exists()
-    assert not list(tmp_path.rglob("*.npz"))  # it was found before anything was computed
+    assert not files(tmp_path)  # it was detected before anything was computed
 
 
-def test_files_that_are_not_there(place: Path, tmp_path: Path) -> None:
+def test_missing_files_are_one_line(place: Path, tmp_path: Path) -> None:
     output = tmp_path / "no" / "tuned.toml"
     assert refused(*command(place, output)) == f"There is no folder {output.parent} to write tuned.toml to"
     assert refused(*command(place, tmp_path)).startswith(f"{tmp_path} is a folder: name a file to write to")
@@ -287,9 +318,9 @@ def test_files_that_are_not_there(place: Path, tmp_path: Path) -> None:
     assert "names 'nobody', which is none of the 5 queries" in refused(
         *command(place, tmp_path / "x.toml", "--queries-list", tmp_path / "list")
     )
-    assert refused(*command(place, tmp_path / "x.toml", "--settings", missing)).endswith("no such file of settings")
+    assert refused(*command(place, tmp_path / "x.toml", "--settings", missing)).endswith("no such settings file")
 
 
-def test_help_shows_how() -> None:
+def test_the_help_has_five_examples() -> None:
     text = " ".join(rprs("tune", "--help").out.split())
     assert text.count("Example: rprs tune cases.rprs queries.jsonl --qrels qrels.txt -o") == 5

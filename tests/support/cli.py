@@ -1,4 +1,4 @@
-"""The command line in tests: run in this process, and a little collection of invented documents to run it on."""
+"""The command line in tests: run in this process, on a small collection of invented documents."""
 
 from __future__ import annotations
 
@@ -130,8 +130,8 @@ def rprs(*words: object, stdin: bytes = b"", width: int = 100) -> Outcome:
     ):
         try:
             app([str(word) for word in words])
-        except SystemExit as left:
-            code = left.code
+        except SystemExit as exit:
+            code = exit.code
     assert isinstance(code, int)
     return Outcome(code, out.getvalue(), err.getvalue())
 
@@ -144,7 +144,7 @@ def done(*words: object, stdin: bytes = b"", width: int = 100) -> Outcome:
 
 
 def refused(*words: object, stdin: bytes = b"") -> str:
-    """Run a command line that must end with one line and the exit code 2; the line."""
+    """Run a command line that must fail with exit code 2; returns the one line of its error."""
     outcome = rprs("--quiet", *words, stdin=stdin)
     assert (outcome.code, outcome.out) == (2, "")
     (line,) = outcome.err.splitlines()
@@ -163,7 +163,7 @@ def collection(folder: Path) -> Path:
 
 
 def made_index(folder: Path) -> Path:
-    """An index of them, with the query beside it."""
+    """An index of the invented documents, with query.txt beside it."""
     done("index", collection(folder), "--to", folder / "made.rprs", "--encoder", ENCODER)
     (folder / "query.txt").write_text(QUERY)
     return folder / "made.rprs"

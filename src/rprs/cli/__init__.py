@@ -1,7 +1,7 @@
 """The command line: each verb is a few lines over the library.
 
-Data goes to standard output, remarks and progress to standard error. A user's error is one line and the exit code 2; an
-index that is not whole, found by `rprs verify`, is 1; an interruption is 130.
+Data goes to standard output, messages and progress to standard error. An error of the user is one line and the exit
+code 2; problems that `rprs verify` finds give 1, an interruption 130.
 """
 
 from __future__ import annotations
@@ -16,40 +16,40 @@ import typer
 from typer.core import TyperGroup
 
 from rprs import __version__
-from rprs.cli import adapting, converting, indexing, measuring, running, searching, serving, studying, tuning
+from rprs.cli import adapting, browsing, converting, indexing, measuring, running, searching, serving, studying, tuning
 from rprs.errors import RprsError
 
 __all__ = ["app", "main"]
 
-ANYWHERE = ("--debug", "--quiet")  # general options that may stand behind the verb, too
+ANYWHERE = ("--debug", "--quiet")  # general options that may also follow the verb
 
-# Of Typer's own errors only this one is public; the others are its relatives.
+# The only public error of Typer; the others share its parent class.
 WrongUsage = cast("type[Exception]", typer.BadParameter.__base__)
 
 
 class Verbs(TyperGroup):
-    """All verbs, with one way to fail."""
+    """All verbs; an error of the user is one line and an exit code."""
 
     def main(self, args: Any = None, *rest: Any, **options: Any) -> Any:
-        """Run a command line and leave with its exit code."""
-        given = list(sys.argv[1:] if args is None else args) or ["--help"]
-        end = given.index("--") if "--" in given else len(given)
-        front = [word for word in given[:end] if word in ANYWHERE]
-        ordered = front + [word for word in given[:end] if word not in ANYWHERE] + given[end:]
+        """Run a command line and exit with its code."""
+        words = list(sys.argv[1:] if args is None else args) or ["--help"]
+        end = words.index("--") if "--" in words else len(words)
+        front = [word for word in words[:end] if word in ANYWHERE]
+        ordered = front + [word for word in words[:end] if word not in ANYWHERE] + words[end:]
         try:
             code = super().main(ordered, *rest, **{**options, "prog_name": "rprs", "standalone_mode": False})
         except WrongUsage as error:
             context = getattr(error, "ctx", None)
-            where = context.command_path if context else "rprs"
-            code = _fail(f"{error.format_message().rstrip('.')}: see {where} --help")  # type: ignore[attr-defined]  # see WrongUsage
+            command = context.command_path if context else "rprs"
+            code = _fail(f"{error.format_message().rstrip('.')}: see {command} --help")  # type: ignore[attr-defined]  # see WrongUsage
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the verb, and turn what a user can act on into a line and an exit code."""
+        """Run the verb; an error that the user can act on becomes one line and an exit code."""
         try:
             value = super().invoke(ctx)
             sys.stdout.flush()
-        except BrokenPipeError:  # `rprs search ... | head` has seen enough
+        except BrokenPipeError:  # the reader has closed the pipe: `rprs search ... | head`
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(1) from None
         except (RprsError, OSError) as error:
@@ -59,7 +59,7 @@ class Verbs(TyperGroup):
         except KeyboardInterrupt:
             if ctx.params["debug"]:
                 raise
-            _fail("stopped; what was committed is kept")
+            _fail("interrupted; committed work is kept")
             raise typer.Exit(130) from None
         return value
 
@@ -84,8 +84,8 @@ app = typer.Typer(
 )
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_set: bool) -> None:
+    if is_set:
         typer.echo(f"rprs {__version__}")
         raise typer.Exit
 
@@ -96,24 +96,27 @@ def general(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error. May stand anywhere.")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an error. May follow the verb.")
+    ] = False,
     quiet: Annotated[
-        bool, typer.Option("--quiet", help="No remarks and no progress, only data. May stand anywhere.")
+        bool,
+        typer.Option("--quiet", help="Print only data and errors, no messages and no progress. May follow the verb."),
     ] = False,
 ) -> None:
-    """What holds for all verbs."""
-    from rprs.cli.talk import Talk
+    """Options of all verbs."""
+    from rprs.cli.messages import Messages
 
-    context.obj = Talk(quiet)
+    context.obj = Messages(quiet)
 
 
 def _unwrapped(docstring: str) -> str:
-    """Each paragraph on one line: a terminal wraps it as it sees fit."""
+    """Each paragraph on one line: the terminal wraps it."""
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in inspect.cleandoc(docstring).split("\n\n"))
 
 
 def _add(verbs: typer.Typer, verb: Callable[..., None]) -> None:
-    verbs.command(verb.__name__, help=_unwrapped(verb.__doc__ or ""))(verb)
+    verbs.command(verb.__name__.rstrip("_"), help=_unwrapped(verb.__doc__ or ""))(verb)
 
 
 for verb in (
@@ -124,6 +127,9 @@ for verb in (
     indexing.verify,
     indexing.refit,
     indexing.info,
+    browsing.list_,
+    browsing.find,
+    browsing.show,
     searching.search,
     searching.explain,
     serving.serve,
@@ -148,5 +154,5 @@ app.add_typer(group, name=adapting.adapt.__name__)
 def main() -> None:
     """The program `rprs`."""
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="replace")  # type: ignore[union-attr]  # a character is no reason to fail
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]  # an unprintable character is no reason to fail
     app()

@@ -1,4 +1,4 @@
-"""The verb that writes a collection in the form that all others read."""
+"""The verb that converts a collection to a BEIR folder, which all other verbs read."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rprs.cli.messages import LimitedMessages, Messages, counted
 from rprs.cli.options import Verbose
-from rprs.cli.talk import Remarks, Talk, counted
 
 if TYPE_CHECKING:
     from rprs.collection import Written
@@ -27,14 +27,17 @@ def convert(
     ],
     to: Annotated[Path, typer.Option("--to", help="The folder to write.", metavar="FOLDER", show_default=False)],
     split: Annotated[
-        str | None, typer.Option("--split", help="What to call the judgements. Without it, the collection's split.")
+        str | None,
+        typer.Option(
+            "--split", help="The split that names the file of judgements.", show_default="that of the collection"
+        ),
     ] = None,
     verbose: Verbose = False,
 ) -> None:
     """Write a collection as a BEIR folder: corpus.jsonl, queries.jsonl, qrels/ and exclude.tsv.
 
-    The folder is there when it is whole, not before. Judgements of documents that the collection does not have are
-    written like the others, and counted.
+    The folder appears when it is complete. Judgements of documents that the collection does not have are written like
+    the others, and counted.
 
     Example: rprs convert "coliee(coliee, year=2021, split=train)" --to coliee-train
 
@@ -42,23 +45,23 @@ def convert(
     """
     from rprs.collection import open_collection, write_beir
 
-    talk: Talk = context.obj
-    started, skipped = perf_counter(), Remarks(talk, verbose)
+    messages: Messages = context.obj
+    started, skipped = perf_counter(), LimitedMessages(messages, verbose)
     written = write_beir(
         open_collection(source),
         to,
         split=split,
-        progress=talk.progress,
-        skipped=lambda what: skipped(f"skipped {what}"),
+        progress=messages.progress,
+        skipped=lambda item: skipped(f"skipped {item}"),
     )
     skipped.close()
     for line in _summary(written):
-        talk.say(line)
-    talk.say(f"{skipped.count:,} skipped; written to {to} in {perf_counter() - started:.1f} s")
+        messages.print(line)
+    messages.print(f"{skipped.count:,} skipped; written to {to} in {perf_counter() - started:.1f} s")
 
 
 def _summary(written: Written) -> list[str]:
-    """What was written, and what is missing, a line each."""
+    """The numbers of what was written and of what is missing, one line each."""
     lines = [
         f"{counted(written.documents, 'document')}, {counted(written.queries, 'query', 'queries')}, "
         f"{counted(written.judgements, 'judgement')}, {counted(written.excluded, 'excluded pair')}"

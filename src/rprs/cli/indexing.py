@@ -1,4 +1,4 @@
-"""The verbs that make, change and describe an index."""
+"""The verbs that create, change and describe an index."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rprs.cli.options import Analyzer, Encoder, IndexPath, Shape, Sources, Splitter, Strict, Verbose, Where
-from rprs.cli.talk import Remarks, Talk, counted
+from rprs.cli.messages import LimitedMessages, Messages, counted
+from rprs.cli.options import Analyzer, DocumentFormat, Encoder, IndexPath, Sources, Splitter, Strict, Verbose, Where
 from rprs.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ def index(
     strict: Strict = False,
     verbose: Verbose = False,
 ) -> None:
-    """Make an index of files and folders, or go on where one was interrupted.
+    """Create an index of files and folders, or resume an interrupted one.
 
-    Documents that are in it already are left alone, changed ones are replaced. What cannot be read is named and
-    skipped.
+    Documents that the index has already are skipped, changed ones are replaced. A file that cannot be read is reported
+    and skipped.
 
     Example: rprs index cases/ --to cases.rprs
 
@@ -37,11 +37,11 @@ def index(
     """
     from rprs.index import Writer
 
-    talk: Talk = context.obj
+    messages: Messages = context.obj
     with Writer(
-        to, create=True, encoder=encoder, splitter=splitter, analyzer=analyzer, progress=talk.progress
+        to, create=True, encoder=encoder, splitter=splitter, analyzer=analyzer, progress=messages.progress
     ) as writer:
-        _add(talk, writer, sources, strict, verbose)
+        _add(messages, writer, sources, strict, verbose)
 
 
 def add(
@@ -49,54 +49,53 @@ def add(
 ) -> None:
     """Add new documents to an index, and replace changed ones.
 
-    A document is known by its id: the path within its folder, or the id of its record.
+    The id of a document is its path within the folder, or the id of its record.
 
     Example: rprs add cases.rprs new-cases/
     """
     from rprs.index import Writer
 
-    talk: Talk = context.obj
-    with Writer(path, progress=talk.progress) as writer:
-        _add(talk, writer, sources, strict, verbose)
+    messages: Messages = context.obj
+    with Writer(path, progress=messages.progress) as writer:
+        _add(messages, writer, sources, strict, verbose)
 
 
-def _add(talk: Talk, writer: Writer, sources: list[Path], strict: bool, verbose: bool) -> None:
-    """Read, add, and say what was done."""
+def _add(messages: Messages, writer: Writer, sources: list[Path], strict: bool, verbose: bool) -> None:
+    """Read and add documents, and print a summary."""
     from rprs.read import read
 
-    started, skipped = perf_counter(), Remarks(talk, verbose)
+    started, skipped = perf_counter(), LimitedMessages(messages, verbose)
 
-    def tell(what: object) -> None:
-        skipped(f"skipped {what}")
-
-    added = writer.add(read(sources, strict=strict, skipped=tell))
+    added = writer.add(read(sources, strict=strict, skipped=lambda item: skipped(f"skipped {item}")))
     skipped.close()
-    talk.say(
+    messages.print(
         f"{counted(added.added, 'document')} added, {added.changed:,} changed, {added.unchanged:,} unchanged, "
         f"{skipped.count:,} skipped: {added.sentences:,} sentences, {added.terms:,} index terms "
         f"in {perf_counter() - started:.1f} s"
     )
-    _tell_encoder(talk, writer.path)
+    _print_encoder(messages, writer.path)
 
 
-def _tell_encoder(talk: Talk, path: Path) -> None:
+def _print_encoder(messages: Messages, path: Path) -> None:
     from rprs.index.info import describe_encoder, index_info
 
     encoder = index_info(path)["encoder"]
     if encoder:
-        talk.say(f"encoder: {describe_encoder(encoder)}")
+        messages.print(f"encoder: {describe_encoder(encoder)}")
 
 
 def remove(
     context: typer.Context,
     path: IndexPath,
-    ids: Annotated[list[str] | None, typer.Argument(metavar="ID", help="Ids of documents.", show_default=False)] = None,
+    ids: Annotated[
+        list[str] | None, typer.Argument(metavar="ID", help="The ids of the documents to remove.", show_default=False)
+    ] = None,
     where: Where = None,
 ) -> None:
     """Remove documents from an index, by id or by metadata.
 
-    Their texts are wiped at once, their sentences and terms when the index is compacted. An id that is not there is an
-    error, and then nothing is removed.
+    Their texts are deleted at once, their sentences and terms when the index is compacted. If one of the ids does not
+    exist, nothing is removed.
 
     Example: rprs remove cases.rprs 2016/brown.txt
 
@@ -105,101 +104,108 @@ def remove(
     from rprs.index import Index, Writer
 
     if bool(ids) == bool(where):
-        raise UsageError("Say which documents to remove, by their ids or by --where")
-    talk: Talk = context.obj
+        raise UsageError("Name the documents to remove, by their ids or by --where")
+    messages: Messages = context.obj
     with Writer(path) as writer:
         if where:
             with Index(path) as snapshot:
                 ids = [snapshot.ids[number] for number in snapshot.select(where).nonzero()[0]]
-        chosen = list(dict.fromkeys(ids or []))
-        stored = writer.catalog.labels(chosen)
-        missing = [id for id in chosen if id not in stored]
+        unique = list(dict.fromkeys(ids or []))
+        stored = writer.catalog.labels(unique)
+        missing = [id for id in unique if id not in stored]
         if missing:
             raise UsageError(f"There is no document {missing[0]!r} in {path}: nothing was removed")
-        talk.say(f"{counted(writer.remove(chosen), 'document')} removed from {path}")
+        messages.print(f"{counted(writer.remove(unique), 'document')} removed from {path}")
 
 
 def compact(context: typer.Context, path: IndexPath) -> None:
-    """Rewrite an index as one segment, without what was removed.
+    """Rewrite an index as one segment, without the removed documents.
 
-    Searches go on meanwhile.
+    Searches continue in the meantime.
 
     Example: rprs compact cases.rprs
     """
     from rprs.index import Writer
     from rprs.index.info import size_on_disk
 
-    talk: Talk = context.obj
-    with Writer(path, progress=talk.progress) as writer:
+    messages: Messages = context.obj
+    with Writer(path, progress=messages.progress) as writer:
         before = size_on_disk(path)
         writer.compact()
-        talk.say(f"{path}: {before / 1e6:,.1f} MB before, {size_on_disk(path) / 1e6:,.1f} MB now")
+        messages.print(f"{path}: {before / 1e6:,.1f} MB before, {size_on_disk(path) / 1e6:,.1f} MB now")
 
 
 def verify(context: typer.Context, path: IndexPath) -> None:
-    """Check every file of an index against its checksum, and that all fits together.
+    """Check every file of an index against its checksum, and the consistency of the files with each other.
 
-    What is wrong is printed, a line each, and the exit code is then 1.
+    Each problem is printed on one line, and the exit code is then 1.
 
     Example: rprs verify cases.rprs
     """
-    from rprs.index import verify as check
+    from rprs.index import verify as find_problems
 
-    talk: Talk = context.obj
-    problems = check(path, talk.progress)
+    messages: Messages = context.obj
+    problems = find_problems(path, messages.progress)
     for problem in problems:
         typer.echo(problem)
     if problems:
         raise typer.Exit(1)
-    talk.say(f"{path} is whole")
+    messages.print(f"{path}: OK, no problems found")
 
 
 def refit(context: typer.Context, path: IndexPath) -> None:
-    """Fit the encoder to the collection as it is now, and encode everything anew.
+    """Fit the encoder to the present collection, and encode all documents again.
 
-    Worth its time when much was added since the index was made. Searches go on meanwhile.
+    This is worth its time when many documents were added since the index was created. Searches continue in the
+    meantime.
 
     Example: rprs refit cases.rprs
     """
     from rprs.index import Writer
 
-    talk: Talk = context.obj
+    messages: Messages = context.obj
     started = perf_counter()
-    with Writer(path, progress=talk.progress) as writer:
+    with Writer(path, progress=messages.progress) as writer:
         writer.refit()
-    talk.say(f"{path} was fitted and encoded anew in {perf_counter() - started:.1f} s")
-    _tell_encoder(talk, path)
+    messages.print(f"{path} was fitted and encoded again in {perf_counter() - started:.1f} s")
+    _print_encoder(messages, path)
 
 
 def info(
-    path: IndexPath, format: Annotated[Shape, typer.Option("--format", help="How to print it.")] = Shape.table
+    path: IndexPath,
+    format: Annotated[DocumentFormat, typer.Option("--format", help="The format of the facts.")] = DocumentFormat.table,
 ) -> None:
-    """Say what an index holds and what it was made with.
+    """Print the facts about an index: its size, and the components it was created with.
 
     Example: rprs info cases.rprs
 
-    Example: rprs info cases.rprs --format jsonl
+    Example: rprs info cases.rprs --format json
     """
-    from rprs.cli.show import print_facts, print_json
+    from rprs.cli.output import print_facts, print_object
     from rprs.index.info import index_info
 
     facts: dict[str, Any] = index_info(path)
-    print_json(facts) if format is Shape.jsonl else print_facts(facts)
+    if format is DocumentFormat.table:
+        print_facts(facts)
+    else:
+        print_object(facts, lines=format is DocumentFormat.jsonl)
 
 
 def pull(
     context: typer.Context,
     to: Annotated[
-        Path | None, typer.Option("--to", help="A folder to carry to a machine without network.", metavar="FOLDER")
+        Path | None,
+        typer.Option("--to", help="The folder to download to, for a machine without a network.", metavar="FOLDER"),
     ] = None,
 ) -> None:
-    """Get the default model ahead of time, and print where it is.
+    """Download the default model in advance, and print its folder.
 
-    It is otherwise got on first need. With --to, copy the folder to the other machine and name it there in RPRS_MODELS.
+    Otherwise it is downloaded when it is first needed. For a machine without a network, download with --to, copy the
+    folder there, and set RPRS_MODELS to it.
 
     Example: rprs pull --to models/
     """
-    from rprs.encode.models import pull as get
+    from rprs.encode.models import pull as download
 
-    talk: Talk = context.obj
-    typer.echo(get(to, talk.progress))
+    messages: Messages = context.obj
+    typer.echo(download(to, messages.progress))

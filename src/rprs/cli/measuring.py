@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rprs.cli.talk import Talk
+from rprs.cli.messages import Messages
 from rprs.evaluation import DEFAULT_MEASURES
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def compare(
 
 
 def _evaluations(
-    talk: Talk, runs: Sequence[Path], qrels: Path, measures: Sequence[str] | None, ties: Orders
+    messages: Messages, runs: Sequence[Path], qrels: Path, measures: Sequence[str] | None, ties: Orders
 ) -> list[Evaluation]:
     """The evaluation of each run; their notes are printed."""
     from rprs.evaluation.evaluate import evaluate
@@ -184,13 +184,13 @@ def _evaluations(
     from rprs.read.inputs import read_judgements
 
     parsed, judgements, evaluations = parse_measures(measures or DEFAULT_MEASURES), read_judgements(qrels), []
-    with talk.progress("measuring", total=len(runs), unit="runs") as advance:
+    with messages.progress("measuring", total=len(runs), unit="runs") as advance:
         for name, path in zip(name_files(runs), runs, strict=True):
             evaluations.append(evaluate(path, judgements, parsed, name=name, ties=ties.value))
             advance(1)
     for evaluation in evaluations:
         for note in evaluation.notes:
-            talk.say(f"{evaluation.name}: {note}")
+            messages.print(f"{evaluation.name}: {note}")
     return evaluations
 
 
@@ -201,15 +201,15 @@ def _print_tables(tables: Sequence[Table], format: Layout) -> None:
 
 def _formatted(table: Table, format: Layout) -> str:
     if format is Layout.table:
-        from rprs.cli.show import paper
+        from rprs.cli.output import stdout_console
 
-        console = paper()
+        console = stdout_console()
         return table.plain(console.width, styled=True) if console.is_terminal else table.plain()
     return {"markdown": table.markdown, "latex": table.latex, "csv": table.csv}[format.value]()
 
 
 def _print_objects(objects: Iterable[dict[str, Any]]) -> None:
-    from rprs.cli.show import print_json
+    from rprs.cli.output import print_json
 
     for each in objects:
         print_json(each)

@@ -1,4 +1,4 @@
-"""The arguments and options that several verbs share."""
+"""Arguments and options that several verbs share."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from rprs.spec import DEFAULT
 FIRST, RERANK = DEFAULT["ranker"], DEFAULT["reranker"]
 
 
-class Format(StrEnum):
-    """How hits are printed."""
+class HitFormat(StrEnum):
+    """Formats of hits."""
 
     table = "table"
+    json = "json"
     jsonl = "jsonl"
     trec = "trec"
     csv = "csv"
@@ -24,18 +25,29 @@ class Format(StrEnum):
     bibtex = "bibtex"
 
 
-class View(StrEnum):
-    """How an explanation is printed."""
+class ExplanationFormat(StrEnum):
+    """Formats of an explanation."""
 
     table = "table"
+    json = "json"
     jsonl = "jsonl"
     html = "html"
 
 
-class Shape(StrEnum):
-    """How what is not a ranking is printed."""
+class ListFormat(StrEnum):
+    """Formats of a list of documents."""
 
     table = "table"
+    json = "json"
+    jsonl = "jsonl"
+    csv = "csv"
+
+
+class DocumentFormat(StrEnum):
+    """Formats of one record: a document, or the facts about an index."""
+
+    table = "table"
+    json = "json"
     jsonl = "jsonl"
 
 
@@ -52,7 +64,7 @@ Encoder = Annotated[
     str | None,
     typer.Option(
         "--encoder",
-        help="How sentences become vectors: fitted, onnx, sbert or hashed. Chosen when the index is made.",
+        help="How sentences are encoded as vectors: fitted, onnx, sbert or hashed. Fixed when the index is created.",
         metavar="SPEC",
         show_default=DEFAULT["encoder"],
     ),
@@ -61,7 +73,7 @@ Splitter = Annotated[
     str | None,
     typer.Option(
         "--splitter",
-        help="What is compared: sentences, or tokens of a fixed number. Chosen when the index is made.",
+        help="The units to compare: sentences, or chunks of a number of tokens. Fixed when the index is created.",
         metavar="SPEC",
         show_default=DEFAULT["splitter"],
     ),
@@ -70,7 +82,7 @@ Analyzer = Annotated[
     str | None,
     typer.Option(
         "--analyzer",
-        help='The terms of the first stage: "words(language=german)". Chosen when the index is made.',
+        help='The terms of the first stage: "words(language=german)". Fixed when the index is created.',
         metavar="SPEC",
         show_default=DEFAULT["analyzer"],
     ),
@@ -79,18 +91,23 @@ Queries = Annotated[
     Path,
     typer.Argument(
         metavar="QUERIES",
-        help="The queries: a file of records (jsonl, csv), a folder with a file each, or a BEIR folder.",
+        help="The queries: a file of records (jsonl, csv), a folder with one file per query, or a BEIR folder.",
         show_default=False,
     ),
 ]
 Target = Annotated[
-    str | None, typer.Argument(metavar="DOC_ID", help="The document of the index to explain.", show_default=False)
+    str | None,
+    typer.Argument(
+        metavar="DOC_ID",
+        help="The document to explain: its id in the index, or the path of its file.",
+        show_default=False,
+    ),
 ]
 QueryIds = Annotated[
     list[str] | None,
     typer.Option(
         "--id",
-        help="Take the document of the index with this id as the query. Several are asked together.",
+        help="Use the document of the index with this id as the query. May be repeated to combine several.",
         metavar="ID",
         show_default=False,
     ),
@@ -99,13 +116,17 @@ QueryFiles = Annotated[
     list[str] | None,
     typer.Option(
         "--with",
-        help="A further file to ask together with the query. May be repeated.",
+        help="Another file to combine with the query into one. May be repeated.",
         metavar="FILE",
         show_default=False,
     ),
 ]
+QueryText = Annotated[
+    str | None,
+    typer.Option("--text", help="The text of the query, in place of a file.", metavar="TEXT", show_default=False),
+]
 Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first file that cannot be read.")]
-Verbose = Annotated[bool, typer.Option("--verbose", help="Name every file that is skipped, not the first 20 alone.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Name all skipped files, not only the first 20.")]
 First = Annotated[
     str,
     typer.Option(
@@ -123,23 +144,23 @@ Rerank = Annotated[
         metavar="SPEC",
     ),
 ]
-Depth = Annotated[int, typer.Option("--depth", help="How many candidates the first stage hands on.")]
+Depth = Annotated[int, typer.Option("--depth", help="The number of candidates that the first stage passes on.")]
 SettingsFile = Annotated[
     Path | None,
     typer.Option(
         "--settings",
-        help="Take first stage, re-ranker, depth and cut-off from this file of rprs tune; options given win.",
+        help="A settings file from rprs tune: first stage, re-ranker, depth and cut-off. Options override it.",
         metavar="FILE",
     ),
 ]
 Where = Annotated[
     str | None,
     typer.Option(
-        "--where", help='Only documents with this metadata: "date < 2016-01-01 and court = ca9".', metavar="FILTER"
+        "--where", help='Only documents with such metadata: "date < 2016-01-01 and court = ca9".', metavar="FILTER"
     ),
 ]
 KeepSelf = Annotated[
-    bool, typer.Option("--keep-self", help="Do not leave the query itself (same id or same text) out of the hits.")
+    bool, typer.Option("--keep-self", help="Keep the query itself (same id or same text) among the hits.")
 ]
 Exclude = Annotated[
     Path | None,
@@ -150,15 +171,35 @@ Exclude = Annotated[
         show_default="exclude.tsv of a BEIR folder",
     ),
 ]
+ExcludeForQuery = Annotated[
+    Path | None,
+    typer.Option(
+        "--exclude",
+        help="A table (query-id, corpus-id) of documents that must not be ranked; the rows with the query's id apply.",
+        metavar="FILE",
+        show_default="exclude.tsv of the BEIR folder that holds the query file",
+    ),
+]
 Output = Annotated[
     Path | None,
-    typer.Option("--output", "-o", help="The run file; also .gz and .xz. Without it, standard output.", metavar="FILE"),
+    typer.Option(
+        "--output",
+        "-o",
+        help="The run file to write; also .gz and .xz.",
+        metavar="FILE",
+        show_default="standard output",
+    ),
 ]
-Best = Annotated[int | None, typer.Option("-k", help="Write the best k alone, not all candidates.", min=1)]
-Tag = Annotated[str | None, typer.Option("--tag", help="The last column of the run. Without it, the settings.")]
+Best = Annotated[
+    int | None,
+    typer.Option("-k", help="The number of documents of each query.", min=1, show_default="all candidates"),
+]
+Tag = Annotated[
+    str | None, typer.Option("--tag", help="The last column of the run.", show_default="the name of the system")
+]
 StrictQueries = Annotated[bool, typer.Option("--strict", help="Stop at the first query that cannot be answered.")]
-VerboseQueries = Annotated[bool, typer.Option("--verbose", help="Name every query that fails, not the first 20 alone.")]
-MinSimilarity = Annotated[float, typer.Option(help="Leave out weaker pairs.", min=-1.0, max=1.0)]
-Everything = Annotated[
-    bool, typer.Option("--all", help="All pairs in the order of the query, not the 20 most similar.")
+VerboseQueries = Annotated[bool, typer.Option("--verbose", help="Name all queries that fail, not only the first 20.")]
+MinSimilarity = Annotated[float, typer.Option(help="Leave out pairs with a lower similarity.", min=-1.0, max=1.0)]
+AllPairs = Annotated[
+    bool, typer.Option("--all", help="Print all pairs in the order of the query, not only the 20 most similar.")
 ]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rprs.cli.messages import LimitedMessages, Messages, counted
 from rprs.cli.options import (
     FIRST,
     RERANK,
@@ -27,13 +28,14 @@ from rprs.cli.options import (
     VerboseQueries,
     Where,
 )
-from rprs.cli.searching import chosen
-from rprs.cli.talk import Remarks, Talk, counted
+from rprs.cli.system import selected_system
+from rprs.errors import UsageError
 from rprs.progress import Progress, silent
 from rprs.spec import DEPTH
 
 if TYPE_CHECKING:
     from rprs.rank import System
+    from rprs.results.run import Run
 
 
 def run(
@@ -55,15 +57,15 @@ def run(
 ) -> None:
     """Run a set of queries and write the rankings as a TREC run.
 
-    A query that cannot be answered is reported, and the others continue. The run file appears when it is complete;
-    interrupted, the same command resumes. Documents that the exclude.tsv of a BEIR folder forbids for a query are not
-    ranked for it.
+    A query that cannot be read or answered is reported and skipped. The run file appears when it is complete; until
+    then, finished rankings are kept in OUTPUT.work, and the same command resumes an interrupted run. Documents that the
+    exclude.tsv of a BEIR folder forbids for a query are not ranked for it.
 
     Example: rprs run cases.rprs queries.jsonl -o run.trec --depth 50
 
     Example: rprs run cases.rprs queries.jsonl -o run.trec --settings tuned.toml
     """
-    _write_run(context, path, queries, output, chosen(context, settings))
+    _write_run(context, path, queries, output, selected_system(context, settings))
 
 
 def rerank(
@@ -87,49 +89,62 @@ def rerank(
 ) -> None:
     """Re-rank a run that another system wrote.
 
-    The same as "run" with that run as the first stage.
+    This is the same as "rprs run" with that run as the first stage.
 
     Example: rprs rerank cases.rprs queries.jsonl --run first.trec.xz -o out.trec --depth 50
     """
     from rprs.rank import RunFile
 
-    _write_run(context, path, queries, output, chosen(context, settings).changed(first=RunFile(str(run))))
+    _write_run(context, path, queries, output, selected_system(context, settings).changed(first=RunFile(str(run))))
 
 
 def _write_run(context: typer.Context, path: Path, queries: Path, output: Path | None, system: System) -> None:
-    """One call of `Searcher.run`, and what there is to report of it."""
+    """Call `Searcher.run`, write the run, and report notes and failures."""
     from rprs.files.atomic import check_target
     from rprs.files.cache import Cache
     from rprs.index import Index
     from rprs.search import Searcher
 
-    talk: Talk = context.obj
-    started, given = perf_counter(), context.params
+    messages: Messages = context.obj
+    started, parameters = perf_counter(), context.params
     cache = None if output is None else Cache(output.with_name(f"{output.name}.work"))
     if output is not None:
         check_target(output)
     with Index(path) as index:
-        system.load(talk.progress)
-        searcher = Searcher(index, system, progress=_progress(talk, output))
-        options = {name: given[name] for name in ("exclude", "where", "keep_self", "k", "strict", "tag")}
-        rankings = searcher.run(queries, cache=cache, **options)
-    rankings.write(sys.stdout if output is None else output)
+        system.load(messages.progress)
+        searcher = Searcher(index, system, progress=_progress(messages, output))
+        options = {name: parameters[name] for name in ("exclude", "where", "keep_self", "k", "strict", "tag")}
+        run = searcher.run(queries, cache=cache, **options)
+    if not parameters["strict"]:  # strict: the first ranking that cannot be written is an error
+        run = run.writable()
+    if run:
+        run.write(sys.stdout if output is None else output)
     if cache is not None:
         cache.clear()
-    notes, failed = Remarks(talk, given["verbose"]), Remarks(talk, given["verbose"])
-    for query, ranking in rankings.items():
+    if not run:
+        reason = next(iter(run.failures.values()))
+        raise UsageError(f"None of the {len(run.failures):,} queries of {queries} could be answered: {reason}")
+    _print_summary(messages, run, parameters["verbose"], perf_counter() - started)
+
+
+def _print_summary(messages: Messages, run: Run, verbose: bool, seconds: float) -> None:
+    """The notes of the rankings, the queries that failed, and the numbers of both."""
+    notes, failures = LimitedMessages(messages, verbose), LimitedMessages(messages, verbose)
+    for query, ranking in run.items():
         for note in ranking.notes:
             notes(f"{query}: {note}")
-    for query, reason in rankings.failures.items():
-        failed(f"failed {query}: {reason}")
+    for query, reason in run.failures.items():
+        failures(f"failed {query}: {reason}")
     notes.close()
-    failed.close()
-    for line in rankings.truncation.notes:
-        talk.say(line)
-    seconds, answered = perf_counter() - started, counted(len(rankings), "query", "queries")
-    talk.say(f"{answered} answered, {failed.count:,} failed, in {seconds:.1f} s: {rankings.tag}")
+    failures.close()
+    for line in run.truncation.notes:
+        messages.print(line)
+    answered, failed = counted(len(run), "query", "queries"), len(run.failures)
+    messages.print(
+        f"{answered} answered, {failed:,} failed{' and skipped' if failed else ''}, in {seconds:.1f} s: {run.tag}"
+    )
 
 
-def _progress(talk: Talk, output: Path | None) -> Progress:
-    """No bar where the run itself scrolls over the terminal."""
-    return silent if output is None and sys.stdout.isatty() else talk.progress
+def _progress(messages: Messages, output: Path | None) -> Progress:
+    """No bar if the run itself is printed on the terminal."""
+    return silent if output is None and sys.stdout.isatty() else messages.progress

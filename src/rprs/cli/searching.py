@@ -1,47 +1,58 @@
-"""The verbs that search an index and say why."""
+"""The verbs that search an index and explain a hit."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
+from rprs.cli.messages import Messages, counted
 from rprs.cli.options import (
     FIRST,
     RERANK,
+    AllPairs,
     Depth,
-    Everything,
+    ExcludeForQuery,
+    ExplanationFormat,
     First,
-    Format,
+    HitFormat,
     IndexPath,
     KeepSelf,
     MinSimilarity,
     QueryFiles,
     QueryIds,
+    QueryText,
     Rerank,
     SettingsFile,
     Target,
-    View,
     Where,
 )
-from rprs.cli.talk import Talk, counted
+from rprs.cli.queries import QuerySources, check_explain_order, check_index_first
+from rprs.cli.system import selected_system
 from rprs.errors import UsageError
 from rprs.spec import DEPTH
 
 if TYPE_CHECKING:
     from rprs.document import Document
-    from rprs.index import Index
-    from rprs.progress import Progress
-    from rprs.rank import System
     from rprs.results.hits import Explanation, Results
+    from rprs.results.serialize import About
     from rprs.search import Searcher
 
 DEFAULT_K = 10
-FILES = (Format.csv, Format.ris, Format.bibtex)  # as they are taken away from the page, too
+EXPORTS = (HitFormat.csv, HitFormat.ris, HitFormat.bibtex)  # the web interface exports the same files
+
+
+class SearchOptions(TypedDict):
+    """The keyword arguments of `Searcher.search` and `Searcher.explain` that restrict the hits."""
+
+    where: str | None
+    keep_self: bool
+    exclude: frozenset[str]
 
 
 def search(
@@ -49,61 +60,48 @@ def search(
     path: IndexPath,
     query: Annotated[
         str | None,
-        typer.Argument(metavar="QUERYFILE", help="The query: a file, or - for standard input.", show_default=False),
+        typer.Argument(
+            metavar="QUERYFILE", help="The query document: a file, or - for standard input.", show_default=False
+        ),
     ] = None,
     more: QueryFiles = None,
+    text: QueryText = None,
     ids: QueryIds = None,
-    k: Annotated[int, typer.Option("-k", help="How many hits.", min=1)] = DEFAULT_K,
+    k: Annotated[int, typer.Option("-k", help="The number of hits.", min=1)] = DEFAULT_K,
     first: First = FIRST,
     rerank: Rerank = RERANK,
     depth: Depth = DEPTH,
     settings: SettingsFile = None,
     where: Where = None,
     keep_self: KeepSelf = False,
-    format: Annotated[Format, typer.Option("--format", help="How to print the hits.")] = Format.table,
+    exclude: ExcludeForQuery = None,
+    format: Annotated[HitFormat, typer.Option("--format", help="The format of the hits.")] = HitFormat.table,
 ) -> None:
-    """Find the documents that are most like a whole document.
+    """Find the documents that are most similar to a whole document.
 
-    A hit shows its score, how much of the query it answers (QP), how much of it is about the query (DP), its rank in
-    the first stage, and the two sentences that prove it. The query itself is left out. Several documents can be asked
-    together, as one long query.
+    Each hit has its score, the share of the query that it covers (QP), the share of it that matches the query (DP), its
+    rank in the first stage, and the best pair of sentences as evidence. The query itself is left out. Several documents
+    can be combined into one query.
 
     Example: rprs search cases.rprs brief.pdf
 
     Example: rprs search cases.rprs brief.pdf --with annex.docx --id 2016/brown.txt
 
+    Example: rprs search cases.rprs --text "The landlord kept the deposit." --format json
+
     Example: rprs search cases.rprs --id 2016/brown.txt -k 20 --where "date < 2016-01-01" --format jsonl
 
     Example: rprs search cases.rprs brief.pdf --settings tuned.toml --format csv > hits.csv
     """
-    from rprs.cli.show import print_hits, print_json
-    from rprs.document import combine
-    from rprs.index import Index
-    from rprs.results import FORMATS
-    from rprs.results.hits import ranking_of
-    from rprs.results.run import Run
-    from rprs.results.serialize import hit_object
-
-    talk: Talk = context.obj
-    system = chosen(context, settings)
-    with Index(path) as index:
-        seeds = _seeds(index, query, more, ids)
+    check_index_first("search", path, query)
+    messages: Messages = context.obj
+    with _open_search(context, path, query) as (searcher, documents, options):
         if not keep_self:
-            _tell_left_out(talk, index, seeds)
-        searcher = open_searcher(index, system, talk.progress)
-        results = searcher.search(seeds, k, where=where, keep_self=keep_self)
-        asked = combine(seeds)
-        if format in FILES:
-            about = searcher.about(asked, k, where=where, keep_self=keep_self)
-            sys.stdout.write(FORMATS[format].write(results, about))
-    if format is Format.jsonl:
-        for hit in results:
-            print_json(hit_object(hit, asked.id))
-    elif format is Format.trec:
-        Run({asked.id: ranking_of(results)}, searcher.system.tag).write(sys.stdout)
-    elif format is Format.table and results:
-        print_hits(results)
-    _tell_results(talk, searcher, results)
+            for id in searcher.index.namesakes(documents):
+                messages.print(f"{id!r} of the index is left out because it has the id of the query: see --keep-self")
+        results = searcher.search(documents, k, **options)
+        _print_results(searcher, documents, results, k, context)
+    _print_summary(messages, searcher, results)
 
 
 def explain(
@@ -113,12 +111,13 @@ def explain(
         str,
         typer.Argument(
             metavar="QUERYFILE",
-            help="The query: a file, or - for standard input. Leave it out with --id.",
+            help="The query document: a file, or - for standard input. Leave it out with --id or --text.",
             show_default=False,
         ),
     ],
     document: Target = None,
     more: QueryFiles = None,
+    text: QueryText = None,
     ids: QueryIds = None,
     first: First = FIRST,
     rerank: Rerank = RERANK,
@@ -126,115 +125,122 @@ def explain(
     settings: SettingsFile = None,
     where: Where = None,
     keep_self: KeepSelf = False,
+    exclude: ExcludeForQuery = None,
     min_similarity: MinSimilarity = -1.0,
-    everything: Everything = False,
-    format: Annotated[View, typer.Option("--format", help="How to print it.")] = View.table,
+    all_pairs: AllPairs = False,
+    format: Annotated[
+        ExplanationFormat, typer.Option("--format", help="The format of the explanation.")
+    ] = ExplanationFormat.table,
 ) -> None:
-    """Show why a document of the index is like the query: pairs of sentences side by side.
+    """Show why a document of the index is similar to the query: pairs of sentences side by side.
 
-    A pair is a sentence of the query with one of its nearest sentences among those of all candidates. What of the query
-    nothing in the document matches comes last. As html it is a page with both texts that can be mailed.
+    A pair is a sentence of the query with one of its nearest sentences in the candidates. The parts of the query
+    without a match in the document come last. The html format is one file with both texts, which can be mailed.
 
     Example: rprs explain cases.rprs brief.pdf 2016/brown.txt
 
     Example: rprs explain cases.rprs brief.pdf 2016/brown.txt --format html > brown.html
 
     Example: rprs explain cases.rprs --id 2016/smith.txt 2016/brown.txt --min-similarity 0.6
+
+    Example: rprs explain cases.rprs --text "The landlord kept the deposit." 2016/brown.txt --format json
     """
-    from rprs.cli.show import print_explanation, print_json
-    from rprs.index import Index
-    from rprs.results.serialize import explanation_object
+    from rprs.index.lookup import resolve_id
 
-    file, target = (query, document) if document or not ids else (None, query)
-    if target is None:
-        raise UsageError("Give the query, as a file or by --id, and the id of one document: rprs explain --help")
-    talk: Talk = context.obj
+    messages: Messages = context.obj
     started = perf_counter()
-    system = chosen(context, settings)
-    with Index(path) as index:
-        searcher = open_searcher(index, system, talk.progress)
-        explanation = searcher.explain(_seeds(index, file, more, ids), target, where=where, keep_self=keep_self)
-        found = explanation.at_least(min_similarity)
-        sentences = len(index.sentences(target))
-        if format is View.html:
-            _print_report(searcher, explanation, min_similarity, where, keep_self)
-    if format is View.jsonl:
-        print_json(explanation_object(found, sentences))
-    elif format is View.table:
-        print_explanation(found, sentences, everything)
-    for note in found.notes:
-        talk.say(note)
-    talk.say(f"{searcher.system} in {perf_counter() - started:.2f} s")
+    check_index_first("explain", path, query, document)
+    file, name = (query, document) if document or not (ids or text is not None) else (None, query)
+    if name is None:
+        raise UsageError(
+            "Give the query, as a file or by --text or --id, and the id of one document: see rprs explain --help"
+        )
+    check_explain_order(path, file, name)
+    with _open_search(context, path, file) as (searcher, documents, options):
+        explanation = searcher.explain(documents, resolve_id(searcher.index, name), **options)
+        _print_explanation(searcher, explanation, context)
+    for note in explanation.notes:
+        messages.print(note)
+    messages.print(f"{searcher.system} in {perf_counter() - started:.2f} s")
 
 
-# ---------------------------------------------------------------------------- what both need
-
-
-def chosen(context: typer.Context, file: Path | None) -> System:
-    """The system of a command: from its options, else from the settings file, else the default."""
-    from rprs.rank import System
-    from rprs.tuning.settings import read_settings
-
-    system = read_settings(file) if file is not None else System()
-    names = [name for name in ("first", "rerank", "depth") if name in context.params and _explicit(context, name)]
-    return system.changed(**{name: context.params[name] for name in names})
-
-
-def _explicit(context: typer.Context, name: str) -> bool:
-    source = context.get_parameter_source(name)
-    return source is not None and source.name != "DEFAULT"
-
-
-def open_searcher(index: Index, system: System, progress: Progress) -> Searcher:
-    """A searcher of that system; a model of its re-ranker is loaded."""
+@contextmanager
+def _open_search(
+    context: typer.Context, path: Path, file: str | None
+) -> Iterator[tuple[Searcher, list[Document], SearchOptions]]:
+    """The searcher of a command, the documents of its query, and the options that restrict the hits."""
+    from rprs.index import Index
     from rprs.search import Searcher
 
-    system.load(progress)
-    return Searcher(index, system, progress=progress)
+    parameters, progress = context.params, context.obj.progress
+    system = selected_system(context, parameters["settings"])
+    files = [each for each in (file, *(parameters["more"] or ())) if each is not None]
+    sources = QuerySources(files, parameters["text"], parameters["ids"] or ())
+    with Index(path) as index:
+        documents = sources.read(index)
+        excluded = sources.excluded_ids(documents, parameters["exclude"])
+        system.load(progress)
+        yield (
+            Searcher(index, system, progress=progress),
+            documents,
+            {"where": parameters["where"], "keep_self": parameters["keep_self"], "exclude": excluded},
+        )
 
 
-def _seeds(index: Index, file: str | None, more: list[str] | None, ids: list[str] | None) -> list[Document]:
-    """The query: files, standard input, documents of the index, or several of them."""
-    files = [name for name in (file, *(more or ())) if name is not None]
-    if not files and not ids:
-        raise UsageError("Give a query: a file, - for standard input, or --id with the id of a document in the index")
-    return [*(_read(name) for name in files), *(index.document(id) for id in ids or ())]
+# ---------------------------------------------------------------------------- output
 
 
-def _read(file: str) -> Document:
-    from rprs.document import Document
-    from rprs.read import read_one
-    from rprs.read.encoding import clean, decode
-
-    if file == "-":
-        return Document("stdin", clean(decode(sys.stdin.buffer.read())), "standard input")
-    return read_one(file)
-
-
-def _tell_left_out(talk: Talk, index: Index, seeds: Sequence[Document]) -> None:
-    """Say so when a document that only shares the query's id is left out: it may be another text of that name."""
-    for id in index.namesakes(seeds):
-        talk.say(f"{id!r} of the index is left out, having the id of the query: --keep-self keeps it")
-
-
-def _print_report(
-    searcher: Searcher, found: Explanation, min_similarity: float, where: str | None, keep_self: bool
+def _print_results(
+    searcher: Searcher, documents: list[Document], results: Results, k: int, context: typer.Context
 ) -> None:
+    from rprs.cli.output import print_hits, print_objects
+    from rprs.document import combine
+    from rprs.results import FORMATS
+    from rprs.results.hits import ranking_of
+    from rprs.results.run import Run
+    from rprs.results.serialize import hit_object
+
+    format, query = context.params["format"], combine(documents)
+    if format in EXPORTS:
+        sys.stdout.write(FORMATS[format].write(results, _about(searcher, query, k, context)))
+    elif format in (HitFormat.json, HitFormat.jsonl):
+        print_objects([hit_object(hit, query.id) for hit in results], lines=format is HitFormat.jsonl)
+    elif format is HitFormat.trec:
+        Run({query.id: ranking_of(results)}, searcher.system.tag).write(sys.stdout)
+    elif results:
+        print_hits(results)
+
+
+def _print_explanation(searcher: Searcher, explanation: Explanation, context: typer.Context) -> None:
+    from rprs.cli.output import print_explanation, print_object
     from rprs.results.report import report
+    from rprs.results.serialize import explanation_object
 
-    about = searcher.about(found.query, DEFAULT_K, where=where, keep_self=keep_self)
-    sentences = searcher.index.query_sentences(found.query), searcher.index.sentences(found.document.id)
-    sys.stdout.write(report(found, *sentences, about, min_similarity))
+    format, min_similarity = context.params["format"], context.params["min_similarity"]
+    index, strong = searcher.index, explanation.at_least(min_similarity)
+    sentences = index.sentences(explanation.document.id)
+    if format is ExplanationFormat.html:
+        about = _about(searcher, explanation.query, DEFAULT_K, context)
+        query_sentences = index.query_sentences(explanation.query)
+        sys.stdout.write(report(explanation, query_sentences, sentences, about, min_similarity))
+    elif format is ExplanationFormat.table:
+        print_explanation(strong, len(sentences), context.params["all_pairs"])
+    else:
+        print_object(explanation_object(strong, len(sentences)), lines=format is ExplanationFormat.jsonl)
 
 
-def _tell_results(talk: Talk, searcher: Searcher, results: Results) -> None:
-    """The settings, the size of the problem, and the seconds of each stage."""
+def _about(searcher: Searcher, query: Document, k: int, context: typer.Context) -> About:
+    return searcher.about(query, k, where=context.params["where"], keep_self=context.params["keep_self"])
+
+
+def _print_summary(messages: Messages, searcher: Searcher, results: Results) -> None:
+    """The notes of a search, its system, its size, and the seconds of each stage."""
     for note in results.notes:
-        talk.say(note)
+        messages.print(note)
     if not results:
-        talk.say("No document was found")
+        messages.print("No documents found")
     times = ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in results.seconds.items())
-    talk.say(
-        f"{searcher.system}: {counted(results.query_sentences, 'sentence')} against {counted(results.candidates, 'candidate')} "
-        f"of {counted(len(searcher.index), 'document')}; {times}"
+    messages.print(
+        f"{searcher.system}: {counted(results.query_sentences, 'sentence')} against "
+        f"{counted(results.candidates, 'candidate')} of {counted(len(searcher.index), 'document')}; {times}"
     )

@@ -1,4 +1,4 @@
-"""The verb that serves an index: the page, and the API behind it."""
+"""The verb that serves an index: the web interface and the HTTP API."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rprs.cli.messages import Messages, counted
 from rprs.cli.options import FIRST, RERANK, Depth, First, IndexPath, Rerank, SettingsFile
-from rprs.cli.searching import chosen
-from rprs.cli.talk import Talk, counted
+from rprs.cli.system import selected_system
 from rprs.errors import UsageError
 from rprs.spec import DEPTH
 
@@ -19,30 +19,44 @@ if TYPE_CHECKING:
 
 LIMITS = "Limits"
 
-Host = Annotated[str, typer.Option(help="The address to listen on; one that others can reach needs a token.")]
-Port = Annotated[int, typer.Option(help="The port; 0 takes one that is free.", min=0, max=65535)]
-OpenPage = Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")]
+Host = Annotated[
+    str, typer.Option(help="The address to listen on; one that other computers can reach requires a token.")
+]
+Port = Annotated[int, typer.Option(help="The port; 0 selects a free one.", min=0, max=65535)]
+OpenBrowser = Annotated[bool, typer.Option("--open/--no-open", help="Open the web interface in the browser.")]
 TokenFile = Annotated[
-    Path | None, typer.Option(help="A file with the token that every request must bring (mode 600).", metavar="FILE")
+    Path | None, typer.Option(help="A file (mode 600) with the token that every request must contain.", metavar="FILE")
 ]
 AllowWrite = Annotated[
-    bool, typer.Option("--allow-write", help="Let the API add and remove documents without a token.")
+    bool, typer.Option("--allow-write", help="Allow the API to add and remove documents without a token.")
 ]
 AllowHost = Annotated[
     list[str] | None,
-    typer.Option(help="A further name under which the server is reached. May be repeated.", show_default=False),
+    typer.Option(help="Another host name of the server. May be repeated.", show_default=False),
 ]
-MaxUpload = Annotated[int, typer.Option(help="Megabytes that a request may bring.", min=1, rich_help_panel=LIMITS)]
-MaxCharacters = Annotated[int, typer.Option(help="Characters that a query may have.", min=1, rich_help_panel=LIMITS)]
-MaxSeconds = Annotated[float, typer.Option(help="Seconds that a request may take.", min=0.1, rich_help_panel=LIMITS)]
+MaxUpload = Annotated[int, typer.Option(help="Maximum size of a request in megabytes.", min=1, rich_help_panel=LIMITS)]
+MaxCharacters = Annotated[
+    int, typer.Option(help="Maximum number of characters of a query.", min=1, rich_help_panel=LIMITS)
+]
+MaxSeconds = Annotated[
+    float, typer.Option(help="Maximum duration of a request in seconds.", min=0.1, rich_help_panel=LIMITS)
+]
 AtOnce = Annotated[
     int | None,
     typer.Option(
-        help="Requests at work at the same time.", min=1, rich_help_panel=LIMITS, show_default="as many as processors"
+        help="Requests processed at the same time.",
+        min=1,
+        rich_help_panel=LIMITS,
+        show_default="the number of processors",
     ),
 ]
 Waiting = Annotated[
-    int, typer.Option(help="Requests that may wait; more are told to come back.", min=0, rich_help_panel=LIMITS)
+    int,
+    typer.Option(
+        help="Requests that may wait; further ones are rejected and can be repeated later.",
+        min=0,
+        rich_help_panel=LIMITS,
+    ),
 ]
 
 
@@ -51,7 +65,7 @@ def serve(
     path: IndexPath,
     host: Host = "127.0.0.1",
     port: Port = 8017,
-    open_page: OpenPage = True,
+    open_browser: OpenBrowser = True,
     token_file: TokenFile = None,
     allow_write: AllowWrite = False,
     allow_host: AllowHost = None,
@@ -65,10 +79,10 @@ def serve(
     at_once: AtOnce = None,
     waiting: Waiting = 32,
 ) -> None:
-    """Open a page on which a person drops a document and reads why each result is like it; also an HTTP API.
+    """Start the web interface, where you search with a document and read why each hit is similar, and the HTTP API.
 
-    Everything runs on this computer and nothing leaves it. The API is described at /docs, and /metrics has numbers for
-    Prometheus. Without a token only this computer can ask.
+    Everything runs on this computer and no data leaves it. /docs describes the API, and /metrics has metrics for
+    Prometheus. Without a token, only this computer has access.
 
     Example: rprs serve cases.rprs
 
@@ -83,10 +97,10 @@ def serve(
     from rprs.serve.limits import Limits
     from rprs.serve.service import Service
 
-    talk: Talk = context.obj
+    messages: Messages = context.obj
     token = None if token_file is None else read_token(token_file)
     if token is None and not is_loopback(host):
-        raise UsageError(f"{host} can be reached from outside: give a token by --token-file, or leave --host out")
+        raise UsageError(f"Other computers can reach {host}: give a token with --token-file, or leave out --host")
     limits = Limits(
         upload_bytes=max_upload * 2**20,
         text_characters=max_characters,
@@ -94,29 +108,36 @@ def serve(
         at_once=at_once or cores(),
         waiting=waiting,
     )
-    service = Service(path, chosen(context, settings), talk.progress)
+    service = Service(path, selected_system(context, settings), messages.progress)
     try:
         hosts: set[str] = set()
-        app = make_app(service, Options(hosts, token, allow_write, limits, talk.say))
+        app = make_app(service, Options(hosts, token, allow_write, limits, messages.print))
         with one_blas_thread():  # requests share the processors; BLAS changing its threads for each costs far more
-            listen(app, host, port, limits, _ready(service, hosts, allow_host or (), talk, open_page), talk.say)
+            listen(
+                app,
+                host,
+                port,
+                limits,
+                _ready(service, hosts, allow_host or (), messages, open_browser),
+                messages.print,
+            )
     finally:
         service.close()
 
 
 def _ready(
-    service: Service, hosts: set[str], allowed: Sequence[str], talk: Talk, open_page: bool
+    service: Service, hosts: set[str], allowed: Sequence[str], messages: Messages, open_browser: bool
 ) -> Callable[[str, int], None]:
-    """What to do when it listens: fill in under which names, say where, and show the page."""
+    """When the server listens: accept its host names, print its address, and open the browser."""
     from rprs.serve.guard import hosts_of
 
-    def ready(address: str, number: int) -> None:
-        hosts.update(hosts_of(address, number, allowed))
-        name = address.strip("[]")
-        url = f"http://{f'[{name}]' if ':' in name else name}:{number}/"
+    def ready(address: str, port: int) -> None:
+        hosts.update(hosts_of(address, port, allowed))
+        host = address.strip("[]")
+        url = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
         typer.echo(f"{service.path.name}, {counted(service.documents, 'document')}: {url}")
-        talk.say("Ctrl-C stops it")
-        if open_page:
+        messages.print("Press Ctrl-C to stop")
+        if open_browser:
             typer.launch(url)
 
     return ready

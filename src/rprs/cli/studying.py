@@ -1,4 +1,4 @@
-"""The verb that makes a whole study from one file."""
+"""The verb that runs a study: a TOML file in, a results folder out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rprs.cli.talk import Talk, counted
+from rprs.cli.messages import Messages, counted
 from rprs.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,16 +20,17 @@ if TYPE_CHECKING:
 def study(
     context: typer.Context,
     files: Annotated[
-        list[Path], typer.Argument(metavar="STUDY.toml", help="What to study, a file each.", show_default=False)
+        list[Path], typer.Argument(metavar="STUDY.toml", help="The studies, one TOML file each.", show_default=False)
     ],
     to: Annotated[
-        Path, typer.Option("--to", help="Where the results go: a folder for each study.", metavar="FOLDER")
+        Path, typer.Option("--to", help="The folder for the results; each study gets a subfolder.", metavar="FOLDER")
     ] = Path("results"),
     data: Annotated[
         Path | None,
         typer.Option(
             "--data",
-            help="Where the collections are. Without it, $RPRS_DATA, or else beside the study.",
+            help="The folder of the collections.",
+            show_default="$RPRS_DATA, or the folder of the study",
             metavar="FOLDER",
         ),
     ] = None,
@@ -37,21 +38,26 @@ def study(
         Path | None,
         typer.Option(
             "--cache",
-            help="Where steps are kept; several studies may share it. Without it, .cache in --to.",
+            help="The folder for intermediate results; several studies may share it.",
+            show_default=".cache in --to",
             metavar="FOLDER",
         ),
     ] = None,
     only: Annotated[
-        str, typer.Option("--only", help='Some parts alone, with commas: "systems,ablation".', metavar="PARTS")
+        str, typer.Option("--only", help='Only these parts, separated by commas: "systems,ablation".', metavar="PARTS")
     ] = "",
-    listed: Annotated[bool, typer.Option("--list", help="Say what the studies consist of, and stop.")] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Name every step: made now, or kept from before.")] = False,
+    list_only: Annotated[
+        bool, typer.Option("--list", help="Print the systems and analyses of the studies, and exit.")
+    ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Print every step, and whether it was computed now or before.")
+    ] = False,
 ) -> None:
-    """Measure systems on a collection, analyse them, and report.
+    """Evaluate systems on a collection, analyse them, and write a report.
 
-    A file of TOML names the collection, the systems and the analyses. The results are runs, scores of every query,
-    tables (Markdown, LaTeX, CSV), figures (PNG, SVG), one report in HTML, and all numbers in results.json. What was
-    computed before is not computed again, and an interrupted study goes on where it stopped.
+    A TOML file names the collection, the systems and the analyses. The results are runs, scores per query, tables
+    (Markdown, LaTeX, CSV), figures (PNG, SVG), a report in HTML, and all numbers in results.json. Steps that were
+    computed before are not computed again, and an interrupted study resumes.
 
     Example: rprs study experiments/peps.toml --to results --data collections
     """
@@ -59,34 +65,36 @@ def study(
     from rprs.studies.study import data_folder
     from rprs.studies.study import study as run_study
 
-    talk: Talk = context.obj
+    messages: Messages = context.obj
     plans = [read_plan(path) for path in files]
     names = [plan.name for plan in plans]
     if len(set(names)) < len(names):
-        raise UsageError("Two studies have the same name, and would have the same folder of results: rename one")
-    if listed:
+        raise UsageError("Two studies have the same name and so the same results folder: rename one")
+    if list_only:
         for plan in plans:
-            _print(plan, data_folder(plan, data))
+            _print_plan(plan, data_folder(plan, data))
         return
     parts = [part.strip() for part in only.split(",") if part.strip()]
     for plan in plans:
         started, counts = perf_counter(), Counter[bool]()
-        report = partial(_tell_step, talk if verbose else None, counts)
-        folder = run_study(plan, to, data=data, cache=cache, only=parts, progress=talk.progress, report=report)
+        report = partial(_count_step, counts, messages if verbose else None)
+        folder = run_study(plan, to, data=data, cache=cache, only=parts, progress=messages.progress, report=report)
         typer.echo(folder / "report.html")
         seconds = perf_counter() - started
-        talk.say(f"{plan.title}: {counted(counts[True], 'step')} made, {counts[False]:,} kept, in {seconds:.1f} s")
+        messages.print(
+            f"{plan.title}: {counted(counts[True], 'step')} computed, {counts[False]:,} reused, in {seconds:.1f} s"
+        )
 
 
-def _tell_step(talk: Talk | None, counts: Counter[bool], step: str, made: bool, about: str) -> None:
-    """Count a step and, to who wants to know, name it."""
-    counts[made] += 1
-    if talk is not None:
-        talk.say(f"{'made' if made else 'kept'} {step}: {about}")
+def _count_step(counts: Counter[bool], messages: Messages | None, step: str, computed: bool, about: str) -> None:
+    """Count a step and, with --verbose, print it."""
+    counts[computed] += 1
+    if messages is not None:
+        messages.print(f"{'computed' if computed else 'reused'} {step}: {about}")
 
 
-def _print(plan: Plan, base: Path) -> None:
-    """A study in a few lines."""
+def _print_plan(plan: Plan, base: Path) -> None:
+    """The name, the systems and the analyses of a study."""
     typer.echo(f"{plan.name}: {plan.title}, {plan.data} in {base}")
     for system in plan.systems:
         tuned = {"bm25": "bm25, tuned", "rerank": f"{system.rerank}, tuned", "rprs": "rprs, tuned"}

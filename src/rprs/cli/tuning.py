@@ -1,4 +1,4 @@
-"""The verb that tunes."""
+"""The verb that tunes a system."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rprs.cli.messages import LimitedMessages, Messages, counted
 from rprs.cli.options import FIRST, RERANK, Depth, Exclude, First, IndexPath, Queries, Rerank, SettingsFile
-from rprs.cli.searching import chosen
-from rprs.cli.talk import Remarks, Talk, counted
+from rprs.cli.system import selected_system
 from rprs.spec import DEPTH
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ MEASURE = "AP@100"
 
 
 class What(StrEnum):
-    """What is tuned."""
+    """The parts of a system that can be tuned."""
 
     rerank = "rerank"
     first = "first"
@@ -34,34 +34,34 @@ Judgements = Annotated[
 ]
 Output = Annotated[
     Path,
-    typer.Option("--output", "-o", help="The TOML file for the best settings.", metavar="FILE", show_default=False),
+    typer.Option("--output", "-o", help="The settings file to write (TOML).", metavar="FILE", show_default=False),
 ]
 Choice = Annotated[
-    What, typer.Option("--what", help="The parameters of --rerank or of --first, the --depth, or a cut-off rule.")
+    What,
+    typer.Option("--what", help="Tune the re-ranker, the first stage, the depth, or the cut-off."),
 ]
-Target = Annotated[str, typer.Option("--measure", "-m", help="The measure to raise: nDCG@10, P@1, micro_F1@4 ...")]
+Target = Annotated[str, typer.Option("--measure", "-m", help="The measure to maximise: nDCG@10, P@1, micro_F1@4 ...")]
 Grid = Annotated[
     list[str] | None,
     typer.Option(
         "--grid",
-        help="Other values for a parameter: k1=0..10/0.5, b=0.7,1 or kli=none,0.1. May be given several times.",
+        help="Other values for a parameter: k1=0..10/0.5, b=0.7,1 or kli=none,0.1. May be repeated.",
         metavar="NAME=VALUES",
-        show_default="the grid of what is tuned",
+        show_default="the grid described above",
     ),
 ]
-Parts = Annotated[
-    int | None, typer.Option("--folds", help="Also cross-validate with so many parts of the queries.", min=2)
-]
+Parts = Annotated[int | None, typer.Option("--folds", help="Also cross-validate with this number of folds.", min=2)]
 Only = Annotated[
-    Path | None, typer.Option("--queries-list", help="Tune on these queries alone: an id a line.", metavar="FILE")
+    Path | None,
+    typer.Option("--queries-list", help="Tune only on these queries: a file with one id per line.", metavar="FILE"),
 ]
 WorkFolder = Annotated[
     Path | None,
     typer.Option(
         "--work",
-        help="Keep what was computed in this folder, for the next grid or measure.",
+        help="Keep intermediate results in this folder, for another grid or measure.",
         metavar="DIR",
-        show_default="OUTPUT.work until the end",
+        show_default="OUTPUT.work, deleted at the end",
     ),
 ]
 
@@ -84,16 +84,17 @@ def tune(
     only: Only = None,
     work: WorkFolder = None,
 ) -> None:
-    """Find the parameters that are best for a measure, on queries whose answers are known.
+    """Find the parameters that are best for a measure, on queries with judgements.
 
-    Without --grid it tries the paper's grid for RPRS (n, k1, b: 1,760 points), as many for BM25 (k1, b, kli), the
-    depths from 15 to 100, or rules that end an answer at a share of the top score. Of the other re-rankers, birch has a
-    grid too (a, w2, w3: 1,000 points), and fuse (weight: 11). A parameter that --grid names gets those values instead;
-    give one value to hold it fixed. A re-ranker without a grid is tuned over what --grid says.
+    Without --grid, these values are tried: for RPRS the grid of the paper (n, k1, b: 1,760 points), for BM25 as many
+    points (k1, b, kli), for the depth 15 to 100, and for the cut-off rules that end a ranking at a share of the top
+    score. Of the other re-rankers, birch (a, w2, w3: 1,000 points) and fuse (weight: 11) have a grid. --grid replaces
+    the values of one parameter; give one value to keep it fixed. A re-ranker without a grid needs --grid.
 
-    The result is a file for --settings of search, explain, run and rerank. Beside it are the sensitivity of the measure
-    to each parameter (.sensitivity.md and .csv), all points (.points.csv) and, with --folds, a run in which every query
-    was ranked with what the others chose (.held-out.trec). Interrupted, the same command goes on where it stopped.
+    The result is a settings file for --settings of search, explain, run and rerank. Beside it are the sensitivity of
+    the measure to each parameter (.sensitivity.md and .csv), all points (.points.csv) and, with --folds, a run in which
+    each query was ranked with the parameters chosen on the other folds (.held-out.trec). The same command resumes
+    interrupted tuning.
 
     Example: rprs tune cases.rprs queries.jsonl --qrels qrels.txt -o tuned.toml --depth 50 --folds 5
 
@@ -112,44 +113,44 @@ def tune(
     from rprs.read import read_exclusions
     from rprs.tuning.tune import tune
 
-    talk: Talk = context.obj
+    messages: Messages = context.obj
     check_target(output)
     cache = Cache(work or output.with_name(f"{output.name}.work"))
     with Index(path) as index:
         tuned = tune(
             index,
-            read_listed_queries(talk, queries, only),
+            read_listed_queries(messages, queries, only),
             qrels,
             what=what.value,
             measure=measure,
             grid=grid,
             folds=folds,
-            system=chosen(context, settings),
+            system=selected_system(context, settings),
             exclude=read_exclusions(exclude, queries),
             cache=cache,
-            progress=talk.progress,
+            progress=messages.progress,
         )
         tuned.write(output)
     if work is None:
         cache.clear()
-    _print(talk, tuned, output)
+    _print(messages, tuned, output)
 
 
-def _print(talk: Talk, tuned: Tuned, output: Path) -> None:
+def _print(messages: Messages, tuned: Tuned, output: Path) -> None:
     from rprs.tuning.grids import describe_point
 
-    remarks = Remarks(talk)
+    limited = LimitedMessages(messages)
     for note in tuned.candidate_notes:
-        remarks(note)
-    remarks.close()
+        limited(note)
+    limited.close()
     if tuned.folds:
         typer.echo(tuned.validation.plain())
     typer.echo(tuned.sensitivity.plain())
     for note in tuned.notes:
-        talk.say(note)
+        messages.print(note)
     before = f", before {tuned.before:.4f}" if tuned.before is not None else ""
     held_out = f", held out {tuned.held_out.value:.4f}" if tuned.held_out else ""
-    talk.say(
+    messages.print(
         f"{tuned.measure} {tuned.value:.4f}{before}{held_out} on {counted(len(tuned.queries), 'query', 'queries')}: "
         f"{describe_point(tuned.point)}, the best of {counted(len(tuned.axes), 'point')}, is in {output}"
     )

@@ -13,7 +13,7 @@ from rprs.results.hits import Hit
 from rprs.results.one_line import one_line
 from rprs.results.serialize import About
 
-__all__ = ["columns", "write"]
+__all__ = ["columns", "csv_text", "write"]
 
 _FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")  # a cell that begins with one of these may be run as a formula
 _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
@@ -27,11 +27,15 @@ def write(hits: Sequence[Hit], about: About) -> str:
     """
     origin = {f"about.{name}": value for name, value in about.object().items()}
     table = {**columns(hits, reserved=[*origin]), **{name: [value] * len(hits) for name, value in origin.items()}}
+    return csv_text([*table], zip(*table.values(), strict=True))
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[Value]]) -> str:
+    """A table as CSV in which no text can run as a formula."""
     stream = io.StringIO(newline="")
-    rows = csv.writer(stream)
-    rows.writerow(map(_cell, table))
-    for row in zip(*table.values(), strict=True):
-        rows.writerow(map(_cell, row))
+    writer = csv.writer(stream)
+    writer.writerow(map(_cell, header))
+    writer.writerows(map(_cell, row) for row in rows)
     return stream.getvalue()
 
 

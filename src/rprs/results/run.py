@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path, PurePath
 from typing import Any, TextIO
 
 from rprs.document import Ranking, Truncation
+from rprs.errors import UsageError
 from rprs.evaluation.frame import data_frame
 from rprs.files.atomic import write_compressed
 from rprs.read.runs import one_word, read_run, write_run
@@ -85,6 +86,17 @@ class Run(Mapping[str, Ranking]):
             write_compressed(to, self.text)
         else:
             self._write_to(to)
+
+    def writable(self) -> Run:
+        """The rankings that a TREC file can hold; the others, with white space in an id, are listed in `failures`."""
+        kept, failures = dict[str, Ranking](), dict(self.failures)
+        for query, ranking in self.items():
+            try:
+                write_run(io.StringIO(), query, ranking, "tag")
+                kept[query] = ranking
+            except UsageError as error:
+                failures[query] = str(error)
+        return replace(self, rankings=kept, failures=failures)
 
     def _write_to(self, stream: TextIO) -> None:
         for query, ranking in self.items():
