@@ -33,7 +33,7 @@ from tests.support.server import Server
 HURRIED = """
 import functools, json, sys
 from rprs.serve import connection, limits
-connection.FAREWELL = 1
+connection.GRACE = 1
 limits.Limits = functools.partial(limits.Limits, **json.loads(sys.argv.pop(1)))
 from rprs.cli import main
 main()
