@@ -51,7 +51,7 @@ def opened(browser: Browser, address: str, theme: str) -> Iterator[Page]:
     )
     page = context.new_page()
     page.goto(address)
-    page.locator("#ask-form:not([inert])").wait_for(state="attached")
+    page.locator("#search-form:not([inert])").wait_for(state="attached")
     yield page
     context.close()
 
@@ -60,7 +60,7 @@ def ask(page: Page) -> None:
     """Two documents of the index that are asked together."""
     for words in ("cern hardware 1.2", "tapr hardware"):
         page.locator("#find").fill(words)
-        page.locator("#found [role=option]").first.click()
+        page.locator("#options [role=option]").first.click()
     page.locator("#chips .chip").nth(1).wait_for()
     page.locator("#find").blur()
 

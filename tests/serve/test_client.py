@@ -67,17 +67,30 @@ def untimed(results: Results) -> str:
 
 def seeds(searcher: Searcher, name: str) -> Query:
     lease = searcher.index.document("lease.txt")
-    known: dict[str, Query] = {"text": SEED, "emoji": EMOJI, "indexed": lease, "one": [EMOJI]}
-    return known.get(name, [SEED, lease, EMOJI])
+    queries: dict[str, Query] = {
+        "text": SEED,
+        "string": SEED.text,
+        "strings": [SEED.text, lease],
+        "emoji": EMOJI,
+        "indexed": lease,
+        "one": [EMOJI],
+    }
+    return queries.get(name, [SEED, lease, EMOJI])
 
 
-# ---------------------------------------------------------------------------- the same answers
+# ---------------------------------------------------------------------------- the same results
 
 
-@pytest.mark.parametrize("name", ["text", "emoji", "indexed", "together", "one"])
+@pytest.mark.parametrize("name", ["text", "string", "strings", "emoji", "indexed", "combined", "one"])
 @pytest.mark.parametrize(
     "options",
-    [{}, {"k": 12, "pairs": 7}, {"k": 2, "pairs": 0, "keep_self": True}, {"where": "court = harbour or date < 2004"}],
+    [
+        {},
+        {"k": 12, "pairs": 7},
+        {"k": 2, "pairs": 0, "keep_self": True},
+        {"where": "court = harbour or date < 2004"},
+        {"exclude": ["loan.txt", "sublease.txt"]},
+    ],
 )
 def test_a_search_is_the_same_in_every_bit(
     client: Client, searcher: Searcher, name: str, options: dict[str, Any]
@@ -89,7 +102,7 @@ def test_a_search_is_the_same_in_every_bit(
     assert set(found.seconds) == {"sentences", "first stage", "candidates", "re-ranking", "evidence"}
 
 
-@pytest.mark.parametrize("name", ["text", "indexed", "together"])
+@pytest.mark.parametrize("name", ["text", "string", "indexed", "combined"])
 def test_a_ranking_is_the_same_in_every_bit(client: Client, searcher: Searcher, name: str) -> None:
     query = seeds(searcher, name)
     here, there = searcher.rank(query, where="title present"), client.rank(query, where="title present")
@@ -100,7 +113,10 @@ def test_a_ranking_is_the_same_in_every_bit(client: Client, searcher: Searcher, 
     }
 
 
-@pytest.mark.parametrize(("name", "id"), [("text", "loan.txt"), ("indexed", "lease.txt"), ("together", "sublease.txt")])
+@pytest.mark.parametrize(
+    ("name", "id"),
+    [("text", "loan.txt"), ("indexed", "lease.txt"), ("combined", "sublease.txt"), ("string", "loan.txt")],
+)
 def test_an_explanation_is_the_same_in_every_bit(client: Client, searcher: Searcher, name: str, id: str) -> None:
     query = seeds(searcher, name)
     found = client.explain(query, id)
@@ -108,6 +124,16 @@ def test_an_explanation_is_the_same_in_every_bit(client: Client, searcher: Searc
     assert [found.query.text[slice(*pair.query_span)] for pair in found.hit.pairs] == [
         pair.query for pair in found.hit.pairs
     ]
+
+
+def test_excluded_documents_are_no_candidates(client: Client, searcher: Searcher) -> None:
+    best = client.search(SEED, k=1).hits[0].id
+    results = client.search(SEED, exclude=(id for id in [best, "nobody"]))
+    assert best not in {hit.id for hit in results}
+    assert untimed(results) == untimed(searcher.search(SEED, exclude=[best, "nobody"]))
+    assert client.rank(SEED, exclude=[best]).ids == searcher.rank(SEED, exclude=[best]).ids
+    second = results.hits[0].id
+    assert repr(client.explain(SEED, second, exclude=[best])) == repr(searcher.explain(SEED, second, exclude=[best]))
 
 
 def test_without_a_reranker_numbers_that_are_not_there_come_back_so(
@@ -196,7 +222,7 @@ def test_what_cannot_be_sent_is_one_line(client: Client) -> None:
         with pytest.raises(UsageError, match="cannot be sent") as caught:
             client.search(document)
         assert "\n" not in str(caught.value)
-    with pytest.raises(UsageError, match="nothing to ask with"):
+    with pytest.raises(UsageError, match="A query is a text, a Document or a list"):
         client.search([])
 
 
@@ -204,7 +230,7 @@ def test_what_cannot_be_sent_is_one_line(client: Client) -> None:
     "url", ["localhost:8017", "ftp://localhost", "http://", "http://a:99999", "http://[::1", "http://a?x"]
 )
 def test_an_address_that_is_none_is_refused(url: str) -> None:
-    with pytest.raises(UsageError, match="The address of a server is like"):
+    with pytest.raises(UsageError, match="The address of a server must have the form"):
         Client(url)
 
 

@@ -327,7 +327,7 @@ def test_a_larger_one_does_not_whether_it_says_so_or_not(headers: Headers) -> No
     answer = ask(limited(app), "/", "POST", headers, [b"x" * 400] * 5)
     assert answer.status == 413
     assert answer.headers["connection"] == "close"
-    assert answer.error == "The request is larger than the 1000 bytes that this server takes"
+    assert answer.error == "The request is larger than the 1000 bytes that this server accepts"
     assert taken == ([] if headers else [400, 400])
 
 
@@ -416,7 +416,7 @@ def test_a_client_that_leaves_while_it_asks_is_no_error() -> None:
     said: list[str] = []
     scope: Scope = {"type": "http", "method": "POST", "path": "/api/v1/search", "headers": [], "query_string": b""}
     asyncio.run(AccessLog(APP, said.append)(scope, left, send))
-    assert [line.split(" no answer ")[0] for line in said] == ["POST /api/v1/search"]
+    assert [line.split(" no response ")[0] for line in said] == ["POST /api/v1/search"]
 
 
 def test_frames_have_the_types_of_a_whole_chain_and_no_messages() -> None:

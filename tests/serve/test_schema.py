@@ -47,7 +47,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     index = Path(shutil.copytree(made_index(folder), folder / "copy.rprs"))
     with served(index, "--allow-write") as running:
         yield running
-        assert "Error at" not in running.said()
+        assert "Error at" not in running.logged()
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@
 
 import { el } from "./dom.js";
 
-/** @typedef {{start: number, end: number, tint: number}} Tick offsets in the text; tint 0 is "nothing matched" */
+/** @typedef {{start: number, end: number, tint: number}} Tick offsets in the text; tint 0 means no match */
 
 const LEAST = 2; // pixels of a tick
 const EDGE = 4; // pixels left free at either side
@@ -51,7 +51,7 @@ export class DocumentMap {
     const style = getComputedStyle(this.root);
     const [gaps, matches] = this.rows(ticks, height, Math.round(LEAST * scale));
     const edge = EDGE * scale;
-    pen.globalAlpha = gaps.some(Boolean) ? 0.3 : 0.75; // what nothing matched stands out, where it is shown
+    pen.globalAlpha = gaps.some(Boolean) ? 0.3 : 0.75; // highlights passages without a match
     paint(pen, matches, edge, width - edge, (tint) => style.getPropertyValue(`--mark-${tint}`));
     pen.globalAlpha = 1;
     paint(pen, gaps, edge / 2, width - edge / 2, () => style.getPropertyValue("--gap-mark"));

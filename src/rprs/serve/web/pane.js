@@ -125,7 +125,7 @@ export class Pane {
     button.dataset.number = String(pair.number);
     button.hidden = !pair.shown;
     button.tabIndex = pair.number === this.stop ? 0 : -1;
-    button.setAttribute("aria-label", `Match ${pair.number}, similarity ${pair.similarity.toFixed(2)}, go to partner`);
+    button.setAttribute("aria-label", `Match ${pair.number}, similarity ${pair.similarity.toFixed(2)}, go to matching sentence`);
     this.numbers.set(pair.number, button);
     return button;
   }

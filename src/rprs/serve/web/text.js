@@ -90,7 +90,7 @@ export function layOut(side) {
   return { text, starts, ends, blockOf: blocksOf(blocks, starts.length), blocks };
 }
 
-/** Where each of several seeds begins; one alone needs no heading.
+/** Where each of plural seeds begins; one alone needs no heading.
  * @param {Side} side @param {(offset: number) => number} units */
 function headingsOf(side, units) {
   const seeds = side.seeds ?? [];

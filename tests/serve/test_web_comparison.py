@@ -13,8 +13,8 @@ from playwright.sync_api import expect
 
 from rprs import Document, Explanation, Index, Searcher, __version__
 from tests.support.browser import Visit, visit
-from tests.support.page_samples import HARBOUR, LAST, ORCHARD, book, paragraphs, tell, write_index
 from tests.support.server import Server
+from tests.support.web_samples import HARBOUR, LAST, ORCHARD, book, paragraphs, tell, write_index
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page
@@ -132,7 +132,7 @@ def test_facts_are_those_of_the_searcher_and_no_verdict(view: Visit, expected: E
         expect(facts).to_contain_text(f"{value:.3f}")
     matched = len({pair.query_span for pair in expected.hit.pairs})
     expect(facts).to_contain_text(f"{matched} of {expected.sentences}")
-    expect(page.locator(".aligned-verdict")).to_have_text("These numbers are an aid to ranking, not a verdict.")
+    expect(page.locator(".aligned-disclaimer")).to_have_text("These numbers are an aid to ranking, not a verdict.")
     expect(page.locator(".aligned-side.document")).to_contain_text("1999-01-02")
 
 
@@ -173,7 +173,7 @@ def test_the_slider_hides_weak_pairs_without_a_request(view: Visit, expected: Ex
     kept = {number for number, pair in enumerate(pairs, 1) if pair.similarity >= least - ROUNDING}
     assert 5 < len(kept) < len(pairs)
     page.locator(".number").nth(len(pairs) - 1).wait_for(state="attached")
-    asked = len(view.asked)
+    asked = len(view.api_requests)
     slide(page, least)
     expect(page.locator(".pairs-shown")).to_have_text(f"{len(kept)} of {len(pairs)} pairs shown")
     for name in ("query", "document"):
@@ -184,7 +184,7 @@ def test_the_slider_hides_weak_pairs_without_a_request(view: Visit, expected: Ex
     assert current(page) == sorted(kept)[1]
     slide(page, 0)
     expect(side(page, "query").locator(".number:not([hidden])")).to_have_count(len(pairs))
-    assert len(view.asked) == asked
+    assert len(view.api_requests) == asked
 
 
 def test_a_switch_shows_what_nothing_matched(view: Visit, expected: Explanation) -> None:
@@ -291,7 +291,7 @@ def test_books_stay_quick(chrome: Browser, server: Server) -> None:
     mine = BOOK.text.replace("year", "month").replace("captain", "skipper")
     assert len(mine.split()) > 100_000
     with visit(chrome, server.url) as visited:
-        page = visited.ask(files=[{"name": "mine.txt", "mimeType": "text/plain", "buffer": mine.encode()}])
+        page = visited.search(files=[{"name": "mine.txt", "mimeType": "text/plain", "buffer": mine.encode()}])
         visited.compare(BOOK.id)
         page.locator(".aligned .number").first.wait_for()
         assert page.evaluate(SINCE_ANSWER) < 1000 * PROMPT
@@ -305,10 +305,10 @@ def test_books_stay_quick(chrome: Browser, server: Server) -> None:
         current(page)
         shown = page.locator(".pairs-shown")
         before = shown.inner_text()
-        asked = len(visited.asked)
+        asked = len(visited.api_requests)
         slide(page, 0.97)
         assert seconds(lambda: expect(shown).not_to_have_text(before)) < PROMPT
-        assert len(visited.asked) == asked
+        assert len(visited.api_requests) == asked
         # Once all of it is there, for the browser's own search, only what is near the screen is drawn.
         expect(side(page, "document").locator(".sentence")).to_have_count(BOOK.text.count("."), timeout=20_000)
         for name in ("query", "document"):

@@ -12,8 +12,8 @@ from pypdf import PdfReader
 
 from rprs import Document
 from tests.support.browser import visit
-from tests.support.page_samples import ORCHARD, paragraphs, tell, write_index
 from tests.support.server import Server, served
+from tests.support.web_samples import ORCHARD, paragraphs, tell, write_index
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -64,8 +64,8 @@ def test_the_button_does_not_move_once_a_text_is_given(chrome: Browser, server: 
 
 def test_a_filter_not_yet_applied_is_dropped_with_its_list(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
-        page = visited.ask(text=TEXT)
-        for way, seen in (("#edit", "ask"), (".compare >> nth=0", "aligned")):
+        page = visited.search(text=TEXT)
+        for way, seen in (("#edit", "search"), (".compare >> nth=0", "aligned")):
             page.locator("#filter-year-from").fill("2020")
             page.locator("#filter-year-from").dispatch_event("change")
             page.locator(way).click()
@@ -74,12 +74,12 @@ def test_a_filter_not_yet_applied_is_dropped_with_its_list(chrome: Browser, serv
             page.go_back()
             page.locator("#hits").wait_for()
             expect(page.locator("#filter-year-from")).to_have_value("")
-        assert visited.asked.count("POST /search") == 1
+        assert visited.api_requests.count("POST /search") == 1
 
 
 def test_back_twice_in_a_moment_is_back_once(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
-        page = visited.ask(text=TEXT)
+        page = visited.search(text=TEXT)
         page.locator(".compare").first.click(modifiers=["Control"])  # there is no address that another tab could open
         page.locator(".aligned").wait_for()
         page.locator(".back").dblclick()
@@ -90,7 +90,7 @@ def test_back_twice_in_a_moment_is_back_once(chrome: Browser, server: Server) ->
 
 def test_what_was_dismissed_survives_a_reload(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
-        page = visited.ask(text=TEXT)
+        page = visited.search(text=TEXT)
         before = visited.ids()
         page.locator(".dismiss").nth(1).click()
         page.reload()
@@ -102,15 +102,15 @@ def test_a_complaint_goes_once_it_is_untrue(chrome: Browser, server: Server) -> 
     with visit(chrome, server.url) as visited:
         page = visited.open()
         page.locator("#submit").click()
-        expect(page.locator("#refused li")).to_have_count(1)
-        visited.ask(text=TEXT)
+        expect(page.locator("#problems li")).to_have_count(1)
+        visited.search(text=TEXT)
         page.go_back()
-        expect(page.locator("#refused li")).to_have_count(0)
+        expect(page.locator("#problems li")).to_have_count(0)
 
 
 def test_numbers_are_written_as_people_write_them(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
-        page = visited.ask(text=TEXT)
+        page = visited.search(text=TEXT)
         page.locator("#filter-year-to").fill("2.0e3")
         page.locator("#filter-year-to").press("Enter")
         expect(page.locator("#hits > .hit")).to_have_count(2)
@@ -138,7 +138,7 @@ def test_texts_of_every_script_are_whole_and_begin_at_their_side(chrome: Browser
 
 def test_a_title_as_long_as_a_page_is_cut(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
-        page = visited.ask(text=TEXT)
+        page = visited.search(text=TEXT)
         for place in ('.hit[data-id="long"] h2', '.hit[data-id="long"] article'):
             shown = page.locator(place)
             name = shown.get_attribute("aria-label") or shown.inner_text()
@@ -160,10 +160,10 @@ def test_the_page_does_without_storage(chrome: Browser, made: Path, tmp_path: Pa
         page.goto(guarded.url)
         page.locator("#token").fill(token.read_text())
         page.locator("#token").press("Enter")
-        page.locator("#ask-form:not([inert])").wait_for(state="attached")
+        page.locator("#search-form:not([inert])").wait_for(state="attached")
         page.locator("#theme").click()
-        visited.ask(text=TEXT)
-        visited.forgive("401")
+        visited.search(text=TEXT)
+        visited.expect_error("401")
 
 
 def test_paper_is_light_and_has_the_whole_of_both_texts(chrome: Browser, server: Server, tmp_path: Path) -> None:
