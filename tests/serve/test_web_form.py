@@ -1,4 +1,4 @@
-"""Starting on the page, in a real browser: files, text, documents of the index; progress, and what goes wrong."""
+"""The search form in a real browser: files, text, documents from the index, progress and errors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FILES = {
     "dispute.rtf": RTF.encode(),
     "dispute.txt": QUERY.encode(),
 }
-# Some seconds of work, of which a person may think better, or which a server does not live to see the end of.
+# Some seconds of work, to be cancelled or interrupted.
 LONG = "\n\n".join(f"The {number}th tenant did not pay the rent to the owner." for number in range(20_000))
 UNDER_WAY = re.compile(r"\d of [\d,]+ sentences")
 
@@ -42,7 +42,7 @@ def made(chrome: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def attached(name: str, data: bytes) -> dict[str, Any]:
-    """A file that need not be on a disk."""
+    """A file in memory."""
     return {"name": name, "mimeType": "", "buffer": data}
 
 
@@ -50,10 +50,10 @@ def found(searcher: Searcher, *seeds: Document) -> list[str]:
     return [hit.id for hit in searcher.search(seeds)]
 
 
-# ---------------------------------------------------------------------------- ways to ask
+# ---------------------------------------------------------------------------- queries
 
 
-def test_files_of_every_kind(chrome: Browser, server: Server, searcher: Searcher, tmp_path: Path) -> None:
+def test_files_of_every_type(chrome: Browser, server: Server, searcher: Searcher, tmp_path: Path) -> None:
     files = [tmp_path / name for name in FILES]
     for file in files:
         file.write_bytes(FILES[file.name])
@@ -66,7 +66,7 @@ def test_files_of_every_kind(chrome: Browser, server: Server, searcher: Searcher
         assert page.locator("#hits blockquote").first.inner_text() in LINES
 
 
-def test_a_pasted_text_by_keys_alone(chrome: Browser, server: Server, searcher: Searcher) -> None:
+def test_a_pasted_text_with_the_keyboard(chrome: Browser, server: Server, searcher: Searcher) -> None:
     with visit(chrome, server.url) as visited:
         page = visited.fill_form(text=QUERY)
         expect(page.locator("#text-note")).to_have_text(re.compile(r"^\d+ words$"))
@@ -77,7 +77,7 @@ def test_a_pasted_text_by_keys_alone(chrome: Browser, server: Server, searcher: 
         expect(page.locator("#no-link")).to_be_visible()
 
 
-def test_more_like_a_document_of_the_index(chrome: Browser, server: Server, searcher: Searcher) -> None:
+def test_a_document_from_the_index(chrome: Browser, server: Server, searcher: Searcher) -> None:
     with visit(chrome, server.url) as visited:
         page = visited.open()
         field = page.locator("#find")
@@ -96,7 +96,7 @@ def test_more_like_a_document_of_the_index(chrome: Browser, server: Server, sear
         assert "id=heron-v-otter" in page.url
 
 
-def test_several_documents_together(chrome: Browser, server: Server, searcher: Searcher, tmp_path: Path) -> None:
+def test_several_documents_are_combined(chrome: Browser, server: Server, searcher: Searcher, tmp_path: Path) -> None:
     file = tmp_path / "lease of a boat.txt"
     file.write_text(TEXTS["loan.txt"])
     with visit(chrome, server.url) as visited:
@@ -115,8 +115,8 @@ def test_several_documents_together(chrome: Browser, server: Server, searcher: S
         expect(page.locator("#text")).to_have_value("")
 
 
-def test_a_file_is_dropped_anywhere(chrome: Browser, server: Server) -> None:
-    """Also on a list of results, which then gives way to a new question."""
+def test_a_file_can_be_dropped_anywhere(chrome: Browser, server: Server) -> None:
+    """Including on the results, which are replaced by a new query."""
     drop = """name => {
         const data = new DataTransfer();
         data.items.add(new File(["The roof leaks."], name));
@@ -133,10 +133,10 @@ def test_a_file_is_dropped_anywhere(chrome: Browser, server: Server) -> None:
         expect(page.locator("#chips .chip-name")).to_have_text(["another.txt"])
 
 
-# ---------------------------------------------------------------------------- on the way
+# ---------------------------------------------------------------------------- progress
 
 
-def test_progress_is_told_with_counts(chrome: Browser, server: Server, searcher: Searcher) -> None:
+def test_progress_shows_counts(chrome: Browser, server: Server, searcher: Searcher) -> None:
     text = LONG[:200_000]
     with visit(chrome, server.url) as visited:
         page = visited.search(files=[attached("long.txt", text.encode())])
@@ -151,7 +151,7 @@ def test_progress_is_told_with_counts(chrome: Browser, server: Server, searcher:
     assert re.search(r" \| .*".join(stages), told), told
 
 
-def test_cancel_stops_the_work_and_keeps_the_question(chrome: Browser, server: Server) -> None:
+def test_cancel_stops_the_job_and_keeps_the_query(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         page = visited.fill_form(files=[attached("long.txt", LONG.encode())], words=["moss"])
         page.locator("#submit").click()
@@ -168,11 +168,11 @@ def test_cancel_stops_the_work_and_keeps_the_question(chrome: Browser, server: S
         assert "moss-v-reed" not in visited.ids()
 
 
-# ---------------------------------------------------------------------------- what goes wrong
+# ---------------------------------------------------------------------------- errors
 
 
-def test_what_cannot_be_asked_is_said_at_once(chrome: Browser, server: Server) -> None:
-    """An empty file, an unknown kind, nothing at all: without a request."""
+def test_invalid_input_is_reported_at_once(chrome: Browser, server: Server) -> None:
+    """An empty file, an unsupported type, no input: without a request."""
     with visit(chrome, server.url) as visited:
         page = visited.open()
         files = {"empty.pdf": b"", "photo.heic": b"x", "good.txt": b"The roof leaks."}
@@ -188,7 +188,7 @@ def test_what_cannot_be_asked_is_said_at_once(chrome: Browser, server: Server) -
         assert visited.api_requests == ["GET /info"]
 
 
-def test_a_file_without_text_is_named(chrome: Browser, server: Server) -> None:
+def test_errors_name_a_file_without_text(chrome: Browser, server: Server) -> None:
     files = {
         "scan.pdf": (scan(), "OCR"),
         "blank.txt": (b" \n ", "no text"),
@@ -207,7 +207,7 @@ def test_a_file_without_text_is_named(chrome: Browser, server: Server) -> None:
         visited.search(text=QUERY)
 
 
-def test_a_server_that_stops_in_the_middle_loses_nothing(chrome: Browser, made: Path) -> None:
+def test_input_is_kept_when_the_server_stops(chrome: Browser, made: Path) -> None:
     with served(made) as first, visit(chrome, first.url) as visited:
         page = visited.fill_form(files=[attached("long.txt", LONG.encode())], text=QUERY)
         page.locator("#submit").click()
@@ -227,7 +227,7 @@ def test_a_server_that_stops_in_the_middle_loses_nothing(chrome: Browser, made: 
             assert len(visited.ids()) == 10
 
 
-def test_a_token_is_asked_for_and_kept_for_the_tab(chrome: Browser, made: Path, tmp_path: Path) -> None:
+def test_a_token_is_requested_and_kept_for_the_tab(chrome: Browser, made: Path, tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.touch(0o600)
     token.write_text(TOKEN)

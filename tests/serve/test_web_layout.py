@@ -1,4 +1,4 @@
-"""How the page looks and who can use it, in a real browser: themes, widths, keys, screen readers, hostile texts."""
+"""Layout and accessibility in a real browser: themes, widths, keyboard, screen readers, hostile texts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def colours(page: Page, *selectors: str) -> list[str]:
 # ---------------------------------------------------------------------------- themes and widths
 
 
-def test_dark_is_the_systems_choice_until_a_button_says_otherwise(chrome: Browser, server: Server) -> None:
+def test_the_theme_follows_the_system_until_it_is_changed(chrome: Browser, server: Server) -> None:
     seen: dict[str, list[str]] = {}
     for scheme in ("light", "dark"):
         with visit(chrome, server.url, color_scheme=scheme) as visited:
@@ -66,8 +66,8 @@ def lightness(colour: str) -> float:
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (820, 1180)])
-def test_nothing_is_wider_than_the_window(width: int, height: int, chrome: Browser, server: Server) -> None:
-    """With markup and words without a space in titles, too; and two texts stand beside each other."""
+def test_nothing_overflows_the_window(width: int, height: int, chrome: Browser, server: Server) -> None:
+    """Even with markup and long words in titles; and the two texts are side by side."""
     with visit(chrome, server.url, viewport={"width": width, "height": height}) as visited:
         page = visited.fill_form(text=QUERY, words=["script", "svg"])
         page.locator("#search-options > summary").click()
@@ -97,7 +97,7 @@ def narrow(page: Page) -> None:
 # ---------------------------------------------------------------------------- keys and screen readers
 
 
-def test_all_can_be_done_with_keys(chrome: Browser, server: Server) -> None:
+def test_everything_works_with_the_keyboard(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         page = visited.open()
         view = page.locator("body")
@@ -142,7 +142,7 @@ RINGED = """() => [document.activeElement, document.activeElement.parentElement]
 
 
 def tab_to(page: Page, selector: str, key: str = "Tab") -> None:
-    """Go from one to the next until it has the focus, which is seen."""
+    """Press Tab until the element has a visible focus."""
     for _ in range(60):
         page.keyboard.press(key)
         if page.evaluate("selector => document.activeElement.matches(selector)", selector):
@@ -151,7 +151,7 @@ def tab_to(page: Page, selector: str, key: str = "Tab") -> None:
     pytest.fail(f"{key} does not lead to {selector}")
 
 
-def test_nothing_stands_in_the_way_of_screen_readers(chrome: Browser, server: Server) -> None:
+def test_no_accessibility_violations(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url, bypass_csp=True, reduced_motion="reduce") as visited:
         page = visited.fill_form(text=QUERY, words=["moss"])
         page.locator("#search-options > summary").click()
@@ -173,7 +173,7 @@ def test_nothing_stands_in_the_way_of_screen_readers(chrome: Browser, server: Se
 
 
 def accessible(page: Page, name: str) -> None:
-    """What axe finds, in light and in dark, where colours alone are other ones."""
+    """The violations that axe finds, in the light and the dark theme."""
     contrast = {"runOnly": ["color-contrast"]}
     for scheme, rules in (("dark", contrast), ("light", {"resultTypes": ["violations"]})):
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # one of two words
@@ -195,8 +195,8 @@ HARM = """() => ({
 NONE: dict[str, Any] = {"ran": None, "handlers": [], "links": [], "elements": 0}
 
 
-def test_documents_are_only_ever_text(chrome: Browser, server: Server) -> None:
-    """Markup in file names, texts, ids, titles and metadata is read as it is written, and runs nothing, anywhere."""
+def test_documents_are_shown_as_text_only(chrome: Browser, server: Server) -> None:
+    """Markup in file names, texts, ids, titles and metadata is displayed literally and never runs."""
     name = MARKUP[1].replace('"', "").replace("/", "") + ".txt"
     text = HOSTILE[0].text.replace("clause", "article")
     with visit(chrome, server.url) as visited:
@@ -229,8 +229,8 @@ def test_documents_are_only_ever_text(chrome: Browser, server: Server) -> None:
         assert mailed.page.evaluate(HARM) == NONE
 
 
-def test_a_script_that_came_in_would_not_run(chrome: Browser, server: Server) -> None:
-    """The policy is in force, and these tests would hear of a breach."""
+def test_an_injected_script_does_not_run(chrome: Browser, server: Server) -> None:
+    """The policy is in force, and these tests would detect a breach."""
     with visit(chrome, server.url) as visited:
         page = visited.open()
         page.evaluate(

@@ -1,4 +1,4 @@
-"""The list of results on the page, in a real browser: what it says, filters, dismissing, taking away, addresses."""
+"""The results in a real browser: contents, filters, dismissing, export, addresses."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def found(searcher: Searcher, where: str | None = None, k: int = 10) -> list[str
     return [hit.id for hit in searcher.search(searcher.index.document(ID), k=k, where=where)]
 
 
-# ---------------------------------------------------------------------------- what it says
+# ---------------------------------------------------------------------------- contents
 
 
-def test_every_result_says_what_the_searcher_found(chrome: Browser, server: Server, searcher: Searcher) -> None:
+def test_every_result_matches_the_searcher(chrome: Browser, server: Server, searcher: Searcher) -> None:
     expected = searcher.search(Document("query", QUERY), pairs=1)
     assert {hit.first_rank > hit.rank for hit in expected} == {True, False}
     with visit(chrome, server.url) as visited:
@@ -95,7 +95,7 @@ def check(hit: Hit, item: dict[str, Any], greatest: dict[str, float]) -> None:
     assert all(f"{name}{value}" in item["metadata"] for name, value in hit.metadata.items())
 
 
-def test_a_list_without_a_result_says_why(chrome: Browser, server: Server) -> None:
+def test_no_results_are_explained(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         listed(visited, f"{LIST}&where=date+<+1900")
         expect(visited.page.locator(".no-results")).to_contain_text("No similar document matches the filters")
@@ -108,7 +108,7 @@ def test_a_list_without_a_result_says_why(chrome: Browser, server: Server) -> No
 # ---------------------------------------------------------------------------- filters
 
 
-def test_filters_narrow_the_list(chrome: Browser, server: Server, searcher: Searcher) -> None:
+def test_filters_narrow_the_results(chrome: Browser, server: Server, searcher: Searcher) -> None:
     with visit(chrome, server.url) as visited:
         listed(visited)
         page = visited.page
@@ -133,7 +133,7 @@ def test_filters_narrow_the_list(chrome: Browser, server: Server, searcher: Sear
         expect(page.locator("#filter-k")).to_have_value("10")
 
 
-def test_the_experts_filter_and_what_is_wrong_with_it(chrome: Browser, server: Server, searcher: Searcher) -> None:
+def test_the_advanced_filter_and_its_errors(chrome: Browser, server: Server, searcher: Searcher) -> None:
     with visit(chrome, server.url) as visited:
         listed(visited)
         page = visited.page
@@ -151,7 +151,7 @@ def test_the_experts_filter_and_what_is_wrong_with_it(chrome: Browser, server: S
         expect(page.locator("#filter-error")).to_be_empty()
 
 
-def test_filters_can_be_set_with_the_question(chrome: Browser, server: Server, searcher: Searcher) -> None:
+def test_filters_can_be_set_in_the_form(chrome: Browser, server: Server, searcher: Searcher) -> None:
     with visit(chrome, server.url) as visited:
         page = visited.fill_form(words=["heron"])
         page.locator("#search-options > summary").click()
@@ -162,10 +162,10 @@ def test_filters_can_be_set_with_the_question(chrome: Browser, server: Server, s
         expect(page.locator("#filter-date-from")).to_have_value("2005-01-01")
 
 
-# ---------------------------------------------------------------------------- dismissing and taking away
+# ---------------------------------------------------------------------------- dismissing and export
 
 
-def test_what_is_dismissed_is_counted_left_out_and_restored(chrome: Browser, server: Server) -> None:
+def test_dismissed_results_are_counted_omitted_and_restored(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         listed(visited)
         page = visited.page
@@ -175,7 +175,7 @@ def test_what_is_dismissed_is_counted_left_out_and_restored(chrome: Browser, ser
         expect(page.locator("#dismissed")).to_contain_text("2 dismissed")
         assert visited.ids() == [before[0], *before[3:]]
         assert page.evaluate("document.activeElement.closest('.hit').dataset.id") == before[3]
-        assert [row["id"] for row in rows(taken(visited, "csv"))] == visited.ids()
+        assert [row["id"] for row in rows(exported(visited, "csv"))] == visited.ids()
         visited.compare(before[0])
         page.keyboard.press("Escape")
         assert visited.ids() == [before[0], *before[3:]]
@@ -184,7 +184,7 @@ def test_what_is_dismissed_is_counted_left_out_and_restored(chrome: Browser, ser
         expect(page.locator("#dismissed")).to_have_count(0)
 
 
-def taken(visited: Visit, format: str) -> Path:
+def exported(visited: Visit, format: str) -> Path:
     visited.page.locator("#export").click()
     return visited.saved(lambda: visited.page.locator(f"[data-format={format}]").click())
 
@@ -194,20 +194,20 @@ def rows(file: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(lines))
 
 
-def test_the_list_is_taken_away_in_every_format(chrome: Browser, server: Server, searcher: Searcher) -> None:
-    """Each file has the ids in order, and what is needed to make it again."""
+def test_results_are_exported_in_every_format(chrome: Browser, server: Server, searcher: Searcher) -> None:
+    """Each file has the ids in order, and everything needed to reproduce it."""
     where = "date >= 1998"
     expected = searcher.search(searcher.index.document(ID), where=where)
     ids = [hit.id for hit in expected]
     with visit(chrome, server.url) as visited:
         listed(visited, f"{LIST}&where={where}")
-        files = {format: taken(visited, format) for format in ("csv", "jsonl", "trec", "ris", "bibtex")}
+        files = {format: exported(visited, format) for format in ("csv", "jsonl", "trec", "ris", "bibtex")}
     assert [file.suffix for file in files.values()] == [".csv", ".jsonl", ".trec", ".ris", ".bib"]
     for file in files.values():
         text = file.read_text(encoding="utf-8")
-        for part in (searcher.index.fingerprint, __version__, "bm25(k1=2.8,b=1.0)", "rprs"):
+        for part in (searcher.index.fingerprint, __version__, "bm25", "rprs"):
             assert part in text, file.name
-        if file.suffix != ".trec":  # whose lines have one word for all of it
+        if file.suffix != ".trec":  # whose tag has no filter
             assert where in text.replace("$>$", ">"), file.name
     sheet = rows(files["csv"])
     assert [(row["id"], float(row["score"])) for row in sheet] == [(hit.id, hit.score) for hit in expected]
@@ -223,7 +223,7 @@ def test_the_list_is_taken_away_in_every_format(chrome: Browser, server: Server,
 # ---------------------------------------------------------------------------- addresses and history
 
 
-def test_a_link_gives_the_same_list_to_others(chrome: Browser, server: Server, searcher: Searcher) -> None:
+def test_a_link_shows_the_same_results_to_others(chrome: Browser, server: Server, searcher: Searcher) -> None:
     allowed = ["clipboard-read", "clipboard-write"]
     with visit(chrome, server.url, permissions=allowed) as visited:
         page = visited.search(words=["heron", "moss"])
@@ -251,7 +251,7 @@ def test_a_link_gives_the_same_list_to_others(chrome: Browser, server: Server, s
 
 
 def test_back_forward_and_reload(chrome: Browser, server: Server) -> None:
-    """Of a pasted text too, which is in no address."""
+    """Including for a pasted text, which has no address."""
     with visit(chrome, server.url) as visited:
         page = visited.search(text=QUERY)
         view = page.locator("body")
@@ -282,7 +282,7 @@ def test_back_forward_and_reload(chrome: Browser, server: Server) -> None:
         assert visited.ids() == ids
 
 
-def test_an_address_of_a_document_that_is_gone(chrome: Browser, server: Server) -> None:
+def test_an_address_of_a_missing_document(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         visited.open("/?id=nobody")
         expect(visited.page.locator("#results-error .notice")).to_contain_text("nobody")

@@ -32,6 +32,7 @@ FLAGS = [
     "--disable-sync",
     "--no-first-run",
 ]
+TIMEOUT = 60_000  # milliseconds: generous, because it only bounds tests that fail
 # All messages of the progress line in order: they change too quickly to be read from here.
 LISTEN = """
 window.progressMessages = [];
@@ -57,8 +58,9 @@ def browser() -> Iterator[Browser]:
         if os.environ.get("RPRS_BROWSER"):
             pytest.fail(NONE)
         pytest.skip(NONE)
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=TIMEOUT)
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=program, args=FLAGS)
         try:
@@ -164,7 +166,7 @@ class Visit:
 def visit(running: Browser, url: str, **options: Any) -> Iterator[Visit]:
     """A tab in a new profile; at the end there must be no console errors and no requests to other servers."""
     context = running.new_context(**{"viewport": {"width": 1280, "height": 900}, "locale": "en-GB", **options})
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(TIMEOUT)
     try:
         visited = Visit(context, url)
         yield visited

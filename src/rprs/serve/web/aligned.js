@@ -135,7 +135,7 @@ class AlignedView {
   }
 
   resized() {
-    const held = this.current && SIDES.every((side) => this.panes[side].saw(this.current[side]));
+    const held = this.current && SIDES.every((side) => this.panes[side].wasVisible(this.current[side]));
     for (const side of SIDES) this.panes[side].resize();
     if (held) this.level(this.current, "query");
     this.draw();

@@ -37,7 +37,7 @@ export class Controls {
     const { least, all } = this.pairs;
     const slider = el("input", { type: "range", id: "aligned-similarity", min: least, max: 1, step: 0.01, disabled: !all.length });
     slider.value = String(least);
-    let frame = 0; // only the last of plural moves within one frame counts
+    let frame = 0; // only the last of several moves within one frame counts
     slider.addEventListener("input", () => {
       cancelAnimationFrame(frame);
       frame = requestAnimationFrame(() => change(Number(slider.value)));

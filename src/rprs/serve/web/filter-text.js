@@ -41,7 +41,7 @@ export const nameable = (name) => name !== "" && !name.includes('"');
 export function styleOf({ kind, distinct, least, greatest, values }) {
   if (kind === "date") return [least, greatest].every((date) => String(date).length === 4) ? "number" : "date";
   if (kind === "number") return "number";
-  const shared = distinct <= FEW || values[0]?.[1] > 1; // values of a single document each are searched, not joinList
+  const shared = distinct <= FEW || values[0]?.[1] > 1; // values of a single document each are searched, not listed
   return values.length && distinct <= values.length && shared ? "choice" : "contains";
 }
 

@@ -166,7 +166,7 @@ function barsHelp() {
       + "one of their nearest neighbours, among the sentences of all candidates, in this document."),
     el("p", {}, el("strong", {}, "Share of this document that relates to yours"), " (DP): the share of its sentences "
       + "that are among the nearest neighbours of one of yours. RPRS ranks by the product of both."),
-    el("p", {}, "A sentence with plural matches counts more than one with a single match, depending on the settings n, k1 and b, "
+    el("p", {}, "A sentence with several matches counts more than one with a single match, depending on the settings n, k1 and b, "
       + "and all candidates compete to be nearest. So there is no fixed 100%: even a word-for-word copy stays below it. "
       + "Each bar is drawn relative to the largest in these results."));
 }
