@@ -1,4 +1,4 @@
-"""Screenshots of the web interface for the documentation: `python scripts/screenshots.py INDEX FOLDER`, after `make demo`.
+"""Screenshots for the documentation, after `make demo`: `python scripts/screenshots.py INDEX FOLDER`.
 
 Taken from a real server: the search form, results, and two licences side by side, in the light and the dark theme.
 """

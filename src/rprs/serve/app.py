@@ -84,7 +84,7 @@ def make_app(service: Service, options: Options) -> ASGIApp:
 
 def _add_pages(app: FastAPI, metrics: Metrics) -> None:
     @app.get("/", include_in_schema=False)
-    def page() -> FileResponse:
+    def web_interface() -> FileResponse:
         return FileResponse(WEB / "index.html")
 
     @app.get("/docs", include_in_schema=False)
