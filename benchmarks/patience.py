@@ -1,9 +1,9 @@
-"""Connections that say nothing for long beside a server at work: `python -m benchmarks.patience --minutes 30`.
+"""Idle and slow connections to a busy server: `python -m benchmarks.patience --minutes 30`.
 
-Three connections are held for that time: one that was kept after a request, one that has never said anything, and one
-that sends the head of a request a byte at a time. Each is opened again whenever the server closes it. Meanwhile there
-is a search every second, always on the same kept connection and always with the same answer. At the end it prints what
-became of each, and the server's memory at the start and at the end.
+Three connections are held: one kept alive after a request, one that never sends anything, and one that sends the head
+of a request one byte at a time. Each is reopened whenever the server closes it. Meanwhile a search runs every second,
+always on the same connection and always with the same hits. At the end the lifetimes of the connections are printed,
+and the server's memory at the start and at the end.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ SAMPLE, QUERY = ROOT / "docs/sample/files", ROOT / "docs/sample/brief.txt"
 
 
 @dataclass
-class Held:
-    """What became of a kind of connection: how long each that the server closed had lived, in seconds."""
+class Lifetimes:
+    """The lifetimes of the connections of one kind that the server closed, in seconds."""
 
-    lives: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
 
     def __str__(self) -> str:
-        if not self.lives:
+        if not self.seconds:
             return "never closed by the server"
-        spread = f"{min(self.lives):.1f} to {max(self.lives):.1f} s"
-        return f"closed by the server {len(self.lives)} times, each time after {spread}"
+        spread = f"{min(self.seconds):.1f} to {max(self.seconds):.1f} s"
+        return f"closed by the server {len(self.seconds)} times, each time after {spread}"
 
 
 @dataclass(frozen=True)
 class Server:
-    """A server that is running."""
+    """A running server."""
 
     url: str
     process: int
@@ -63,15 +63,15 @@ class Server:
 
 @contextmanager
 def served(index: Path) -> Iterator[Server]:
-    """`rprs serve` as a user starts it, on a free port."""
-    words = [sys.executable, "-m", "rprs", "serve", str(index), "--port", "0", "--no-open"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+    """`rprs serve` on a free port."""
+    command = [sys.executable, "-m", "rprs", "serve", str(index), "--port", "0", "--no-open"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:
             assert process.stdout is not None
-            said = process.stdout.readline().split()
-            if not said:
-                raise SystemExit("The server did not start: run `rprs serve` on that index to see why")
-            yield Server(said[-1].rstrip("/"), process.pid)
+            announcement = process.stdout.readline().split()
+            if not announcement:
+                raise SystemExit("The server did not start: run `rprs serve` on this index to see why")
+            yield Server(announcement[-1].rstrip("/"), process.pid)
         finally:
             process.terminate()
 
@@ -81,19 +81,19 @@ def served(index: Path) -> Iterator[Server]:
 Hold = Callable[[asyncio.StreamReader, asyncio.StreamWriter, Server], Awaitable[None]]
 
 
-async def kept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, server: Server) -> None:
-    """Ask once, and keep the connection."""
+async def kept_alive(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, server: Server) -> None:
+    """Send one request and keep the connection."""
     writer.write(server.request)
     await reader.read()
 
 
 async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, server: Server) -> None:
-    """Say nothing."""
+    """Send nothing."""
     await reader.read()
 
 
-async def dribbling(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, server: Server) -> None:
-    """A byte a second, of a head that does not end."""
+async def slow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, server: Server) -> None:
+    """Send one byte per second of a head that never ends."""
     closed = asyncio.ensure_future(reader.read())
     try:
         for byte in server.request[:-2] + b"X-Long: " + b"x" * 10_000:
@@ -105,72 +105,74 @@ async def dribbling(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, 
         closed.cancel()
 
 
-KINDS: dict[str, Hold] = {"kept after a request": kept, "silent": silent, "dribbling": dribbling}
+KINDS: dict[str, Hold] = {"kept after a request": kept_alive, "silent": silent, "slow": slow}
 
 
-async def hold(kind: Hold, server: Server, held: Held) -> None:
-    """Hold a connection, and another whenever the server closes one."""
+async def hold(kind: Hold, server: Server, lifetimes: Lifetimes) -> None:
+    """Hold a connection, and reopen it whenever the server closes it."""
     while True:
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         opened = monotonic()
         try:
             with suppress(ConnectionError):
                 await kind(reader, writer, server)
-            held.lives.append(monotonic() - opened)
+            lifetimes.seconds.append(monotonic() - opened)
         finally:
             writer.close()
 
 
 async def search(server: Server, seconds: float, latencies: list[float]) -> None:
-    """A search a second; the hits are the same each time."""
+    """One search per second, always with the same hits."""
     first = None
-    over = monotonic() + seconds
+    end = monotonic() + seconds
     body = {"text": QUERY.read_text(encoding="utf-8"), "k": 5}
     async with httpx.AsyncClient(base_url=server.url, timeout=30, trust_env=False) as client:
-        while monotonic() < over:
+        while monotonic() < end:
             started = monotonic()
             response = await client.post("/api/v1/search", json=body)
             latencies.append(monotonic() - started)
             hits = json.dumps(response.raise_for_status().json()["hits"])
             first = first or hits
             if hits != first:
-                raise SystemExit("A search has other hits than the first")
+                raise SystemExit("The hits of a search differ from the first")
             await asyncio.sleep(max(0.0, 1 - (monotonic() - started)))
 
 
 async def wait(server: Server, seconds: float) -> None:
-    """Hold all kinds of connections while searching, and print what became of them."""
-    held = {name: Held() for name in KINDS}
+    """Hold all kinds of connections while searching, and print their lifetimes."""
+    lifetimes = {name: Lifetimes() for name in KINDS}
     latencies: list[float] = []
-    await search(server, 5, [])  # so that memory is what a server at work needs
+    await search(server, 5, [])  # warms the server up, so that its memory is typical
     before = server.megabytes
-    tasks = [asyncio.ensure_future(hold(kind, server, held[name])) for name, kind in KINDS.items()]
+    tasks = [asyncio.ensure_future(hold(kind, server, lifetimes[name])) for name, kind in KINDS.items()]
     await search(server, seconds, latencies)
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     ordered = sorted(latencies)
     print(f"{seconds / 60:g} minutes")
-    for name, became in held.items():
-        print(f"connection {name}: {became}")
+    for name, lifetime in lifetimes.items():
+        print(f"connection {name}: {lifetime}")
     middle, high = (ordered[int(share * (len(ordered) - 1))] * 1000 for share in (0.5, 0.95))
     print(f"{len(ordered):,} searches with the same hits, p50 {middle:.0f} ms, p95 {high:.0f} ms")
     print(f"memory of the server: {before:.0f} MB at the start, {server.megabytes:.0f} MB at the end")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Serve an index, by default of the sample in the documentation, and try its patience."""
+    """Serve an index, by default the sample of the documentation, with idle and slow connections."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.patience", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--minutes", type=float, default=30.0, help="how long (default: 30)")
-    parser.add_argument("--index", type=Path, metavar="PATH", help="the index to serve (default: one of the sample)")
-    given = parser.parse_args(arguments)
+    parser.add_argument(
+        "--index", type=Path, metavar="PATH", help="the index to serve (default: built from the sample)"
+    )
+    options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
-        index = given.index or Path(folder) / "sample.rprs"
-        if given.index is None:
+        index = options.index or Path(folder) / "sample.rprs"
+        if options.index is None:
             words = [sys.executable, "-m", "rprs", "index", str(SAMPLE), "--to", str(index), "--encoder", "hashed"]
             subprocess.run(words, check=True, stderr=subprocess.DEVNULL)
         with served(index) as server:
-            asyncio.run(wait(server, given.minutes * 60))
+            asyncio.run(wait(server, options.minutes * 60))
 
 
 if __name__ == "__main__":

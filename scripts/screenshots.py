@@ -1,6 +1,6 @@
-"""Photograph the page for the documentation, after `make demo`: `python scripts/screenshots.py INDEX FOLDER`.
+"""Screenshots for the documentation, after `make demo`: `python scripts/screenshots.py INDEX FOLDER`.
 
-Real pictures of a real server: a question, its results, and two licences side by side, in light and in dark.
+Taken from a real server: the search form, results, and two licences side by side, in the light and the dark theme.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 WINDOW = {"width": 1280, "height": 800}
-GRANT = "facebook-patent-rights-2.LICENSE"  # to which re-ranking finds likes that share few of its words
-HARDWARE, LIKE_IT = "cern-ohl-1.2.LICENSE", "cern-ohl-s-2.0.LICENSE"  # which say much the same in other words
-PAIR = 10  # the match that is looked at
-COLOURS = 256  # of a picture: what a page of text needs, in a third of the bytes
+GRANT = "facebook-patent-rights-2.LICENSE"  # re-ranking finds similar documents that share few words
+HARDWARE, LIKE_IT = "cern-ohl-1.2.LICENSE", "cern-ohl-s-2.0.LICENSE"  # similar contents in different words
+PAIR = 10  # the current match
+COLOURS = 256  # enough for text, at a third of the size
 
 
 @contextmanager
@@ -31,17 +31,17 @@ def served(index: Path) -> Iterator[str]:
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
-            said = process.stdout.readline().split()
-            if not said:
-                sys.exit(f"No server could be started on {index}")
-            yield said[-1].rstrip("/")
+            announcement = process.stdout.readline().split()
+            if not announcement:
+                sys.exit(f"The server did not start on {index}")
+            yield announcement[-1].rstrip("/")
         finally:
             process.terminate()
 
 
 @contextmanager
 def opened(browser: Browser, address: str, theme: str) -> Iterator[Page]:
-    """A page in a window of its own, ready to be used."""
+    """A new window with the form ready."""
     context = browser.new_context(
         viewport={"width": WINDOW["width"], "height": WINDOW["height"]},
         color_scheme="dark" if theme == "dark" else "light",
@@ -51,52 +51,52 @@ def opened(browser: Browser, address: str, theme: str) -> Iterator[Page]:
     )
     page = context.new_page()
     page.goto(address)
-    page.locator("#ask-form:not([inert])").wait_for(state="attached")
+    page.locator("#search-form:not([inert])").wait_for(state="attached")
     yield page
     context.close()
 
 
-def ask(page: Page) -> None:
-    """Two documents of the index that are asked together."""
+def fill_form(page: Page) -> None:
+    """Combine two documents from the index into one query."""
     for words in ("cern hardware 1.2", "tapr hardware"):
         page.locator("#find").fill(words)
-        page.locator("#found [role=option]").first.click()
+        page.locator("#options [role=option]").first.click()
     page.locator("#chips .chip").nth(1).wait_for()
     page.locator("#find").blur()
 
 
 def results(page: Page) -> None:
-    """The list, from its top."""
+    """The top of the results."""
     page.locator("#hits .hit").nth(5).wait_for()
 
 
 def aligned(page: Page) -> None:
-    """One of the matches in the middle of both texts."""
+    """A match in the middle of both texts."""
     page.locator(f'.query .number[data-number="{PAIR}"]').wait_for(state="attached")
     for _ in range(PAIR):
         page.keyboard.press("j")
     page.locator(".document .number.current").wait_for()
-    page.wait_for_timeout(500)  # until all around it is drawn
+    page.wait_for_timeout(500)  # until the surrounding text is rendered
 
 
-def photograph(index: Path, folder: Path) -> None:
-    """Make all pictures anew."""
+def take_screenshots(index: Path, folder: Path) -> None:
+    """Take all screenshots."""
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:
-        sys.exit("No Chromium here to photograph with: install one (Debian: apt-get install chromium)")
+        sys.exit("Screenshots require Chromium: install it (Debian: apt-get install chromium)")
     folder.mkdir(parents=True, exist_ok=True)
     side_by_side = f"/?id={HARDWARE}&k=10&open={LIKE_IT}"
     pictures = [
-        ("page-ask", "/", "light", ask),
+        ("page-ask", "/", "light", fill_form),
         ("page-results", f"/?id={GRANT}&k=10", "light", results),
         ("page-aligned", side_by_side, "light", aligned),
         ("page-aligned-dark", side_by_side, "dark", aligned),
     ]
     with served(index) as url, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
-        for name, address, theme, pose in pictures:
+        for name, address, theme, prepare in pictures:
             with opened(browser, url + address, theme) as page:
-                pose(page)
+                prepare(page)
                 file = folder / f"{name}.png"
                 picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
                 picture.quantize(COLOURS, dither=Image.Dither.NONE).save(file, optimize=True)
@@ -107,4 +107,4 @@ def photograph(index: Path, folder: Path) -> None:
 if __name__ == "__main__":
     if len(sys.argv) != 3:
         sys.exit(__doc__)
-    photograph(Path(sys.argv[1]), Path(sys.argv[2]))
+    take_screenshots(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -1,4 +1,4 @@
-"""What all tests share, and a line at the end on what a run left out."""
+"""Shared fixtures, and a summary of the tests that a run left out."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tests.support.server import Server, served
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-# Two settings of hypothesis: the same cases on every run, and for `HYPOTHESIS_PROFILE=search` new ones each time.
+# By default hypothesis uses the same cases on every run; with `HYPOTHESIS_PROFILE=search`, new ones each time.
 settings.register_profile("default", derandomize=True, deadline=None)
 settings.register_profile("search", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
-APART = {"torch": "make test-torch", "slow": "make test-all", "effectiveness": "make effectiveness"}
+SEPARATE = {"torch": "make test-torch", "slow": "make test-all", "effectiveness": "make effectiveness"}
 LEFT_OUT = pytest.StashKey[Counter[str]]()
 
 
@@ -33,7 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Threads of so small models as those in the tests wait for each other more than they work."""
+    """Use one thread: the models in the tests are too small for more."""
     if item.get_closest_marker("torch"):
         import torch
 
@@ -42,11 +42,11 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
     for item in items:
-        item.config.stash[LEFT_OUT].update(next(([name] for name in APART if item.get_closest_marker(name)), ()))
+        item.config.stash[LEFT_OUT].update(next(([name] for name in SEPARATE if item.get_closest_marker(name)), ()))
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """A process of several that share the tests tells what it left out: they all leave out the same."""
+    """Report the counts of a worker process; all workers deselect the same tests."""
     if hasattr(session.config, "workeroutput"):
         left: Counter[str] = session.config.stash[LEFT_OUT]
         session.config.workeroutput["left_out"] = dict(left)
@@ -54,24 +54,23 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    told: Counter[str] = Counter(getattr(node, "workeroutput", {}).get("left_out", {}))
-    node.config.stash[LEFT_OUT] = told
+    node.config.stash[LEFT_OUT] = Counter(getattr(node, "workeroutput", {}).get("left_out", {}))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     for name, count in config.stash[LEFT_OUT].items():
-        terminalreporter.line(f"Left out: {count} tests marked {name}, which `{APART[name]}` runs")
-    unseen = sum(NONE in str(report.longrepr) for report in terminalreporter.stats.get("skipped", ()))
-    if unseen:
-        terminalreporter.line(f"Left out: {unseen} tests of the page: {NONE}", red=True)
+        terminalreporter.line(f"Left out: {count} tests marked {name}, which `{SEPARATE[name]}` runs")
+    skipped = sum(NONE in str(report.longrepr) for report in terminalreporter.stats.get("skipped", ()))
+    if skipped:
+        terminalreporter.line(f"Left out: {skipped} UI tests. {NONE}", red=True)
 
 
-# ---------------------------------------------------------------------------- on the index `made` of a module
+# ---------------------------------------------------------------------------- for the index `made` of a module
 
 
 @pytest.fixture(scope="module")
 def chrome() -> Iterator[Browser]:
-    """A browser for the tests of a module; it has an event loop, which other modules may not want."""
+    """A browser per module: its event loop must not affect other modules."""
     with browser() as running:
         yield running
 
@@ -85,6 +84,6 @@ def server(made: Path) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def searcher(made: Path) -> Iterator[Searcher]:
-    """What the server should find."""
+    """The expected results of the server."""
     with Index(made) as index:
         yield Searcher(index)

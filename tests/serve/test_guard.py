@@ -1,4 +1,4 @@
-"""Who may ask a server, how much a request may bring, what a log says: the middlewares, and the page /docs."""
+"""The middlewares (access control, limits, log) and the API reference at /docs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Headers = Sequence[tuple[str, str]]
 
 
 class Answered:
-    """What an application has sent."""
+    """The response of an application."""
 
     def __init__(self, messages: list[Message]) -> None:
         self.status: int = messages[0]["status"]
@@ -44,7 +44,7 @@ class Answered:
 def ask(
     app: ASGIApp, path: str = "/", method: str = "GET", headers: Headers = (("host", HOST),), body: Sequence[bytes] = ()
 ) -> Answered:
-    """One request, as a server hands it to an application; then the client waits."""
+    """One ASGI request; then the client waits."""
     sent: list[Message] = []
     pieces = list(body) or [b""]
 
@@ -100,7 +100,7 @@ def guarded(token: str | None = None, writable: bool = False) -> Guard:
 # ---------------------------------------------------------------------------- names
 
 
-def test_which_addresses_only_this_computer_reaches() -> None:
+def test_loopback_addresses() -> None:
     for host in ("127.0.0.1", "127.8.9.10", "::1", "[::1]", "localhost", "LOCALHOST"):
         assert is_loopback(host), host
     for host in (
@@ -127,7 +127,7 @@ def test_the_hosts_of_a_server() -> None:
 
 
 @pytest.mark.parametrize("host", [HOST, "localhost:8017", "LocalHost:8017", "[::1]:8017"])
-def test_the_own_names_are_served(host: str) -> None:
+def test_own_names_are_accepted(host: str) -> None:
     assert ask(guarded(), headers=[("host", host)]).status == 200
 
 
@@ -147,8 +147,8 @@ def test_the_own_names_are_served(host: str) -> None:
         ["<script>alert(1)</script>"],
     ],
 )
-def test_other_names_are_not(hosts: list[str]) -> None:
-    """A name that a stranger points at this computer (DNS rebinding) is the stranger's all the same."""
+def test_other_names_are_refused(hosts: list[str]) -> None:
+    """Unknown Host headers are refused (DNS rebinding)."""
     answer = ask(guarded(), headers=[("host", host) for host in hosts])
     assert answer.status == 421
     assert "--allow-host" in answer.error
@@ -161,7 +161,7 @@ def test_other_names_are_not(hosts: list[str]) -> None:
 @pytest.mark.parametrize(
     "origins", [["http://127.0.0.1:8017"], ["HTTP://127.0.0.1:8017"], ["https://127.0.0.1:8017"], []]
 )
-def test_the_own_page_may_ask(origins: list[str]) -> None:
+def test_requests_of_the_web_interface_are_accepted(origins: list[str]) -> None:
     headers = [("host", HOST), *(("origin", origin) for origin in origins), ("sec-fetch-site", "same-origin")]
     assert ask(guarded(), "/api/v1/search", "POST", headers).status == 200
 
@@ -180,7 +180,7 @@ def test_the_own_page_may_ask(origins: list[str]) -> None:
     ],
 )
 @pytest.mark.parametrize("path", ["/", "/api/v1/search"])
-def test_pages_of_others_may_not(origins: list[str], path: str) -> None:
+def test_requests_of_other_sites_are_refused(origins: list[str], path: str) -> None:
     headers = [("host", HOST), *(("origin", origin) for origin in origins)]
     assert ask(guarded(), path, "POST", headers).status == 403
 
@@ -188,7 +188,7 @@ def test_pages_of_others_may_not(origins: list[str], path: str) -> None:
 @pytest.mark.parametrize(
     ("site", "status"), [("cross-site", 403), ("same-site", 403), ("same-origin", 200), ("none", 200)]
 )
-def test_what_the_browser_says_of_the_asking_page(site: str, status: int) -> None:
+def test_fetch_metadata(site: str, status: int) -> None:
     headers = [("host", HOST), ("sec-fetch-site", site)]
     assert ask(guarded(), "/api/v1/info", headers=headers).status == status
     assert ask(guarded(), "/", headers=headers).status == 200  # a link from elsewhere leads to the page
@@ -198,7 +198,7 @@ def test_what_the_browser_says_of_the_asking_page(site: str, status: int) -> Non
 
 
 @pytest.mark.parametrize("path", ["/api/v1/info", "/metrics", "/api/v1/documents/a/b", "/api/v2/x", "/api"])
-def test_data_needs_the_token(path: str) -> None:
+def test_data_requires_the_token(path: str) -> None:
     answer = ask(guarded(TOKEN), path)
     assert answer.status == 401
     assert answer.headers["www-authenticate"] == "Bearer"
@@ -206,7 +206,7 @@ def test_data_needs_the_token(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/api/v1/health", "/static/main.js"])
-def test_the_page_and_health_do_not(path: str) -> None:
+def test_static_files_and_health_require_no_token(path: str) -> None:
     assert ask(guarded(TOKEN), path).status in (200, 404)
 
 
@@ -225,7 +225,7 @@ def test_the_page_and_health_do_not(path: str) -> None:
         (["Bearer wrong", f"Bearer {TOKEN}"], 401),
     ],
 )
-def test_which_tokens_are_right(given: list[str], status: int) -> None:
+def test_tokens(given: list[str], status: int) -> None:
     headers = [("host", HOST), *(("authorization", value) for value in given)]
     assert ask(guarded(TOKEN), "/api/v1/info", headers=headers).status == status
 
@@ -242,7 +242,7 @@ def test_writes_must_be_allowed(method: str, path: str) -> None:
     assert ask(guarded(writable=True), "/api/v1/documents", "POST").status == 200
 
 
-def test_a_token_comes_from_a_file_that_only_its_owner_reads(tmp_path: Path) -> None:
+def test_a_token_file_must_be_readable_by_its_owner_only(tmp_path: Path) -> None:
     file = tmp_path / "token"
 
     def refused(text: str, mode: int = 0o600) -> str:
@@ -278,7 +278,7 @@ def test_a_token_comes_from_a_file_that_only_its_owner_reads(tmp_path: Path) -> 
         ("/api/v1/info", [("host", HOST)], 401),
     ],
 )
-def test_every_answer_has_the_headers_that_keep_a_browser_safe(path: str, headers: Headers, status: int) -> None:
+def test_every_response_has_the_security_headers(path: str, headers: Headers, status: int) -> None:
     answer = ask(guarded(TOKEN), path, headers=headers)
     assert answer.status == status
     assert HEADERS.items() <= answer.headers.items()
@@ -310,13 +310,13 @@ def limited(app: ASGIApp = APP) -> BodyLimit:
     return BodyLimit(app, LIMITS)
 
 
-def test_a_body_up_to_the_limit_goes_through() -> None:
+def test_a_body_within_the_limit_is_accepted() -> None:
     answer = ask(limited(), "/api/v1/search", "POST", [("host", HOST), ("content-length", "1000")], [b"x" * 500] * 2)
     assert (answer.status, answer.body) == (200, b"1000")
 
 
 @pytest.mark.parametrize("headers", [[("content-length", "1001")], []])
-def test_a_larger_one_does_not_whether_it_says_so_or_not(headers: Headers) -> None:
+def test_a_larger_body_is_refused_declared_or_not(headers: Headers) -> None:
     taken: list[int] = []
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -327,11 +327,11 @@ def test_a_larger_one_does_not_whether_it_says_so_or_not(headers: Headers) -> No
     answer = ask(limited(app), "/", "POST", headers, [b"x" * 400] * 5)
     assert answer.status == 413
     assert answer.headers["connection"] == "close"
-    assert answer.error == "The request is larger than the 1000 bytes that this server takes"
+    assert answer.error == "The request is larger than the 1000 bytes that this server accepts"
     assert taken == ([] if headers else [400, 400])
 
 
-def test_a_body_that_does_not_come() -> None:
+def test_a_body_that_does_not_arrive() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await asyncio.sleep(0.1)  # the time before it is wanted is not the client's
         assert (await receive())["type"] == "http.request"
@@ -372,7 +372,7 @@ def test_limits_are_positive(name: str, value: float) -> None:
 # ---------------------------------------------------------------------------- the log
 
 
-def test_a_line_tells_the_route_and_nothing_of_what_was_asked() -> None:
+def test_a_log_line_has_the_route_and_nothing_of_the_request() -> None:
     said: list[str] = []
     observed: list[tuple[str, str, int]] = []
     app = AccessLog(
@@ -396,7 +396,7 @@ def test_a_line_tells_the_route_and_nothing_of_what_was_asked() -> None:
     assert "secret" not in "".join(said)
 
 
-def test_an_error_that_nobody_caught_is_answered() -> None:
+def test_an_uncaught_error_gets_a_response() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         raise RuntimeError("the text of a document")
 
@@ -406,20 +406,20 @@ def test_an_error_that_nobody_caught_is_answered() -> None:
     assert "text" not in "".join(said) + answer.error
 
 
-def test_a_client_that_leaves_while_it_asks_is_no_error() -> None:
+def test_a_disconnection_during_a_request_is_not_an_error() -> None:
     async def left() -> Message:
         return {"type": "http.disconnect"}
 
     async def send(message: Message) -> None:
-        """Nobody is there."""
+        """The client has disconnected."""
 
     said: list[str] = []
     scope: Scope = {"type": "http", "method": "POST", "path": "/api/v1/search", "headers": [], "query_string": b""}
     asyncio.run(AccessLog(APP, said.append)(scope, left, send))
-    assert [line.split(" no answer ")[0] for line in said] == ["POST /api/v1/search"]
+    assert [line.split(" no response ")[0] for line in said] == ["POST /api/v1/search"]
 
 
-def test_frames_have_the_types_of_a_whole_chain_and_no_messages() -> None:
+def test_frames_contain_all_types_of_a_chain_and_no_messages() -> None:
     try:
         try:
             int("a secret")
@@ -438,7 +438,7 @@ def test_frames_have_the_types_of_a_whole_chain_and_no_messages() -> None:
 EVIL = "<script>alert('x')</script>"
 
 
-def test_the_page_of_a_schema_has_all_of_it_and_no_markup_from_it() -> None:
+def test_the_api_reference_is_complete_and_escaped() -> None:
     schema = {
         "info": {"title": f"Cases {EVIL}", "version": "1", "description": f"One `word`.\n\n    code {EVIL}"},
         "paths": {

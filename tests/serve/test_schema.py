@@ -1,4 +1,4 @@
-"""Whatever the schema of the API allows, and what it does not, a real server answers as the schema says."""
+"""A real server responds to valid and invalid requests as its OpenAPI schema specifies."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ OPERATIONS = [
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """One that takes changes, over an index that nobody else uses."""
+    """A server that allows changes, with an index of its own."""
     folder = tmp_path_factory.mktemp("schema")
     index = Path(shutil.copytree(made_index(folder), folder / "copy.rprs"))
     with served(index, "--allow-write") as running:
         yield running
-        assert "Error at" not in running.said()
+        assert "Error at" not in running.logged()
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def schema(server: Server) -> BaseSchema:
 
 
 def no_server_error(_context: CheckContext, response: Response, _case: Case[Any]) -> None:
-    """Being busy is none, if it says when to come back."""
+    """A 503 with Retry-After is not a failure."""
     busy = response.status_code == 503 and "retry-after" in response.headers
     assert response.status_code < 500 or busy, response.text
 
@@ -77,7 +77,7 @@ KNOWN = [None, "moss-v-reed", "lease.txt"]
 
 
 def make_answerable(case: Case[Any], id: str) -> None:
-    """Put a document that is there where a case has made one up, and leave out what is hardly ever right by chance."""
+    """Use an existing document id, and omit parameters that random values hardly ever get right."""
     case.headers.clear()  # the name of a job
     if "id" in case.path_parameters and case.method != "DELETE":
         case.path_parameters["id"] = id
@@ -87,7 +87,7 @@ def make_answerable(case: Case[Any], id: str) -> None:
 
 
 def cases(operation: APIOperation[Any, Any, Any, Any], mode: GenerationMode) -> st.SearchStrategy[Case[Any]]:
-    """More with JSON than as forms, of which most are refused: made-up files hold no text."""
+    """Mostly JSON: random files in forms contain no text and are refused."""
     anything = operation.as_strategy(generation_mode=mode)
     if operation.method.upper() != "POST":
         return anything
@@ -97,7 +97,7 @@ def cases(operation: APIOperation[Any, Any, Any, Any], mode: GenerationMode) -> 
 def check(
     schema: BaseSchema, operation: str, mode: GenerationMode, examples: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ask for one operation in many ways; the same each time."""
+    """Call one operation with many generated cases, the same on every run."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     method, _, path = operation.partition(" ")
 
@@ -118,13 +118,13 @@ def check(
     asked()
 
 
-def test_no_operation_is_forgotten(schema: BaseSchema) -> None:
+def test_every_operation_is_covered(schema: BaseSchema) -> None:
     found = [f"{method.upper()} {path}" for path, item in schema.raw_schema["paths"].items() for method in item]
     assert sorted(found) == sorted(OPERATIONS)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_what_the_schema_allows(schema: BaseSchema, operation: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_valid_requests(schema: BaseSchema, operation: str, monkeypatch: pytest.MonkeyPatch) -> None:
     check(schema, operation, GenerationMode.POSITIVE, 20, monkeypatch)
 
 
@@ -132,12 +132,14 @@ CHOOSY = [operation for operation in OPERATIONS if "POST" in operation or operat
 
 
 @pytest.mark.parametrize("operation", CHOOSY)
-def test_what_it_does_not(schema: BaseSchema, operation: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_requests(schema: BaseSchema, operation: str, monkeypatch: pytest.MonkeyPatch) -> None:
     check(schema, operation, GenerationMode.NEGATIVE, 20, monkeypatch)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", GenerationMode)
 @pytest.mark.parametrize("operation", CHOOSY)
-def test_many_more(schema: BaseSchema, operation: str, mode: GenerationMode, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_more_requests(
+    schema: BaseSchema, operation: str, mode: GenerationMode, monkeypatch: pytest.MonkeyPatch
+) -> None:
     check(schema, operation, mode, 400, monkeypatch)

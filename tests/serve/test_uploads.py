@@ -1,4 +1,4 @@
-"""Files of strangers, read in a process of their own: the same documents as otherwise, and no harm from any of them."""
+"""Untrusted files, read in a separate process: the same documents as elsewhere, and no harm."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LIMITS = Limits(reading_bytes=2**30)
 
 
 def refusal(data: bytes, name: str, limits: Limits = LIMITS) -> str:
-    """The one line that a file gets."""
+    """The error message for a file, without its name."""
     with pytest.raises(ReadError) as error:
         read_upload(io.BytesIO(data), name, limits)
     said = str(error.value)
@@ -54,21 +54,21 @@ def test_the_same_document_as_from_a_folder_but_for_its_path(suffix: str, tmp_pa
     assert here.metadata.items() <= there.metadata.items()
 
 
-def test_a_file_that_a_form_has_spooled() -> None:
-    """In memory, or on a disk already; whether it was read to its end or not."""
+def test_spooled_files() -> None:
+    """In memory or on disk, read to the end or not."""
     for size in (10, 10_000):
         with tempfile.SpooledTemporaryFile(max_size=size) as file:
             file.write(SAMPLES["txt"])
             assert read_upload(file, "a.txt", LIMITS).text == SAMPLES["txt"].decode()
 
 
-def test_several_documents_and_what_is_none() -> None:
+def test_several_documents_and_skipped_records() -> None:
     data = JSONL + b'\n{"_id": "a1", "text": "Again."}\n{"_id": "a3"}\n'
     found, skipped = read_uploads(io.BytesIO(data), "x/cases.jsonl", LIMITS)
     assert [document.id for document in found] == ["a1", "a2"]
     assert found[0].metadata == {"year": 1999, "court": '{"name": "High"}'}
     assert [line.split(": ")[0] for line in skipped] == ["cases.jsonl", "cases.jsonl:4"]
-    assert "'a1' is there already" in skipped[0]
+    assert "'a1' occurs more than once" in skipped[0]
     assert "more than one document" in refusal(JSONL, "cases.jsonl")
 
 
@@ -98,19 +98,19 @@ def test_a_file_without_a_name_is_text() -> None:
 # ---------------------------------------------------------------------------- what is refused
 
 
-def test_files_that_hold_no_document() -> None:
+def test_files_without_documents() -> None:
     assert refusal(b"", "a.txt") == "an empty file"
     assert refusal(pdf([[], []]), "scan.pdf") == "a PDF without text on its 2 page(s): if it is a scan, run OCR first"
     assert refusal(b"MZ\0\0\1", "a.txt") == "a binary file, not text"
-    assert refusal(b"x", "a.exe").startswith("not a kind of file that is read; these are: csv, docx,")
+    assert refusal(b"x", "a.exe").startswith("this file type is not supported; use csv, docx,")
 
 
 def test_a_query_of_too_many_characters() -> None:
-    with pytest.raises(TooLarge, match=r"^a\.txt: has more than the 15 characters that a query may have"):
+    with pytest.raises(TooLarge, match=r"^a\.txt: longer than the limit of 15 characters for a query"):
         read_upload(io.BytesIO(b"The tenant pays."), "a.txt", Limits(text_characters=15))
 
 
-def test_text_that_swells() -> None:
+def test_text_that_expands() -> None:
     small = Limits(upload_bytes=2**18)
     assert "more than 1 MB of text" in refusal(PACKERS["gz"](b"The tenant pays. " * 2**17), "a.txt.gz", small)
 
@@ -129,7 +129,7 @@ def test_a_file_that_needs_too_much_memory() -> None:
 def test_a_file_that_takes_too_long() -> None:
     started = time.monotonic()
     said = refusal(hostile_files.endless(), "a.pdf", Limits(reading_seconds=0.8))
-    assert said == "reading it took longer than the 0.8 seconds that it may take"
+    assert said == "reading it took longer than the limit of 0.8 seconds"
     assert time.monotonic() - started < 5
 
 
@@ -137,7 +137,7 @@ def test_a_file_that_takes_too_long() -> None:
 
 
 def children() -> list[int]:
-    """The processes that this one has started and that have not ended."""
+    """The running child processes of this one."""
     found = Path(f"/proc/self/task/{threading.get_native_id()}/children")
     tasks = found.parent.parent.glob("*/children")
     return [int(pid) for task in tasks for pid in task.read_text().split()]
@@ -145,7 +145,7 @@ def children() -> list[int]:
 
 @contextmanager
 def reading(stop: Event | None = None) -> Iterator[tuple[int, Future[Document]]]:
-    """A process that is busy with a file for long, and what will become of it."""
+    """A long-running reading process, and its future result."""
     before = set(children())
     with ThreadPoolExecutor(1) as threads:
         task = threads.submit(read_upload, io.BytesIO(hostile_files.endless()), "a.pdf", LIMITS, stop)
@@ -161,7 +161,7 @@ def limits_of(process: int) -> dict[str, str]:
     return {line[:26].strip(): line[26:].split()[0] for line in lines}
 
 
-def test_it_is_bounded_and_ended_at_once_when_nobody_wants_it() -> None:
+def test_a_process_is_limited_and_killed_on_cancellation() -> None:
     stop = Event()
     with reading(stop) as (process, task):
         until = time.monotonic() + 5
@@ -178,15 +178,15 @@ def test_it_is_bounded_and_ended_at_once_when_nobody_wants_it() -> None:
         assert time.monotonic() - stopped < 2
 
 
-def test_one_that_breaks_down() -> None:
-    """As the kernel ends a process when a machine has no memory left."""
+def test_a_crash() -> None:
+    """As when the kernel kills a process for lack of memory."""
     with reading() as (process, task):
         os.kill(process, signal.SIGKILL)
-        with pytest.raises(ReadError, match=r"^a\.pdf: damaged\? its reader broke down"):
+        with pytest.raises(ReadError, match=r"^a\.pdf: this file can't be read; it may be damaged"):
             task.result(5)
 
 
-def test_nothing_of_a_file_has_a_name_on_a_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_file_is_left_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     stop = Event()
     with reading(stop) as (process, _):
@@ -196,9 +196,7 @@ def test_nothing_of_a_file_has_a_name_on_a_disk(tmp_path: Path, monkeypatch: pyt
         stop.set()
 
 
-def test_modules_of_the_folder_that_the_server_runs_in_are_not_taken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_modules_in_the_current_folder_are_not_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "json.py").write_text("raise SystemExit")
     monkeypatch.chdir(tmp_path)
     assert read_upload(io.BytesIO(b"\n\n".join(line.encode() for line in PROSE)), "a.txt", LIMITS).title == "a"

@@ -1,7 +1,7 @@
-"""A real Chromium for the tests of the page: Debian's, or another of this machine.
+"""A real Chromium for the UI tests.
 
-Where there is none, these tests are left out with a line at the end of the run. `RPRS_BROWSER` names one, or is
-`required`: then its absence is a failure.
+Without one, these tests are skipped, with a line at the end of the run. `RPRS_BROWSER` names the program, or is
+`required` to make its absence a failure.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page, Request
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-NONE = "no Chromium here: install one (Debian: apt-get install chromium), or name it in RPRS_BROWSER"
-# In containers there is neither a user for its sandbox nor a graphics card; the rest keeps it from calling home.
+NONE = "UI tests require Chromium: install it (Debian: apt-get install chromium), or name it in RPRS_BROWSER"
+# Containers have no user for its sandbox and no graphics card; the other flags disable background connections.
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -32,33 +32,35 @@ FLAGS = [
     "--disable-sync",
     "--no-first-run",
 ]
-# What the line of progress said, one after the other: too fast to be looked at from here.
+TIMEOUT = 60_000  # milliseconds: generous, because it only bounds tests that fail
+# All messages of the progress line in order: they change too quickly to be read from here.
 LISTEN = """
-window.told = [];
+window.progressMessages = [];
 addEventListener("DOMContentLoaded", () => new MutationObserver(() => {
-  const words = document.querySelector(".progress [role=status]")?.textContent;
-  if (words && words !== window.told.at(-1)) window.told.push(words);
+  const message = document.querySelector(".progress [role=status]")?.textContent;
+  if (message && message !== window.progressMessages.at(-1)) window.progressMessages.push(message);
 }).observe(document.body, {subtree: true, childList: true, characterData: true}));
 """
 
 
 def chromium() -> str | None:
-    """The program, if there is one."""
-    wanted = os.environ.get("RPRS_BROWSER", "")
-    names = NAMES if wanted in ("", "required") else (wanted,)
+    """The path of the program, if it is installed."""
+    requested = os.environ.get("RPRS_BROWSER", "")
+    names = NAMES if requested in ("", "required") else (requested,)
     return next((path for name in names if (path := shutil.which(name))), None)
 
 
 @contextmanager
 def browser() -> Iterator[Browser]:
-    """A browser without windows; a test that asks for it where there is none is skipped, or fails."""
+    """A headless browser; without Chromium the test is skipped, or fails if it is required."""
     program = chromium()
     if program is None:
         if os.environ.get("RPRS_BROWSER"):
             pytest.fail(NONE)
         pytest.skip(NONE)
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=TIMEOUT)
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=program, args=FLAGS)
         try:
@@ -68,74 +70,76 @@ def browser() -> Iterator[Browser]:
 
 
 class Visit:
-    """A page, with what it complained of and whom it asked; and the steps that a person takes on it."""
+    """A browser tab with its console errors and requests, and the steps of a user."""
 
     def __init__(self, context: BrowserContext, url: str) -> None:
         self.url = url
         self.context = context
-        self.complaints: list[str] = []
-        self.strangers: list[str] = []
-        self.asked: list[str] = []  # method and path of each request to the API
+        self.console_errors: list[str] = []
+        self.foreign_requests: list[str] = []
+        self.api_requests: list[str] = []  # method and path of each request to the API
         context.on("request", self._note)
-        context.on("console", lambda said: self._complain(said.text) if said.type == "error" else None)
-        context.on("weberror", lambda error: self._complain(str(error.error)))
+        context.on("console", lambda entry: self._add_error(entry.text) if entry.type == "error" else None)
+        context.on("weberror", lambda error: self._add_error(str(error.error)))
         context.on("dialog", self._close)
         context.add_init_script(LISTEN)
         self.page: Page = context.new_page()
 
     def _note(self, request: Request) -> None:
         if not request.url.startswith((f"{self.url}/", "blob:", "data:")):
-            self.strangers.append(request.url)
+            self.foreign_requests.append(request.url)
         path = urlsplit(request.url).path
         if path.startswith("/api/"):
-            self.asked.append(f"{request.method} {path.removeprefix('/api/v1')}")
+            self.api_requests.append(f"{request.method} {path.removeprefix('/api/v1')}")
 
-    def _complain(self, words: str) -> None:
-        self.complaints.append(words)
+    def _add_error(self, message: str) -> None:
+        self.console_errors.append(message)
 
     def _close(self, dialog: Any) -> None:
-        self._complain(f"a dialog: {dialog.message}")
+        self._add_error(f"a dialog: {dialog.message}")
         dialog.dismiss()
 
-    def forgive(self, pattern: str) -> None:
-        """Complaints that the test itself provoked, such as the browser's own about an answer of 401; there is one."""
-        kept = [words for words in self.complaints if not re.search(pattern, words)]
-        assert len(kept) < len(self.complaints), f"nothing to forgive in {self.complaints}"
-        self.complaints[:] = kept
+    def expect_error(self, pattern: str) -> None:
+        """Remove errors that the test provoked, such as the browser's own about a status 401; there must be one."""
+        kept = [message for message in self.console_errors if not re.search(pattern, message)]
+        assert len(kept) < len(self.console_errors), f"no such error in {self.console_errors}"
+        self.console_errors[:] = kept
 
     # ------------------------------------------------------------------------ steps
 
     def open(self, address: str = "/") -> Page:
-        """Go to an address of the server, until the page can be used."""
+        """Go to an address of the server and wait until the form is ready."""
         self.page.goto(self.url + address)
-        self.page.locator("#ask-form:not([inert])").wait_for(state="attached")
+        self.page.locator("#search-form:not([inert])").wait_for(state="attached")
         return self.page
 
-    def give(self, *, text: str = "", files: Sequence[Path | dict[str, Any]] = (), words: Sequence[str] = ()) -> Page:
-        """Put a question into the form; documents of the index are picked by words of their titles."""
+    def fill_form(
+        self, *, text: str = "", files: Sequence[Path | dict[str, Any]] = (), words: Sequence[str] = ()
+    ) -> Page:
+        """Fill in the form; documents from the index are picked by words of their titles."""
         page = self.page if self.page.url != "about:blank" else self.open()
         if files:
-            page.locator("#files").set_input_files(files)  # type: ignore[arg-type]  # both kinds are taken
+            page.locator("#files").set_input_files(files)  # type: ignore[arg-type]  # both types are accepted
         for some in words:
             page.locator("#find").fill(some)
-            page.locator("#found [role=option]").first.click()
+            page.locator("#options [role=option]").first.click()
         if text:
             page.locator("#text").fill(text)
         return page
 
-    def ask(self, **question: Any) -> Page:
-        """Ask a question, until its list is there."""
-        page = self.give(**question)
+    def search(self, **query: Any) -> Page:
+        """Run a search and wait for its results."""
+        page = self.fill_form(**query)
         page.locator("#submit").click()
         page.locator("#hits").wait_for()
         return page
 
     def ids(self) -> list[str]:
-        """The documents of the list."""
+        """The ids of the results."""
         return [hit.get_attribute("data-id") or "" for hit in self.page.locator("#hits > .hit").all()]
 
     def shows(self, ids: Sequence[str]) -> bool:
-        """Whether the list comes to be this one."""
+        """Whether the results become these."""
         from playwright.sync_api import expect
 
         hits = self.page.locator("#hits > .hit")
@@ -145,13 +149,13 @@ class Visit:
         return True
 
     def compare(self, id: str) -> Page:
-        """Open a result of the list side by side."""
+        """Open a result side by side."""
         self.page.locator(f'.hit[data-id="{id}"] .compare').click()
         self.page.locator(".aligned").wait_for()
         return self.page
 
     def saved(self, press: Callable[[], None]) -> Path:
-        """The file that a step hands to the browser's downloads, under the name that it has for the person."""
+        """The file that a step downloads, with its suggested name."""
         with self.page.expect_download() as download:
             press()
         path = download.value.path()
@@ -160,13 +164,13 @@ class Visit:
 
 @contextmanager
 def visit(running: Browser, url: str, **options: Any) -> Iterator[Visit]:
-    """A page of a server in a profile of its own; at its end it has complained of nothing and asked nobody else."""
+    """A tab in a new profile; at the end there must be no console errors and no requests to other servers."""
     context = running.new_context(**{"viewport": {"width": 1280, "height": 900}, "locale": "en-GB", **options})
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(TIMEOUT)
     try:
         visited = Visit(context, url)
         yield visited
-        assert not visited.complaints, visited.complaints
-        assert not visited.strangers, visited.strangers
+        assert not visited.console_errors, visited.console_errors
+        assert not visited.foreign_requests, visited.foreign_requests
     finally:
         context.close()

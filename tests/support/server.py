@@ -1,4 +1,4 @@
-"""A real `rprs serve` in a process of its own, for tests that ask it over HTTP."""
+"""A real `rprs serve` in a separate process, for tests over HTTP."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ TOKEN = "a-token-for-the-tests-0123456789"
 
 @dataclass(frozen=True)
 class Server:
-    """A server that is running."""
+    """A running server."""
 
-    url: str  # without a slash at its end
+    url: str  # without a trailing slash
     process: subprocess.Popen[str]
     log: Path
 
@@ -31,20 +31,20 @@ class Server:
         return int(self.url.rpartition(":")[2])
 
     def client(self, **options: object) -> httpx.Client:
-        """A client of its API; the environment's proxies are not asked."""
+        """A client of its API, without the proxies of the environment."""
         return httpx.Client(base_url=f"{self.url}/api/v1", timeout=60, trust_env=False, **options)  # type: ignore[arg-type]  # passed on
 
-    def said(self) -> str:
-        """All that it has said on standard error."""
+    def logged(self) -> str:
+        """Its standard error so far."""
         return self.log.read_text(encoding="utf-8")
 
     def seconds(self) -> float:
-        """Seconds of processor time that it has used."""
+        """Processor time used, in seconds."""
         columns = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(columns[11]) + int(columns[12])) / os.sysconf("SC_CLK_TCK")
 
     def memory(self) -> int:
-        """Bytes of memory that it has now."""
+        """Resident memory in bytes."""
         return int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
@@ -53,14 +53,14 @@ def served(index: Path, *options: object) -> Iterator[Server]:
     """Serve an index on a free port until the end of the block."""
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
-        words = [sys.executable, "-m", "rprs", "serve", str(index), "--port", "0", "--no-open", *map(str, options)]
+        command = [sys.executable, "-m", "rprs", "serve", str(index), "--port", "0", "--no-open", *map(str, options)]
         with log.open("w") as errors:
-            process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=errors, text=True)
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
         out = cast("IO[str]", process.stdout)
         try:
-            said = out.readline().split()
-            assert said, f"no server: {log.read_text()}"
-            yield Server(said[-1].rstrip("/"), process, log)
+            announcement = out.readline().split()
+            assert announcement, f"no server: {log.read_text()}"
+            yield Server(announcement[-1].rstrip("/"), process, log)
         finally:
             process.send_signal(signal.SIGTERM)
             try:

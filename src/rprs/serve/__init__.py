@@ -1,16 +1,21 @@
-"""The HTTP API and the page: one index, served on this computer.
+"""The HTTP API and the web interface: one index, served on this computer.
 
-app.py          the routes
-models.py       what they take and give, for the OpenAPI schema
-service.py      the index behind them: the newest snapshot for each request, and the one writer
-work.py         requests that take time: so many at once, so many waiting, stopped when nobody wants them
-events.py       their progress as server-sent events
-uploads.py      files of strangers, read in a process of their own (reading.py)
-guard.py        who may ask, from where
-limits.py       how much, how long
-connection.py   connections that say nothing
-log.py          what is said of a request, and what is not
-metrics.py      numbers for Prometheus
-docs.py         the schema as a page
-web/            the page: plain HTML, CSS and ES modules
+app.py          the application: guards, routes, web interface, error handlers
+routes.py       the routes of the API
+models.py       requests and responses, for the OpenAPI schema
+requests.py     request bodies → query documents
+handlers.py     the work of each route, in a thread
+jobs.py         limits on how many requests run and wait; progress and cancellation
+events.py       progress as server-sent events
+service.py      the index behind the routes: the newest snapshot for each request, and one writer
+uploads.py      untrusted files, read in a separate process (reading.py)
+guard.py        access control and security headers
+limits.py       limits on the size and duration of requests
+connection.py   the server process; limits on idle and slow connections
+errors.py       the status and message of each error
+log.py          the access log
+metrics.py      Prometheus metrics
+docs.py         the OpenAPI schema as an HTML page
+client.py       `Client`: the interface of `Searcher` over HTTP
+web/            the web interface: plain HTML, CSS and ES modules
 """

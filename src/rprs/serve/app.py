@@ -1,4 +1,4 @@
-"""The server: routes over one index, behind its guards."""
+"""The application: routes over one index, behind access control and limits."""
 
 from __future__ import annotations
 
@@ -22,45 +22,45 @@ from rprs.serve import models
 from rprs.serve.errors import failure
 from rprs.serve.guard import Guard
 from rprs.serve.handlers import as_json
-from rprs.serve.jobs import Gate
+from rprs.serve.jobs import Limiter
 from rprs.serve.limits import ASGIApp, BodyLimit, Limits
 from rprs.serve.log import AccessLog
 from rprs.serve.metrics import Metrics
-from rprs.serve.requests import problem
+from rprs.serve.requests import first_problem
 from rprs.serve.routes import API, make_router
 from rprs.serve.service import Service
 
 __all__ = ["Options", "make_app"]
 
 WEB = Path(__file__).parent / "web"
-RETRY = "3"  # seconds after which one who was refused may come back
+RETRY = "3"  # seconds that a client is asked to wait when the server is busy
 
 
-def _unheard(_line: str) -> None:
-    """Say nothing."""
+def _no_log(_line: str) -> None:
+    """Discard a line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Who may ask a server, how much, and where it says what it does."""
+    """Access, limits and logging of a server."""
 
-    hosts: Set[str]  # what a Host header may say; known once the server listens
+    hosts: Set[str]  # accepted Host headers; filled in once the server listens
     token: str | None = None
     writable: bool = False
     limits: Limits = field(default_factory=Limits)
-    say: Callable[[str], None] = _unheard
+    log: Callable[[str], None] = _no_log
 
 
 def make_app(service: Service, options: Options) -> ASGIApp:
-    """The whole application: guards outside, routes inside."""
+    """The application with its middleware."""
     limits = options.limits
-    gate = Gate(limits.at_once, limits.waiting, limits.seconds)
-    metrics = Metrics(gate, service)
+    limiter = Limiter(limits.at_once, limits.waiting, limits.seconds)
+    metrics = Metrics(limiter, service)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         yield
-        gate.close()
+        limiter.close()
 
     app = FastAPI(
         title="rprs",
@@ -69,22 +69,22 @@ def make_app(service: Service, options: Options) -> ASGIApp:
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
-        # Nothing leaves this machine, whatever the environment asks of FastAPI; versions without it take no notice.
+        # No telemetry leaves this machine, whatever the environment says; older versions of FastAPI ignore this.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     writable = options.writable or options.token is not None
-    app.include_router(make_router(service, gate, limits, writable, options.say))
+    app.include_router(make_router(service, limiter, limits, writable, options.log))
     _add_pages(app, metrics)
     _add_errors(app, service.path)
-    app.openapi = lambda: _schema(app)  # type: ignore[method-assign]  # as FastAPI's documentation has it
+    app.openapi = lambda: _schema(app)  # type: ignore[method-assign]  # as FastAPI's documentation describes
     inner: ASGIApp = BodyLimit(app, limits)
     guarded = Guard(inner, options.hosts, options.token, writable)
-    return AccessLog(guarded, options.say, metrics.observe)
+    return AccessLog(guarded, options.log, metrics.observe)
 
 
 def _add_pages(app: FastAPI, metrics: Metrics) -> None:
     @app.get("/", include_in_schema=False)
-    def page() -> FileResponse:
+    def web_interface() -> FileResponse:
         return FileResponse(WEB / "index.html")
 
     @app.get("/docs", include_in_schema=False)
@@ -94,7 +94,7 @@ def _add_pages(app: FastAPI, metrics: Metrics) -> None:
         return HTMLResponse(docs_page(app.openapi()))
 
     @app.get("/metrics", include_in_schema=False)
-    def numbers() -> Response:
+    def prometheus() -> Response:
         return Response(metrics.text(), media_type=metrics.media_type)
 
     app.mount("/static", StaticFiles(directory=WEB), "static")
@@ -104,35 +104,35 @@ def _add_pages(app: FastAPI, metrics: Metrics) -> None:
 
 
 def _add_errors(app: FastAPI, index: Path) -> None:
-    async def told(_request: Request, error: Exception) -> Response:
-        said = failure(error, index)
-        status = said.pop("status")
+    async def respond(_request: Request, error: Exception) -> Response:
+        body = failure(error, index)
+        status = body.pop("status")
         headers = {"Retry-After": RETRY} if status == 503 else dict(getattr(error, "headers", None) or {})
-        return Response(as_json(said), status, headers, "application/json")
+        return Response(as_json(body), status, headers, "application/json")
 
     async def invalid(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
-        return await told(request, HTTPException(422, problem(error.errors())))
+        return await respond(request, HTTPException(422, first_problem(error.errors())))
 
-    app.add_exception_handler(errors.RprsError, told)
-    app.add_exception_handler(HTTPException, told)
+    app.add_exception_handler(errors.RprsError, respond)
+    app.add_exception_handler(HTTPException, respond)
     app.add_exception_handler(RequestValidationError, invalid)
-    app.add_exception_handler(Exception, told)  # and it is raised again, for the log
+    app.add_exception_handler(Exception, respond)  # it is raised again and reaches the log
 
 
 # ---------------------------------------------------------------------------- schema
 
 
 def _schema(app: FastAPI) -> dict[str, Any]:
-    """The OpenAPI schema, with the requests that routes read by themselves."""
+    """The OpenAPI schema, including the models of bodies that routes parse themselves."""
     if app.openapi_schema is None:
-        found = get_openapi(
+        schema = get_openapi(
             title="rprs", version=__version__, routes=app.routes, description=(make_router.__doc__ or "").strip()
         )
-        wanted = [getattr(models, name) for name in models.__all__]
+        extra_models = [getattr(models, name) for name in models.__all__]
         _, extra = models_json_schema(
-            [(model, "validation") for model in wanted], ref_template="#/components/schemas/{model}"
+            [(model, "validation") for model in extra_models], ref_template="#/components/schemas/{model}"
         )
-        found.setdefault("components", {}).setdefault("schemas", {}).update(extra.get("$defs", {}))
-        app.openapi_schema = found
+        schema.setdefault("components", {}).setdefault("schemas", {}).update(extra.get("$defs", {}))
+        app.openapi_schema = schema
     return app.openapi_schema

@@ -1,10 +1,10 @@
-"""A server of rprs as if its index were here: the interface of `Searcher`, over HTTP.
+"""A client for `rprs serve` with the interface of `Searcher`.
 
 with rprs.Client("http://127.0.0.1:8017") as client:
     for hit in client.search(rprs.read_one("brief.pdf"), k=3):
         print(f"{hit.score:.3f}", hit.id, "because", hit.pairs[0].document)
 
-Scores, pairs and spans are the server's bit by bit. What goes wrong there is the same error here.
+Scores, pairs and spans are bit-identical to the server's, and errors are the same as those of the library.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from rprs.results.serialize import explanation_from, results_from
 
 __all__ = ["Client"]
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
-ALL = 1_000_000  # hits: more than any first stage hands on
-TRIES = 5  # of a request that finds the server busy
-PATIENCE = 30.0  # seconds: no longer wait between two of them, whatever the server says
-BATCH = 1_000  # documents that are added at once
+ALL = 1_000_000  # hits: more than any first stage returns
+TRIES = 5  # of a request while the server is busy
+MAX_DELAY = 30.0  # seconds between two of them, whatever the server asks for
+BATCH = 1_000  # documents added per request
 BATCH_BYTES = 16 * 2**20
 
 
 class Client:
-    """Asks the server at `url`, which `rprs serve` has started, with the token that it wants, if any.
+    """Searches the index behind a server at `url`, with its token if it requires one.
 
-    `timeout` is how many seconds it may be silent. With a `progress`, the server tells how far it is. A server that is
-    busy is asked again a few times. Threads may share a client.
+    `timeout` is how many seconds the server may be silent. With a `progress`, the server reports its own. A request to
+    a busy server is repeated a few times. Threads may share a client.
     """
 
     def __init__(
@@ -60,11 +60,11 @@ class Client:
             base_url=f"{self.url}/api/v1/",
             headers={} if token is None else {"Authorization": f"Bearer {token}"},
             timeout=timeout,
-            trust_env=not _is_loopback(host),  # no proxy stands between a machine and itself
+            trust_env=not _is_loopback(host),  # loopback connections never use a proxy
         )
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         self._http.close()
 
     def __enter__(self) -> Client:
@@ -76,131 +76,150 @@ class Client:
     # ------------------------------------------------------------------------ the interface of Searcher
 
     def search(
-        self, query: Query, k: int = 10, *, where: str | None = None, keep_self: bool = False, pairs: int = 3
+        self,
+        query: Query,
+        k: int = 10,
+        *,
+        where: str | None = None,
+        keep_self: bool = False,
+        exclude: Iterable[str] = (),
+        pairs: int = 3,
     ) -> Results:
-        """The k documents most like this one, or like several together, each with its best aligned pairs."""
-        return self._read(results_from, self._ask("search", _asked(query, where, keep_self, k=k, pairs=pairs)))
+        """The k documents most similar to a text, a document, or several combined, with their best aligned pairs."""
+        request = _request(query, where, keep_self, exclude, k=k, pairs=pairs)
+        return self._read(results_from, self._run("search", request))
 
-    def rank(self, query: Query, *, where: str | None = None, keep_self: bool = False) -> Ranking:
-        """The whole re-ranked list without evidence; its notes are those of a search."""
-        found = self._read(results_from, self._ask("search", _asked(query, where, keep_self, k=ALL, pairs=0)))
-        names = dict.fromkeys(name for hit in found for name in hit.parts)
+    def rank(
+        self, query: Query, *, where: str | None = None, keep_self: bool = False, exclude: Iterable[str] = ()
+    ) -> Ranking:
+        """The whole ranking without evidence; its notes are those of a search."""
+        results = self.search(query, ALL, where=where, keep_self=keep_self, exclude=exclude, pairs=0)
+        names = dict.fromkeys(name for hit in results for name in hit.parts)
         return Ranking(
-            ids=tuple(hit.id for hit in found),
-            scores=np.array([hit.score for hit in found], dtype=np.float64),
-            parts={name: np.array([hit.parts.get(name, np.nan) for hit in found]) for name in names},
-            notes=found.notes,
+            ids=tuple(hit.id for hit in results),
+            scores=np.array([hit.score for hit in results], dtype=np.float64),
+            parts={name: np.array([hit.parts.get(name, np.nan) for hit in results]) for name in names},
+            notes=results.notes,
         )
 
-    def explain(self, query: Query, id: str, *, where: str | None = None, keep_self: bool = False) -> Explanation:
-        """Every aligned pair between a document and one of the index, in the pool that the same search would have."""
-        return self._read(_explained, self._ask("explain", _asked(query, where, keep_self, document=id)))
+    def explain(
+        self,
+        query: Query,
+        id: str,
+        *,
+        where: str | None = None,
+        keep_self: bool = False,
+        exclude: Iterable[str] = (),
+    ) -> Explanation:
+        """Every aligned pair between a query and a document of the index, with the candidates of the same search."""
+        request = _request(query, where, keep_self, exclude, document=id)
+        return self._read(_explanation, self._run("explain", request))
 
     # ------------------------------------------------------------------------ the index
 
     def document(self, id: str) -> Document:
-        """A document of the index with its text and metadata."""
+        """A document in the index with its text and metadata."""
         return self._read(_document, self._call("GET", _path(id)))
 
     def find(self, words: str, limit: int = 20) -> tuple[list[Document], int]:
-        """Documents with all these words in their id or title, without their texts; and how many there are in all."""
-        found = self._call("GET", "documents", params={"find": words, "limit": limit})
-        return self._read(lambda found: ([_document(each) for each in found["documents"]], found["total"]), found)
+        """Documents with all these words in their id or title, without their texts, and the total number of matches."""
+        body = self._call("GET", "documents", params={"find": words, "limit": limit})
+        return self._read(lambda body: ([_document(each) for each in body["documents"]], body["total"]), body)
 
     def add(self, documents: Iterable[Document]) -> Added:
-        """Add documents, a thousand at a time; those of the same ids are replaced."""
+        """Add documents, a thousand at a time; those with the same ids are replaced."""
         total = Added()
         for batch in _batches(documents):
-            found = self._call("POST", "documents", b'{"documents":[' + b",".join(batch) + b"]}")
-            counts = self._read(lambda found: [found[name] for name in ("added", "changed", "unchanged")], found)
+            body = self._call("POST", "documents", b'{"documents":[' + b",".join(batch) + b"]}")
+            counts = self._read(lambda body: [body[name] for name in ("added", "changed", "unchanged")], body)
             total = Added(total.added + counts[0], total.changed + counts[1], total.unchanged + counts[2])
         return total
 
     def remove(self, id: str) -> int:
-        """Remove a document; how many there were of it, which is one."""
-        return self._read(lambda found: int(found["removed"]), self._call("DELETE", _path(id)))
+        """Remove a document; returns how many were removed, which is one."""
+        return self._read(lambda body: int(body["removed"]), self._call("DELETE", _path(id)))
 
     def info(self) -> dict[str, Any]:
-        """What the index holds, its fields, and how the server asks it."""
+        """The index, its fields, the system and the limits of the server."""
         return self._call("GET", "info")
 
     def health(self) -> str:
-        """`ok`, from a server that is there; it needs no token."""
-        return self._read(lambda found: str(found["status"]), self._call("GET", "health"))
+        """`ok` if the server is running; no token is required."""
+        return self._read(lambda body: str(body["status"]), self._call("GET", "health"))
 
     # ------------------------------------------------------------------------ HTTP
 
-    def _ask(self, route: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    def _run(self, route: str, request: Mapping[str, Any]) -> dict[str, Any]:
         body = _json(request)
         if self.progress is silent:
             return self._call("POST", route, body)
-        return self._patiently(lambda: self._followed(route, body))
+        return self._with_retries(lambda: self._follow(route, body))
 
     def _call(self, method: str, route: str, body: bytes | None = None, params: Any = None) -> dict[str, Any]:
         headers = {} if body is None else {"Content-Type": "application/json"}
 
         def once() -> dict[str, Any]:
-            with self._reported():
-                answer = self._http.request(method, route, content=body, headers=headers, params=params)
-            return self._checked(answer)
+            with self._translated_errors():
+                response = self._http.request(method, route, content=body, headers=headers, params=params)
+            return self._check(response)
 
-        return self._patiently(once)
+        return self._with_retries(once)
 
-    def _patiently(self, once: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """The answer, also of a server that is busy for a while."""
+    def _with_retries(self, once: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Repeat a request while the server is busy."""
         for left in reversed(range(TRIES)):
             try:
                 return once()
-            except _Later as later:
+            except _Retry as retry:
                 if not left:
-                    raise later.error from None
-                sleep(later.seconds)
+                    raise retry.error from None
+                sleep(retry.seconds)
         raise AssertionError("not reached")
 
-    def _followed(self, route: str, body: bytes) -> dict[str, Any]:
-        """The answer at the end of a stream of events, with the progress on the way there."""
+    def _follow(self, route: str, body: bytes) -> dict[str, Any]:
+        """Read a stream of events: progress, then the result or an error."""
         headers = {"Content-Type": "application/json", "Accept": "text/event-stream"}
         with (
-            self._reported(),
-            self._http.stream("POST", route, content=body, headers=headers) as answer,
+            self._translated_errors(),
+            self._http.stream("POST", route, content=body, headers=headers) as response,
             _Stages(self.progress) as stages,
         ):
-            if not answer.headers.get("Content-Type", "").startswith("text/event-stream"):
-                answer.read()
-                return self._checked(answer)
-            for name, data in _events(_lines(answer.iter_text())):
+            if not response.headers.get("Content-Type", "").startswith("text/event-stream"):
+                response.read()
+                return self._check(response)
+            for name, data in _events(_lines(response.iter_text())):
                 if name == "progress":
-                    stages.tell(**data)
+                    stages.update(**data)
                 elif name == "result":
                     return data
                 elif name == "error":
-                    _raise(data.get("status", 500), data, answer.headers)
+                    _raise(data.get("status", 500), data, response.headers)
         raise self._broken()
 
-    def _checked(self, answer: httpx.Response) -> dict[str, Any]:
+    def _check(self, response: httpx.Response) -> dict[str, Any]:
         try:
-            found = answer.json()
+            body = response.json()
         except ValueError:
-            found = None
-        if not isinstance(found, dict) or (answer.is_success and "error" in found):
-            raise self._stranger(f"status {answer.status_code}")
-        if not answer.is_success:
-            _raise(answer.status_code, found, answer.headers)
-        return found
+            body = None
+        if not isinstance(body, dict) or (response.is_success and "error" in body):
+            raise self._unexpected(f"status {response.status_code}")
+        if not response.is_success:
+            _raise(response.status_code, body, response.headers)
+        return body
 
-    def _read(self, read: Callable[[dict[str, Any]], Answer], found: dict[str, Any]) -> Answer:
-        """What an answer says; one that says something else is not of a server of rprs."""
+    def _read(self, read: Callable[[dict[str, Any]], Result], body: dict[str, Any]) -> Result:
+        """Convert a body; one of another form does not come from an rprs server."""
         try:
-            return read(found)
+            return read(body)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise self._stranger(f"{type(error).__name__} {error}") from error
+            raise self._unexpected(f"{type(error).__name__} {error}") from error
 
-    def _stranger(self, sign: str) -> ServiceError:
-        return ServiceError(f"{self.url} does not answer as a server of rprs ({sign})")
+    def _unexpected(self, detail: str) -> ServiceError:
+        return ServiceError(f"{self.url} does not respond like an rprs server ({detail})")
 
     @contextmanager
-    def _reported(self) -> Iterator[None]:
-        """Whatever goes wrong on the way there or back, as one line."""
+    def _translated_errors(self) -> Iterator[None]:
+        """Connection errors as one line."""
         try:
             yield
         except httpx.ConnectError as error:
@@ -211,7 +230,7 @@ class Client:
             raise self._broken() from error
 
     def _broken(self) -> ServiceError:
-        return ServiceError(f"The server at {self.url} stopped before its answer was complete: ask again")
+        return ServiceError(f"The server at {self.url} stopped before its response was complete: try again")
 
 
 # ---------------------------------------------------------------------------- requests
@@ -220,12 +239,12 @@ class Client:
 def _host(url: str) -> str:
     try:
         parts = urlsplit(url)
-        host, _ = parts.hostname, parts.port  # a port that is none is a ValueError
+        host, _ = parts.hostname, parts.port  # an invalid port is a ValueError
         httpx.URL(url).host.encode("idna")
     except (ValueError, httpx.InvalidURL):
         host = None
     if not host or parts.scheme not in ("http", "https") or parts.query or parts.fragment:
-        raise UsageError(f"The address of a server is like http://127.0.0.1:8017. Got {url!r} instead.")
+        raise UsageError(f"The address of a server must have the form http://127.0.0.1:8017. Got {url!r} instead.")
     return host
 
 
@@ -236,16 +255,19 @@ def _is_loopback(host: str) -> bool:
         return host.lower() == "localhost"
 
 
-def _asked(query: Query, where: str | None, keep_self: bool, **others: object) -> dict[str, Any]:
+def _request(
+    query: Query, where: str | None, keep_self: bool, exclude: Iterable[str], **options: object
+) -> dict[str, Any]:
     return {
-        "documents": [_given(each) for each in query_documents(query)],
+        "documents": [_document_object(each) for each in query_documents(query)],
         "where": where,
         "keep_self": keep_self,
-        **others,
+        "exclude": list(exclude),
+        **options,
     }
 
 
-def _given(document: Document) -> dict[str, Any]:
+def _document_object(document: Document) -> dict[str, Any]:
     return {
         "id": document.id,
         "text": document.text,
@@ -257,7 +279,7 @@ def _given(document: Document) -> dict[str, Any]:
 def _json(value: Mapping[str, Any]) -> bytes:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-    except (TypeError, ValueError) as error:  # UnicodeEncodeError is one, too
+    except (TypeError, ValueError) as error:  # including UnicodeEncodeError
         raise UsageError(f"A document cannot be sent: {str(error)[:200]}") from error
 
 
@@ -265,7 +287,7 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[bytes]]:
     batch: list[bytes] = []
     size = 0
     for document in documents:
-        item = _json(_given(document))
+        item = _json(_document_object(document))
         if batch and (len(batch) >= BATCH or size + len(item) > BATCH_BYTES):
             yield batch
             batch, size = [], 0
@@ -276,49 +298,49 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[bytes]]:
 
 
 def _path(id: str) -> str:
-    """The route of a document: dots and slashes of an id must not be steps of a path."""
+    """The route of a document, with the dots and slashes of its id escaped."""
     if not id:
         raise NoDocument("There is no document without an id")
     try:
         return f"documents/{quote(id, safe='').replace('.', '%2E')}"
     except UnicodeEncodeError as error:
-        raise NoDocument(f"There is no document {id!r}: an id is valid Unicode") from error
+        raise NoDocument(f"There is no document {id!r}: an id must be valid Unicode") from error
 
 
-# ---------------------------------------------------------------------------- answers
+# ---------------------------------------------------------------------------- responses
 
 
-def _document(found: Mapping[str, Any]) -> Document:
-    return Document(found["id"], found.get("text", ""), found["title"], found["metadata"])
+def _document(body: Mapping[str, Any]) -> Document:
+    return Document(body["id"], body.get("text", ""), body["title"], body["metadata"])
 
 
-def _explained(found: Mapping[str, Any]) -> Explanation:
-    return explanation_from(found["explanation"], _document(found["query"]), _document(found["document"]))
+def _explanation(body: Mapping[str, Any]) -> Explanation:
+    return explanation_from(body["explanation"], _document(body["query"]), _document(body["document"]))
 
 
-class _Later(Exception):
-    """The server is busy: ask again after so many seconds, or give up with the error."""
+class _Retry(Exception):
+    """The server is busy: try again after some seconds, or give up with the error."""
 
     def __init__(self, error: RprsError, seconds: float) -> None:
         self.error, self.seconds = error, seconds
 
 
-def _raise(status: int, found: Mapping[str, Any], headers: Mapping[str, str]) -> NoReturn:
-    """The server's error as the same class, with the same line."""
-    line = str(found.get("error") or f"The server answered with status {status}")
-    kind = getattr(errors, str(found.get("kind", "")), None)
+def _raise(status: int, body: Mapping[str, Any], headers: Mapping[str, str]) -> NoReturn:
+    """Raise the server's error as the same class with the same message."""
+    line = str(body.get("error") or f"The server answered with status {status}")
+    kind = getattr(errors, str(body.get("kind", "")), None)
     if not (isinstance(kind, type) and issubclass(kind, RprsError)):
         kind = Busy if status == 503 else RprsError
-    error = kind.__new__(kind, line)  # as if unpickled: some are made of other words than their line
-    raise _Later(error, _seconds(headers.get("Retry-After", ""))) if status == 503 else error
+    error = kind.__new__(kind, line)  # some classes take other arguments than their message
+    raise _Retry(error, _seconds(headers.get("Retry-After", ""))) if status == 503 else error
 
 
 def _seconds(text: str) -> float:
-    return min(float(text), PATIENCE) if text.isdecimal() else 1.0
+    return min(float(text), MAX_DELAY) if text.isdecimal() else 1.0
 
 
 def _lines(pieces: Iterable[str]) -> Iterator[str]:
-    """The lines of a stream, which end with a line feed alone: other marks that end lines may be in a text."""
+    """The lines of a stream, separated by line feeds only: a text may contain other line separators."""
     rest = list[str]()
     for piece in pieces:
         first, *others = piece.split("\n")
@@ -329,7 +351,7 @@ def _lines(pieces: Iterable[str]) -> Iterator[str]:
 
 
 def _events(lines: Iterable[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The events of a stream: their names and their JSON."""
+    """The events of a stream: names and parsed data."""
     name, data = "message", list[str]()
     for line in lines:
         field, _, value = line.partition(":")
@@ -345,7 +367,7 @@ def _events(lines: Iterable[str]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 class _Stages:
-    """One task of a `Progress` at a time: the stage that the server is in."""
+    """Reports the current stage of the server to a `Progress`."""
 
     def __init__(self, progress: Progress) -> None:
         self.progress = progress
@@ -359,7 +381,7 @@ class _Stages:
     def __exit__(self, *_: object) -> None:
         self.stack.close()
 
-    def tell(self, stage: str, done: int, total: int | None, unit: str) -> None:
+    def update(self, stage: str, done: int, total: int | None, unit: str) -> None:
         if (stage, total) != self.stage or done < self.done:
             self.stack.close()
             self.advance: Advance = self.stack.enter_context(self.progress(stage, total, unit))

@@ -1,8 +1,11 @@
-"""Connections: uvicorn with bounds on those that say nothing, say it slowly, or do not take their answer.
+"""Run the application on uvicorn, with limits on idle, slow and stalled connections.
 
-A connection is *waiting* while no whole head of a request has come: it is new, kept for a next request, or slow. A
-waiting one is closed in time; and where there are too many connections, the oldest waiting one gives way to the new, so
-that a crowd of slow ones keeps nobody out.
+A connection is *waiting* while it has no request: it is new, kept alive, or its request's head is still arriving. A
+waiting connection is closed after a time limit. At the limit on connections, the oldest waiting one is closed in favour
+of a new one, so that many slow clients cannot keep others out.
+
+uvicorn itself closes only kept-alive connections. So each of its protocols is wrapped in one that sees the bytes arrive
+and the write buffer drain; when a request begins and ends is known from its ASGI calls.
 """
 
 from __future__ import annotations
@@ -14,25 +17,23 @@ import logging
 import resource
 import signal
 import socket
-from collections.abc import Callable
-from contextlib import suppress
-from types import FrameType
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, cast
 
 import h11
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from rprs.errors import UsageError
 from rprs.serve.guard import HEADERS
-from rprs.serve.limits import LINGER, ASGIApp, Limits, Receive, Scope, Send
+from rprs.serve.limits import LINGER, ASGIApp, Limits, Message, Receive, Scope, Send
 from rprs.serve.log import frames
 
 __all__ = ["serve"]
 
 BACKLOG = 512
-LEAST = 2**14  # bytes of an answer that have to be taken in `idle_seconds`
-FAREWELL = 3  # seconds that requests at work have to end when the server is stopped
+MIN_PROGRESS = 2**14  # bytes of a response that a client must read in `idle_seconds`
+GRACE = 3  # seconds for running requests to finish when the server stops
 
 
 def serve(
@@ -41,28 +42,46 @@ def serve(
     port: int,
     limits: Limits,
     ready: Callable[[str, int], None],
-    say: Callable[[str], None] = lambda _line: None,
+    log: Callable[[str], None] = lambda _line: None,
 ) -> None:
-    """Serve until SIGINT or SIGTERM. `ready` is told the address and the port, which for 0 is a free one.
+    """Serve until SIGINT or SIGTERM. `ready` is called with the address and the port, which is a free one for port 0.
 
-    `say` gets a line, without any message, for an error that no request is to blame for.
+    `log` receives one line, without the error's message, for an error outside any request.
     """
-    _more_files()
-    bound = _bound(host, port)
+    _raise_file_limit()
+    listener = _listen(host, port)
+    connections = _Connections(limits)
     failures: list[Exception] = []
 
-    async def watched(scope: Scope, receive: Receive, send: Send) -> None:
+    async def main(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await connections.handle(app, scope, receive, send)
+            return
+        asyncio.get_running_loop().set_exception_handler(lambda _loop, context: log(_describe(context)))
         try:
-            await app(scope, receive, send)
-        except Exception as error:  # raised again: it is only that uvicorn would not tell what kept it from starting
-            if scope["type"] == "lifespan":
-                failures.append(error)
+            await app(scope, receive, _on_startup(send, lambda: ready(host, listener.getsockname()[1])))
+        except Exception as error:  # kept, because uvicorn does not report why the application failed to start
+            failures.append(error)
             raise
 
-    _hush()
+    _silence_loggers()
+    server = uvicorn.Server(_config(main, limits, connections))
+    try:
+        with _signals_stop(server):
+            server.run([listener])
+    except SystemExit:
+        if not failures:
+            raise
+    finally:
+        listener.close()
+    if failures:
+        raise failures[0]
+
+
+def _config(app: ASGIApp, limits: Limits, connections: _Connections) -> uvicorn.Config:
     config = uvicorn.Config(
-        cast("Any", watched),
-        http=_protocol(limits),
+        cast("Any", app),
+        http="h11",
         ws="none",
         loop="asyncio",
         lifespan="on",
@@ -71,235 +90,269 @@ def serve(
         proxy_headers=False,
         server_header=False,
         backlog=BACKLOG,
-        timeout_keep_alive=cast("int", limits.idle_seconds),  # it goes to call_later, which takes fractions
-        timeout_graceful_shutdown=FAREWELL,
+        timeout_keep_alive=cast("int", limits.idle_seconds),  # passed to call_later, which accepts fractions
+        timeout_graceful_shutdown=GRACE,
     )
-    try:
-        _Server(config, lambda: ready(host, bound.getsockname()[1]), say).run([bound])
-    except SystemExit:
-        if failures:
-            raise failures[0] from None
-        raise
-    finally:
-        bound.close()
+    config.load()
+    protocol = config.http_protocol_class
+
+    def wrapped(**options: Any) -> asyncio.Protocol:
+        return _Connection(protocol(**options), connections)
+
+    config.http_protocol_class = cast("type[asyncio.Protocol]", wrapped)
+    return config
 
 
-def _bound(host: str, port: int) -> socket.socket:
+def _listen(host: str, port: int) -> socket.socket:
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0]
-        found = socket.socket(family, kind, protocol)
+        listener = socket.socket(family, kind, protocol)
     except (OSError, OverflowError) as error:
         raise UsageError(f"The address {host} port {port} is not known: {_reason(error)}") from error
     try:
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind(address)
-        found.listen(BACKLOG)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(BACKLOG)
     except (OSError, OverflowError) as error:
-        found.close()
-        taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
+        listener.close()
+        in_use = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
         advice = f"Port {port} of {host} is in use: choose another with --port, or 0 for a free one"
-        raise UsageError(advice if taken else f"Cannot listen on {host} port {port}: {_reason(error)}") from error
-    return found
+        raise UsageError(advice if in_use else f"Cannot listen on {host} port {port}: {_reason(error)}") from error
+    return listener
 
 
-def _more_files() -> None:
-    """As many open files as the system lets us have: an index has hundreds, and twice while it is opened anew."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(ValueError, OSError):  # where "infinite" is allowed but not possible, it stays as it was
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+def _raise_file_limit() -> None:
+    """Allow as many open files as the system permits: an index has hundreds, and twice as many during a reload."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):  # some systems report "infinite" but refuse it; the limit then stays as it was
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _reason(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
-def _hush() -> None:
-    """They log messages of errors, which may hold text of a request; without handlers Python would print them."""
+def _silence_loggers() -> None:
+    """These loggers write error messages, which may contain text of a request; without handlers Python prints them."""
     for name in ("uvicorn", "uvicorn.error", "uvicorn.access", "python_multipart"):
-        log = logging.getLogger(name)
-        log.handlers, log.propagate = [logging.NullHandler()], False
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [logging.NullHandler()], False
 
 
-class _Server(uvicorn.Server):
-    """Says when it listens, and ends quietly when it is told to."""
+@contextmanager
+def _signals_stop(server: uvicorn.Server) -> Iterator[None]:
+    """Handle SIGINT and SIGTERM before uvicorn does, and when it raises them again after it has stopped."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None], say: Callable[[str], None]) -> None:
-        super().__init__(config)
-        self.ready = ready
-        self.say = say
+    def stop(*_: object) -> None:
+        server.should_exit = True
 
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        asyncio.get_running_loop().set_exception_handler(self._tell)
-        await super().startup(sockets)
-        self.ready()
+    handlers = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """As uvicorn does it, except that the signal is not raised once more after the end."""
-        self.force_exit = self.should_exit and sig == signal.SIGINT
-        self.should_exit = True
 
-    def _tell(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        error = context.get("exception")
-        self.say(frames(error) if isinstance(error, BaseException) else "An error of the event loop")
+def _on_startup(send: Send, ready: Callable[[], None]) -> Send:
+    async def watched(message: Message) -> None:
+        await send(message)
+        if message["type"] == "lifespan.startup.complete":
+            ready()
+
+    return watched
+
+
+def _describe(context: dict[str, Any]) -> str:
+    error = context.get("exception")
+    return frames(error) if isinstance(error, BaseException) else "An error in the event loop"
+
+
+# ---------------------------------------------------------------------------- all connections
+
+
+class _Connections:
+    """The open connections of one server."""
+
+    def __init__(self, limits: Limits) -> None:
+        files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self.limits = limits
+        self.most = (
+            limits.connections if files == resource.RLIM_INFINITY else min(limits.connections, max(1, files // 2))
+        )
+        self.open: dict[object, _Connection] = {}  # by the client's address and port
+        self.waiting: dict[_Connection, None] = {}  # oldest first
+
+    def admit(self, connection: _Connection) -> bool:
+        """Register a connection, if necessary in place of the oldest waiting one; false if all have requests."""
+        if len(self.open) >= self.most:
+            oldest = next(iter(self.waiting), None)
+            if oldest is None:
+                return False
+            self.discard(oldest)
+            oldest.transport.abort()
+        self.open[connection.client] = connection
+        self.waiting[connection] = None
+        return True
+
+    def discard(self, connection: _Connection) -> None:
+        self.waiting.pop(connection, None)
+        if self.open.get(connection.client) is connection:
+            del self.open[connection.client]
+
+    async def handle(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run one request; its connection is not waiting from its head to the end of its response."""
+        connection = self.open.get(scope["client"])
+        if connection is None:
+            await app(scope, receive, send)
+            return
+        unread = any(name in (b"content-length", b"transfer-encoding") for name, _ in scope["headers"])
+        ended = False
+
+        async def received() -> Message:
+            nonlocal unread
+            message = await receive()
+            unread = unread and bool(message.get("more_body", False))
+            return message
+
+        async def sent(message: Message) -> None:
+            nonlocal ended
+            await send(message)
+            if message["type"] == "http.response.body" and not message.get("more_body", False) and not ended:
+                ended = True
+                connection.end_request(unread)
+
+        connection.begin_request()
+        try:
+            await app(scope, received, sent)
+        finally:
+            if not ended:
+                connection.end_request(unread)
+
+
+class _Timer:
+    """One pending call, which can be cancelled or replaced."""
+
+    def __init__(self) -> None:
+        self._handle: asyncio.TimerHandle | None = None
+
+    def start(self, seconds: float, callback: Callable[..., None], *arguments: Any) -> None:
+        self.stop()
+        self._handle = asyncio.get_running_loop().call_later(seconds, callback, *arguments)
+
+    def stop(self) -> None:
+        if self._handle is not None:
+            self._handle.cancel()
+            self._handle = None
 
 
 # ---------------------------------------------------------------------------- one connection
 
 
-def _protocol(limits: Limits) -> type[H11Protocol]:
-    """The class of the connections of one server, which know of each other."""
-    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = limits.connections if files == resource.RLIM_INFINITY else min(limits.connections, max(1, files // 2))
-    waiting: dict[_Connection, None] = {}  # the oldest first
+class _Connection(asyncio.Protocol):
+    """uvicorn's protocol with two timers: one for data to arrive, one for the client to read the response."""
 
-    class _Bounded(_Connection):
-        def __init__(self, *arguments: Any, **named: Any) -> None:
-            super().__init__(*arguments, **named)
-            self.limits, self.most, self.waiting = limits, most, waiting
-            self.coming, self.taking = _Clock(), _Clock()
+    def __init__(self, inner: asyncio.Protocol, connections: _Connections) -> None:
+        self.inner, self.connections, self.limits = inner, connections, connections.limits
+        self.transport: asyncio.Transport
+        self.client: object = self
+        self.arriving, self.draining = _Timer(), _Timer()
+        self.admitted = self.paused = False
+        self.kept = False  # alive after a response, and nothing of the next request has arrived
+        self.unread = False  # the last request may have had a body that was not read to its end
 
-    return _Bounded
-
-
-class _Clock:
-    """Something that happens after a while, unless it is stopped or started anew."""
-
-    def __init__(self) -> None:
-        self._timer: asyncio.TimerHandle | None = None
-
-    def start(self, seconds: float, then: Callable[..., None], *arguments: Any) -> None:
-        self.stop()
-        self._timer = asyncio.get_running_loop().call_later(seconds, then, *arguments)
-
-    def stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    @property
-    def runs(self) -> bool:
-        return self._timer is not None
-
-
-class _Connection(H11Protocol):
-    """A connection with two clocks: one runs while something has to come, the other while an answer has to be taken."""
-
-    limits: Limits
-    most: int  # connections
-    waiting: dict[_Connection, None]
-    coming: _Clock
-    taking: _Clock
-    draining = False  # a body goes on after its answer
-
-    # ------------------------------------------------------------------------ what comes
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
-        """A new connection, if need be in the place of the oldest one that waits."""
-        super().connection_made(transport)
-        if len(self.connections) > self.most:
-            oldest = next(iter(self.waiting), None)
-            if oldest is None:
-                self._turn_away()
-                return
-            oldest._leave()
-        self.waiting[self] = None
-        self._expect(self.limits.header_seconds)
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast("asyncio.Transport", transport)
+        peer = transport.get_extra_info("peername")
+        self.client = tuple(peer[:2]) if peer else self
+        self.admitted = self.connections.admit(self)
+        if not self.admitted:
+            self._refuse()
+            return
+        self.inner.connection_made(transport)
+        self.arriving.start(self.limits.header_seconds, self.transport.abort)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The end of it, whoever wanted it."""
-        self.coming.stop()
-        self.taking.stop()
-        self._unset_keepalive_if_required()
-        self.waiting.pop(self, None)
-        super().connection_lost(exc)
+        self.arriving.stop()
+        self.draining.stop()
+        self.connections.discard(self)
+        if self.admitted:
+            self.inner.connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """A piece of a head or a body. The clock of a head is not set back by a piece of it."""
+        """Pass data on. Only the first piece of a request's head starts the timer, so a slow head cannot extend it."""
+        if not self.admitted or self.transport.is_closing():
+            return
+        if self.kept:
+            self.kept = False
+            # This may be the rest of a body that nobody reads, which is discarded for a short while only.
+            self.arriving.start(LINGER if self.unread else self.limits.header_seconds, self.transport.abort)
+        try:
+            self.inner.data_received(data)
+        except h11.LocalProtocolError:  # an invalid body while its response is being sent, too late for a status 400
+            self.transport.abort()
+
+    def eof_received(self) -> bool | None:
+        return self.inner.eof_received() if self.admitted else None
+
+    # ------------------------------------------------------------------------ requests
+
+    def begin_request(self) -> None:
+        """The head of a request is complete."""
+        self.kept = False
+        self.connections.waiting.pop(self, None)
+        self.arriving.stop()
+        if not self.paused:
+            self.draining.stop()
+
+    def end_request(self, unread: bool) -> None:
+        """The response is written, not necessarily read."""
+        self._check_drained()
         if self.transport.is_closing():
             return
-        super().data_received(data)
-        if self.conn.their_state is h11.IDLE:
-            self.waiting[self] = None
-            if self.draining or not self.coming.runs:
-                self.draining = False
-                self._expect(self.limits.header_seconds)
-        elif self.waiting.pop(self, self) is None:  # it waited, and now the head has come
-            self.coming.stop()
-            self.taking.stop()
+        self.kept, self.unread = True, unread
+        self.connections.waiting[self] = None
+        self.arriving.start(self.limits.idle_seconds, self.transport.close)
 
-    def on_response_complete(self) -> None:
-        """An answer is written. What is left of the request's body is soon not taken any more."""
-        super().on_response_complete()
-        self._watch()
-        self.draining = self.conn.their_state is h11.SEND_BODY
-        if self.draining:
-            self._expect(LINGER)
-        elif self.conn.their_state is h11.IDLE:
-            self.waiting[self] = None
-
-    def _expect(self, seconds: float) -> None:
-        self.coming.start(seconds, self.transport.abort)
-
-    def _leave(self) -> None:
-        self.connections.discard(self)
-        self.waiting.pop(self, None)
-        self.transport.abort()
-
-    # ------------------------------------------------------------------------ what is taken
-
-    def timeout_keep_alive_handler(self) -> None:
-        """Nothing has come on a connection that was kept; one that still takes its answer is for the other clock."""
-        self.transport.close()
+    # ------------------------------------------------------------------------ responses
 
     def pause_writing(self) -> None:
-        """An answer is not taken as fast as it is written."""
-        super().pause_writing()
-        self._watch()
+        """The client reads more slowly than the response is written."""
+        self.paused = True
+        if self.admitted:
+            self.inner.pause_writing()
+        self._check_drained()
 
     def resume_writing(self) -> None:
-        """Most of what was written is taken."""
-        self.taking.stop()
-        if self.cycle.response_complete:
-            self._watch()
-        super().resume_writing()
+        """Most of the write buffer has been sent."""
+        self.paused = False
+        self.draining.stop()
+        if self in self.connections.waiting or self.transport.is_closing():
+            self._check_drained()
+        if self.admitted:
+            self.inner.resume_writing()
 
-    def shutdown(self) -> None:
-        """The server is stopped."""
-        if not self.transport.is_closing():
-            super().shutdown()
-
-    def _watch(self, before: int | None = None) -> None:
-        """See that what is written is taken, and not by the byte. Nothing is written while this clock runs."""
+    def _check_drained(self, before: int | None = None) -> None:
+        """Abort if the client has read too little since the last check; nothing is written between two checks."""
         left = self.transport.get_write_buffer_size()
-        if left and before is not None and left > before - LEAST:
+        if left and before is not None and left > before - MIN_PROGRESS:
             self.transport.abort()
         elif left:
-            self.taking.start(self.limits.idle_seconds, self._watch, left)
+            self.draining.start(self.limits.idle_seconds, self._check_drained, left)
 
-    # ------------------------------------------------------------------------ answers without a request
-
-    def _turn_away(self) -> None:
+    def _refuse(self) -> None:
+        """Answer 503 without a request."""
         line = "The server has too many connections: try again in a few seconds"
-        self._answer(503, "Service Unavailable", "Busy", line, {"retry-after": "5"})
-
-    def send_400_response(self, msg: str) -> None:
-        """What came is not HTTP. In the middle of an answer there is no place to say so."""
-        if self.conn.our_state is h11.SEND_BODY:
-            self.transport.abort()
-        else:
-            self._answer(400, "Bad Request", "Bad Request", msg, {})
-
-    def _answer(self, status: int, reason: str, kind: str, line: str, more: dict[str, str]) -> None:
-        body = json.dumps({"error": line, "kind": kind}).encode()
+        body = json.dumps({"error": line, "kind": "Busy"}).encode()
         fields = {
             "content-type": "application/json",
             "content-length": str(len(body)),
             "connection": "close",
             "cache-control": "no-store",
+            "retry-after": "5",
             **HEADERS,
-            **more,
         }
         head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
-        self.transport.write(f"HTTP/1.1 {status} {reason}\r\n{head}\r\n".encode() + body)
+        self.transport.write(f"HTTP/1.1 503 Service Unavailable\r\n{head}\r\n".encode() + body)
         self.transport.close()
-        self._watch()
+        self._check_drained()

@@ -1,4 +1,4 @@
-"""The API as a page, made from its OpenAPI schema: plain HTML, no script, nothing from elsewhere."""
+"""The API reference at /docs, rendered from the OpenAPI schema: plain HTML without scripts or external assets."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _FRAME = """<!doctype html>
 class _Operation:
     method: str
     path: str
-    said: Schema
+    schema: Schema
 
     @property
     def anchor(self) -> str:
@@ -59,11 +59,11 @@ class _Operation:
 
     @property
     def summary(self) -> str:
-        return str(self.said.get("description") or self.said.get("summary") or "")
+        return str(self.schema.get("description") or self.schema.get("summary") or "")
 
 
 def docs_page(schema: Schema) -> str:
-    """The page of an OpenAPI schema: what the API is, each operation with an example, and every object it speaks of."""
+    """An OpenAPI schema as HTML: description, operations with examples, and objects."""
     info, models = schema.get("info", {}), schema.get("components", {}).get("schemas", {})
     operations = [
         _Operation(method.upper(), path, item[method])
@@ -71,19 +71,19 @@ def docs_page(schema: Schema) -> str:
         for method in _METHODS
         if method in item
     ]
-    asked = _named([each.said.get("requestBody", {}) for each in operations], models)
+    request_models = _referenced([each.schema.get("requestBody", {}) for each in operations], models)
     title = f"{info.get('title', 'API')} {info.get('version', '')}".strip()
     content = [
-        f"<h1>{escape(title)}: the HTTP API</h1>",
+        f"<h1>{escape(title)}: HTTP API</h1>",
         _prose(info.get("description", "")),
-        '<p>The schema itself: <a href="/api/v1/openapi.json">openapi.json</a>. The page: <a href="/">ask</a>.</p>',
+        '<p>Schema: <a href="/api/v1/openapi.json">openapi.json</a>. Web interface: <a href="/">search</a>.</p>',
         '<h2 id="operations">Operations</h2>',
         *(_operation(each, models) for each in operations),
         '<h2 id="objects">Objects</h2>',
-        *(_model(name, models[name], name in asked) for name in sorted(models)),
+        *(_model(name, models[name], name in request_models) for name in sorted(models)),
     ]
     return _FRAME.format(
-        title=escape(f"{title}: the HTTP API"),
+        title=escape(f"{title}: HTTP API"),
         navigation=_navigation(operations, sorted(models)),
         content="\n".join(filter(None, content)),
     )
@@ -107,39 +107,39 @@ def _title(operation: _Operation) -> str:
 
 
 def _operation(operation: _Operation, models: Schema) -> str:
-    said = operation.said
+    schema = operation.schema
     parts = [f'<h3 id="{operation.anchor}">{_title(operation)}</h3>', _prose(operation.summary)]
-    if parameters := said.get("parameters"):
+    if parameters := schema.get("parameters"):
         rows = (
             [_code(each["name"]) + _required(each.get("required", False)), escape(each["in"]), *_about(each)]
             for each in parameters
         )
-        parts += ["<h4>Parameters</h4>", _table(("Name", "In", "Type", "Meaning"), rows)]
-    for kind, content in said.get("requestBody", {}).get("content", {}).items():
+        parts += ["<h4>Parameters</h4>", _table(("Name", "In", "Type", "Description"), rows)]
+    for kind, content in schema.get("requestBody", {}).get("content", {}).items():
         parts += [f"<h4>Body, {_code(kind)}</h4>", _shape(_resolved(content.get("schema", {}), models), needs=True)]
-    parts += ["<h4>Answers</h4>", _answers(said.get("responses", {}))]
-    for kind, content in said.get("responses", {}).get("200", {}).get("content", {}).items():
+    parts += ["<h4>Responses</h4>", _responses(schema.get("responses", {}))]
+    for kind, content in schema.get("responses", {}).get("200", {}).get("content", {}).items():
         if "$ref" in content.get("schema", {}):
-            parts += [f"<h4>Answer 200, {_code(kind)}</h4>", _shape(_resolved(content["schema"], models))]
+            parts += [f"<h4>Response 200, {_code(kind)}</h4>", _shape(_resolved(content["schema"], models))]
     parts += ["<h4>Example</h4>", f'<pre tabindex="0"><code>{escape(_curl(operation, models))}</code></pre>']
     return f"<section>{''.join(parts)}</section>"
 
 
 def _about(parameter: Schema) -> list[str]:
-    """The type and the meaning of a parameter, or of a property."""
+    """The type and description of a parameter or property."""
     schema = parameter.get("schema", parameter)
-    said = str(parameter.get("description") or schema.get("description") or "")
+    description = str(parameter.get("description") or schema.get("description") or "")
     facts = list(_facts(schema))
-    return [_type(schema), " ".join(filter(None, [_inline(said), f"({'; '.join(facts)})" if facts else ""]))]
+    return [_type(schema), " ".join(filter(None, [_inline(description), f"({'; '.join(facts)})" if facts else ""]))]
 
 
-def _answers(responses: Schema) -> str:
-    """A row for each kind of answer: those that differ by nothing but the status share one."""
+def _responses(responses: Schema) -> str:
+    """A table of responses; those that differ only in status share a row."""
     rows: dict[str, list[str]] = {}
     for status, response in responses.items():
         kinds = [f"{_code(kind)}: {_type(body['schema'])}" for kind, body in response.get("content", {}).items()]
         meaning = _inline(str(response.get("description") or _reason(status)).rstrip("."))
-        rows.setdefault("<br>".join(kinds) or "nothing", []).append(f"{_code(status)} {meaning}")
+        rows.setdefault("<br>".join(kinds) or "none", []).append(f"{_code(status)} {meaning}")
     return _table(("Status", "Body"), ([", ".join(meanings), body] for body, meanings in rows.items()))
 
 
@@ -151,17 +151,17 @@ def _reason(status: str) -> str:
 
 
 def _curl(operation: _Operation, models: Schema) -> str:
-    """A line that does it, from a shell on this computer."""
-    path, asked = operation.path, []
-    for each in operation.said.get("parameters", []):
+    """An example command for a shell on this computer."""
+    path, parameters = operation.path, []
+    for each in operation.schema.get("parameters", []):
         value = str(_example(each.get("schema", {}), models))
         if each["in"] == "path":
             path = path.replace("{" + each["name"] + "}", value)
         elif each["in"] == "query" and each.get("required"):
-            asked.append(f"{each['name']}={value}")
+            parameters.append(f"{each['name']}={value}")
     words = ["curl"] if operation.method == "GET" else ["curl", "-X", operation.method]
-    words.append("http://127.0.0.1:8017" + path + ("?" + "&".join(asked) if asked else ""))
-    content = operation.said.get("requestBody", {}).get("content", {})
+    words.append("http://127.0.0.1:8017" + path + ("?" + "&".join(parameters) if parameters else ""))
+    content = operation.schema.get("requestBody", {}).get("content", {})
     lines = [" ".join(shlex.quote(word) for word in words)]
     if "application/json" in content:
         body = json.dumps(_example(content["application/json"].get("schema", {}), models), ensure_ascii=False)
@@ -173,12 +173,12 @@ def _curl(operation: _Operation, models: Schema) -> str:
 
 
 def _example(schema: Schema, models: Schema, depth: int = 0) -> Any:
-    """A value that the schema allows: its own example, else the least that it asks for."""
+    """A valid value: the schema's own example, or a minimal one."""
     if "$ref" in schema:
         return _example(models.get(_referred(schema), {}), models, depth + 1) if depth < 8 else {}
-    for found in (schema.get("examples", [])[:1], [schema[key] for key in ("example", "const") if key in schema]):
-        if found:
-            return found[0]
+    for values in (schema.get("examples", [])[:1], [schema[key] for key in ("example", "const") if key in schema]):
+        if values:
+            return values[0]
     if schema.get("enum"):
         return schema["enum"][0]
     for several in ("anyOf", "oneOf", "allOf"):
@@ -186,11 +186,13 @@ def _example(schema: Schema, models: Schema, depth: int = 0) -> Any:
             return _example(schema[several][0], models, depth + 1)
     kind = schema.get("type")
     if kind == "object" or "properties" in schema:
-        shown = schema.get("required", [])
+        required = schema.get("required", [])
         return {
             name: _example(each, models, depth + 1)
             for name, each in schema.get("properties", {}).items()
-            if name in shown or each.get("examples") or any(option.get("examples") for option in each.get("anyOf", []))
+            if name in required
+            or each.get("examples")
+            or any(option.get("examples") for option in each.get("anyOf", []))
         }
     if kind == "array":
         return [_example(schema.get("items", {}), models, depth + 1)] if schema.get("minItems") else []
@@ -210,7 +212,7 @@ def _model(name: str, schema: Schema, needs: bool) -> str:
 
 
 def _shape(schema: Schema, needs: bool = False) -> str:
-    """An object as a table of what is in it, and with `needs` what of it must be there; anything else as its type."""
+    """An object as a table of its fields, with `needs` marking the required ones; anything else as its type."""
     properties = schema.get("properties")
     if not properties:
         return f"<p>{_type(schema)}</p>"
@@ -218,7 +220,7 @@ def _shape(schema: Schema, needs: bool = False) -> str:
     rows = [[_code(name) + _required(name in needed), *_about(each)] for name, each in properties.items()]
     if not any(meaning for *_, meaning in rows):
         return _table(("Field", "Type"), (row[:-1] for row in rows))
-    return _table(("Field", "Type", "Meaning"), rows)
+    return _table(("Field", "Type", "Description"), rows)
 
 
 def _referred(schema: Schema) -> str:
@@ -226,28 +228,28 @@ def _referred(schema: Schema) -> str:
 
 
 def _resolved(schema: Schema, models: Schema) -> Schema:
-    found: Schema = models.get(_referred(schema), schema) if "$ref" in schema else schema
-    return found
+    resolved: Schema = models.get(_referred(schema), schema) if "$ref" in schema else schema
+    return resolved
 
 
-def _named(part: Any, models: Schema) -> set[str]:
-    """The objects that a part of the schema names, and those that they name."""
-    found: set[str] = set()
+def _referenced(part: Any, models: Schema) -> set[str]:
+    """The names of all objects that a part of the schema refers to, directly or indirectly."""
+    names: set[str] = set()
     stack = [part]
     while stack:
         here = stack.pop()
         if isinstance(here, Mapping):
-            if "$ref" in here and (name := _referred(here)) not in found:
-                found.add(name)
+            if "$ref" in here and (name := _referred(here)) not in names:
+                names.add(name)
                 stack.append(models.get(name, {}))
             stack.extend(here.values())
         elif isinstance(here, list):
             stack.extend(here)
-    return found
+    return names
 
 
 def _type(schema: Schema) -> str:
-    """A type in words, with links to the objects that it names."""
+    """A type in words, with links to objects."""
     if "$ref" in schema:
         name = _referred(schema)
         return f'<a href="#{_model_anchor(name)}">{escape(name)}</a>'
@@ -293,12 +295,12 @@ def _required(needed: bool) -> str:
 
 
 def _inline(text: str) -> str:
-    """A line in which backquotes make code."""
+    """A line of HTML; text in backquotes becomes code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def _prose(text: object) -> str:
-    """Paragraphs, parted by blank lines; what is indented is shown as it is."""
+    """Paragraphs, separated by blank lines; indented ones are preformatted."""
     parts = [part for part in re.split(r"\n\s*\n", str(text).strip("\n")) if part.strip()]
     return "".join(
         f'<pre tabindex="0"><code>{escape(part)}</code></pre>' if part.startswith("    ") else f"<p>{_inline(part)}</p>"

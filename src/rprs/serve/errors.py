@@ -1,4 +1,4 @@
-"""What a client is told when something goes wrong."""
+"""The status and the one-line message of each error."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ _STATUS: dict[type[errors.RprsError], int] = {
 
 
 def failure(error: Exception, index: Path) -> dict[str, Any]:
-    """What a client is told: the status, the class, and one line, in which the index goes by its name alone."""
+    """The status, class and message of an error, in one line; the path of the index is reduced to its name."""
     if isinstance(error, HTTPException):
         phrase, line = HTTPStatus(error.status_code).phrase, str(error.detail)
-        line = f"{phrase}: /docs says what can be asked of this server" if line == phrase else line
+        line = f"{phrase}: see /docs for the routes of this server" if line == phrase else line
         return {"status": error.status_code, "kind": phrase, "error": line}
     if isinstance(error, errors.RprsError):
         status = next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 500)
         line = " ".join(str(error).split()).replace(str(index), index.name or "the index")
         return {"status": status, "kind": type(error).__name__, "error": line}
-    if isinstance(error, OSError) and error.errno in (ENOSPC, EDQUOT):  # of uploads on their way to be read
-        line = "No space is left for temporary files where the server runs: free some, and ask again"
+    if isinstance(error, OSError) and error.errno in (ENOSPC, EDQUOT):  # while uploads are stored for reading
+        line = "The server has no space left for temporary files: free some, and try again"
         return {"status": 507, "kind": errors.DiskFull.__name__, "error": line}
-    return {"status": 500, "kind": "RprsError", "error": "The server has made a mistake: see its log"}
+    return {"status": 500, "kind": "RprsError", "error": "Internal error of the server: see its log"}

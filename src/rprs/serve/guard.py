@@ -1,11 +1,11 @@
-"""Who may ask, and from where: the ASGI middleware that every request passes first.
+"""Access control: the ASGI middleware that every request passes first.
 
-- Host: a page of a stranger whose name is made to point here (DNS rebinding) still sends its own name: 421.
-- Origin and Sec-Fetch-Site: a page of a stranger cannot make the reader's browser ask in its name: 403.
-- Token: where there is one, whatever has data needs it, compared in constant time: 401.
-- Writes: only where they are allowed: 403.
+- Reject unknown Host headers (DNS rebinding): 421.
+- Reject requests that a browser sends for another site (Origin, Sec-Fetch-Site): 403.
+- If the server has a token, require it for everything with data; it is compared in constant time: 401.
+- Reject writes unless they are allowed: 403.
 
-Every answer, also one of these, has the headers that keep a browser from running or sending what it should not.
+Every response, including these, carries the security headers.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _READING = {"GET", "HEAD"}
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address can be reached from this computer only."""
+    """Whether an address can only be reached from this computer."""
     if host.lower() == "localhost":
         return True
     try:
@@ -48,16 +48,16 @@ def is_loopback(host: str) -> bool:
 
 
 def hosts_of(host: str, port: int, allowed: Sequence[str] = ()) -> frozenset[str]:
-    """What a request may have in its Host header, in lower case.
+    """The accepted values of the Host header, in lower case.
 
-    That is the bound address and the names of this computer for itself, with the port, and the names that are allowed:
-    with a port only with that, else with the bound one or none, as a proxy on the usual port hands them on.
+    These are the bound address and the loopback names, with the port, and the allowed names. An allowed name that has
+    a port is accepted with that port only; without one, with the bound port or none, as a proxy on port 80 forwards it.
     """
     own = {f"{_bracketed(name)}:{port}" for name in (host, "localhost", "127.0.0.1", "::1")}
-    usual = {name.removesuffix(":80") for name in own} if port == 80 else set()
+    default_port = {name.removesuffix(":80") for name in own} if port == 80 else set()
     names = {name if _has_port(name) else _bracketed(name) for name in allowed}
-    also = {f"{name}:{port}" for name in names if not _has_port(name)}
-    return frozenset(name.lower() for name in own | usual | names | also)
+    with_port = {f"{name}:{port}" for name in names if not _has_port(name)}
+    return frozenset(name.lower() for name in own | default_port | names | with_port)
 
 
 def _bracketed(name: str) -> str:
@@ -73,15 +73,19 @@ def read_token(path: Path) -> str:
     try:
         mode, text = path.stat().st_mode, path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not a text"
+        reason = error.strerror if isinstance(error, OSError) else "not a text file"
         raise UsageError(f"The token file {path} cannot be read: {reason}") from error
     if mode & 0o077:
         raise UsageError(f"The token file {path} can be read by others: chmod 600 {path}")
     if len(text) < TOKEN_LENGTH:
-        had = f"has a token of {len(text)} characters" if text else "is empty"
-        raise UsageError(f"The token file {path} {had}: write {TOKEN_LENGTH} or more (openssl rand -hex 32 > {path})")
+        problem = f"has a token of {len(text)} characters" if text else "is empty"
+        raise UsageError(
+            f"The token file {path} {problem}: write {TOKEN_LENGTH} or more (openssl rand -hex 32 > {path})"
+        )
     if not re.fullmatch(r"[!-~]+", text):
-        raise UsageError(f"The token file {path} must have one line of ASCII letters, digits and marks, without spaces")
+        raise UsageError(
+            f"The token file {path} must contain one line of ASCII letters, digits and punctuation, without spaces"
+        )
     return text
 
 
@@ -89,9 +93,9 @@ def read_token(path: Path) -> str:
 
 
 class Guard:
-    """Lets a request through or answers it with one line; see the module for what it looks at.
+    """Passes a request on or refuses it with one line; see the module for the checks.
 
-    It belongs around the whole application, also around what answers errors, so that every answer has its headers.
+    It wraps the whole application, including the error handlers, so that every response has the headers.
     """
 
     def __init__(self, app: ASGIApp, hosts: Set[str], token: str | None, writable: bool) -> None:
@@ -117,23 +121,27 @@ class Guard:
                 status, kind, line = refusal
                 challenge = {"www-authenticate": "Bearer"} if status == 401 else None
                 await refuse(guarded, status, kind, line, challenge)
-        else:  # a WebSocket: there are none here
+        else:  # WebSockets are not supported
             await send({"type": "websocket.close", "code": 1008})
 
     def _refusal(self, scope: Scope) -> tuple[int, str, str] | None:
         path, method = scope["path"], scope["method"]
-        host = _only(scope, b"host").lower()
+        host = _single(scope, b"host").lower()
         if host not in self.hosts:
-            shown = host if re.fullmatch(r"[\w.:\[\]-]{1,255}", host) else "of the request"
-            line = f"The host {shown} is not served here: if it should be, start with --allow-host and its name"
+            name = host if re.fullmatch(r"[\w.:\[\]-]{1,255}", host) else "of the request"
+            line = f"The host {name} is not allowed: to allow it, start the server with --allow-host and its name"
             return 421, "Misdirected Request", line
         if _is_foreign(scope, host):
-            return 403, "NotAllowed", "A page of another site may not ask this server"
-        free = path == "/api/v1/health" or (method in _READING and not _is_private(path))
-        if self.token is not None and not free and not hmac.compare_digest(_bearer(scope), self.token.encode()):
-            return 401, "NotAllowed", "A token is needed: send the header Authorization: Bearer and the token"
+            return 403, "NotAllowed", "Requests from the pages of other sites are not allowed"
+        public = path == "/api/v1/health" or (method in _READING and not _is_private(path))
+        if self.token is not None and not public and not hmac.compare_digest(_bearer(scope), self.token.encode()):
+            return 401, "NotAllowed", "A token is required: send it as the header `Authorization: Bearer TOKEN`"
         if not self.writable and method not in _READING and _writes(path):
-            return 403, "NotAllowed", "This server takes no changes: start it with --allow-write or --token-file"
+            return (
+                403,
+                "NotAllowed",
+                "This server is read-only: start it with --allow-write or --token-file to allow changes",
+            )
         return None
 
 
@@ -145,36 +153,36 @@ def _writes(path: str) -> bool:
     return path == "/api/v1/documents" or path.startswith("/api/v1/documents/")
 
 
-def _all(scope: Scope, wanted: bytes) -> list[bytes]:
-    return [value for name, value in scope["headers"] if name == wanted]
+def _values(scope: Scope, header: bytes) -> list[bytes]:
+    return [value for name, value in scope["headers"] if name == header]
 
 
-def _only(scope: Scope, wanted: bytes) -> str:
-    """The value of a header; nothing if it is not there or there several times, which no honest client does."""
-    found = _all(scope, wanted)
-    return found[0].decode("latin-1").strip() if len(found) == 1 else ""
+def _single(scope: Scope, header: bytes) -> str:
+    """The value of a header; empty if it is missing or repeated."""
+    values = _values(scope, header)
+    return values[0].decode("latin-1").strip() if len(values) == 1 else ""
 
 
 def _is_foreign(scope: Scope, host: str) -> bool:
-    """Whether a browser says that another site's page asks. Who is no browser sends neither header."""
-    # A proxy in front may speak TLS: the name and the port are what counts.
+    """Whether a browser declares that another site sent this request. Other clients send neither header."""
+    # A proxy in front may use TLS, so only the name and the port are compared.
     own = {f"http://{host}", f"https://{host}"}
-    if _all(scope, b"origin") and _only(scope, b"origin").lower() not in own:
+    if _values(scope, b"origin") and _single(scope, b"origin").lower() not in own:
         return True
-    sites = _all(scope, b"sec-fetch-site")
+    sites = _values(scope, b"sec-fetch-site")
     return _is_private(scope["path"]) and any(site not in (b"same-origin", b"none") for site in sites)
 
 
 def _bearer(scope: Scope) -> bytes:
-    scheme, _, token = _only(scope, b"authorization").partition(" ")
+    scheme, _, token = _single(scope, b"authorization").partition(" ")
     return token.strip().encode("latin-1") if scheme.lower() == "bearer" else b""
 
 
 def _secured(message: Message, private: bool) -> Message:
-    """The start of an answer with the headers of the guard in place of any that the application has set."""
+    """The start of a response with the guard's headers in place of the application's own."""
     if message["type"] != "http.response.start":
         return message
-    # A page kept by the browser would be that of another version after an update: it asks whether it is the same.
+    # After an update the browser must not use cached files of the old version, so it revalidates them.
     ours = {**HEADERS, "cache-control": "no-store" if private else "no-cache"}
     fixed = [(name.encode(), value.encode()) for name, value in ours.items()]
     kept = [(name, value) for name, value in message.get("headers", []) if name.decode("latin-1").lower() not in ours]

@@ -1,4 +1,4 @@
-"""The answers of the routes that take time, as bytes: made in a thread, stopped through their job."""
+"""The work behind the routes: each handler returns the response body as bytes, in a thread, and can be cancelled."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from rprs.search import Searcher
 from rprs.serve.jobs import Job
 from rprs.serve.limits import Limits
 from rprs.serve.models import AddRequest, ExplainRequest, ExportRequest, ReportRequest, SearchRequest
-from rprs.serve.requests import Asked, document_of, seeds_object, seeds_of
+from rprs.serve.requests import Submission, document_of, query_documents, seeds_object
 from rprs.serve.service import Service, Snapshot
 from rprs.serve.uploads import read_uploads
 
-__all__ = ["Answers", "as_json"]
+__all__ = ["Handlers", "as_json"]
 
 
 def as_json(value: Mapping[str, Any]) -> bytes:
@@ -30,8 +30,8 @@ def as_json(value: Mapping[str, Any]) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
-    """A request with its documents read, on one snapshot of the index."""
+class _Search:
+    """A search request with its query documents, on one snapshot of the index."""
 
     request: SearchRequest
     seeds: list[Document]
@@ -41,7 +41,7 @@ class _Question:
 
     @property
     def about(self) -> About:
-        """What the answer will depend on."""
+        """Everything needed to reproduce the result."""
         return self.searcher.about(
             self.query,
             self.request.k,
@@ -51,104 +51,106 @@ class _Question:
         )
 
     def results(self) -> Results:
-        """The hits, cut as the settings say."""
-        asked = self.request
-        found = self.searcher.search(
-            self.seeds, asked.k, where=asked.where, keep_self=asked.keep_self, pairs=asked.pairs
-        )
-        return replace(found, notes=(*found.notes, *self._left_out()))
+        """The hits within the cut-off of the system."""
+        results = self.searcher.search(self.seeds, self.request.k, **self._filters, pairs=self.request.pairs)
+        return replace(results, notes=(*results.notes, *self._same_ids()))
 
-    def _left_out(self) -> list[str]:
-        """A line for a document that only shares the id of the query: it may be another text of that name."""
-        left = [] if self.request.keep_self else self.searcher.index.namesakes(self.seeds)
-        return [f"{id!r} of the index is left out, having the id of the query" for id in left]
+    def _same_ids(self) -> list[str]:
+        """A line for each document that is left out only because of its id: its text may be a different one."""
+        ids = [] if self.request.keep_self else self.searcher.index.namesakes(self.seeds)
+        return [f"{id!r} in the index is left out because it has the same id as the query" for id in ids]
 
     def explanation(self, id: str) -> Explanation:
-        """Why one document."""
-        return self.searcher.explain(self.seeds, id, where=self.request.where, keep_self=self.request.keep_self)
+        """The evidence for one document."""
+        return self.searcher.explain(self.seeds, id, **self._filters)
+
+    @property
+    def _filters(self) -> dict[str, Any]:
+        request = self.request
+        return {"where": request.where, "keep_self": request.keep_self, "exclude": request.exclude}
 
 
-class Answers:
-    """What the server does for a request."""
+class Handlers:
+    """One method for each route that takes time."""
 
     def __init__(self, service: Service, limits: Limits) -> None:
         self.service, self.limits = service, limits
 
-    def _question(self, job: Job, snapshot: Snapshot, found: Asked[Any]) -> _Question:
+    def _search(self, job: Job, snapshot: Snapshot, submission: Submission[Any]) -> _Search:
         searcher = self.service.searcher(snapshot, job.progress)
-        seeds = seeds_of(job, snapshot.index, found, self.limits)
-        return _Question(found.request, seeds, combine(seeds), searcher, snapshot.fingerprint)
+        seeds = query_documents(job, snapshot.index, submission, self.limits)
+        return _Search(submission.request, seeds, combine(seeds), searcher, snapshot.fingerprint)
 
-    def search(self, job: Job, found: Asked[SearchRequest]) -> bytes:
-        """The hits as JSON."""
+    def search(self, job: Job, submission: Submission[SearchRequest]) -> bytes:
+        """Hits as JSON."""
         with self.service.snapshot() as snapshot:
-            question = self._question(job, snapshot, found)
-            query = question.query
-            results = question.results()
-            told = {
+            search = self._search(job, snapshot, submission)
+            query = search.query
+            results = search.results()
+            query_object = {
                 "id": query.id,
                 "title": query.title,
-                "text": query.text if found.request.echo else None,
+                "text": query.text if submission.request.echo else None,
                 "hash": query.content_hash,
-                "seeds": seeds_object(question.seeds, snapshot.index),
+                "seeds": seeds_object(search.seeds, snapshot.index),
             }
-            head = {"job": job.id, "about": question.about.object(), "query": told}
+            head = {"job": job.id, "about": search.about.object(), "query": query_object}
             return as_json({**head, **results_object(results, query.id)})
 
-    def explain(self, job: Job, found: Asked[ExplainRequest]) -> bytes:
-        """Both texts and every pair as JSON."""
+    def explain(self, job: Job, submission: Submission[ExplainRequest]) -> bytes:
+        """Both texts and all aligned pairs as JSON."""
         with self.service.snapshot() as snapshot:
-            question, id = self._question(job, snapshot, found), found.request.document
-            explanation = question.explanation(id)
-            query, document = snapshot.index.query_sentences(question.query), snapshot.index.sentences(id)
-            seeds = seeds_object(question.seeds, snapshot.index)
+            search, id = self._search(job, snapshot, submission), submission.request.document
+            explanation = search.explanation(id)
+            query, document = snapshot.index.query_sentences(search.query), snapshot.index.sentences(id)
+            seeds = seeds_object(search.seeds, snapshot.index)
             return as_json(
                 {
                     "job": job.id,
-                    "about": question.about.object(),
+                    "about": search.about.object(),
                     "explanation": explanation_object(explanation, len(document)),
-                    "query": _side(question.query, query, seeds),
-                    "document": _side(explanation.document, document, []),
+                    "query": _aligned_text(search.query, query, seeds),
+                    "document": _aligned_text(explanation.document, document, []),
                 }
             )
 
-    def export(self, job: Job, found: Asked[ExportRequest]) -> bytes:
-        """The hits as a file."""
+    def export(self, job: Job, submission: Submission[ExportRequest]) -> bytes:
+        """Hits as a file."""
         with self.service.snapshot() as snapshot:
-            question = self._question(job, snapshot, found)
-            left_out = set(found.request.without)
-            hits = [hit for hit in question.results() if hit.id not in left_out]
-            format = FORMATS[found.request.format]
-            return format.write(hits, question.about).encode(format.encoding)
+            search = self._search(job, snapshot, submission)
+            omitted = set(submission.request.without)
+            hits = [hit for hit in search.results() if hit.id not in omitted]
+            format = FORMATS[submission.request.format]
+            return format.write(hits, search.about).encode(format.encoding)
 
-    def report(self, job: Job, found: Asked[ReportRequest]) -> bytes:
-        """An aligned view as a page to mail."""
+    def report(self, job: Job, submission: Submission[ReportRequest]) -> bytes:
+        """The side-by-side view as one HTML file."""
         with self.service.snapshot() as snapshot:
-            question, id = self._question(job, snapshot, found), found.request.document
-            explanation = question.explanation(id)
-            query, document = snapshot.index.query_sentences(question.query), snapshot.index.sentences(id)
-            return report(explanation, query, document, question.about, found.request.min_similarity).encode()
+            search, id = self._search(job, snapshot, submission), submission.request.document
+            explanation = search.explanation(id)
+            query, document = snapshot.index.query_sentences(search.query), snapshot.index.sentences(id)
+            return report(explanation, query, document, search.about, submission.request.min_similarity).encode()
 
-    def add(self, job: Job, found: Asked[AddRequest]) -> bytes:
-        """Documents put into the index."""
+    def add(self, job: Job, submission: Submission[AddRequest]) -> bytes:
+        """Add documents to the index."""
         skipped: list[str] = []
         documents: list[Document] = []
-        for file in found.files:
-            read, left_out = read_uploads(file.file, file.filename or "", self.limits, job.stop)
+        for file in submission.files:
+            read, problems = read_uploads(file.file, file.filename or "", self.limits, job.stop)
             documents += read
-            skipped += left_out
-        documents += [document_of(given) for given in found.request.documents]
-        skipped += [f"{document.id}: no text in it" for document in documents if not document.text.strip()]
+            skipped += problems
+        documents += [document_of(document) for document in submission.request.documents]
+        skipped += [f"{document.id}: contains no text" for document in documents if not document.text.strip()]
         documents = [document for document in documents if document.text.strip()]
         if not documents:
-            more = f" (and {len(skipped) - 1:,} more like it)" if len(skipped) > 1 else ""
-            raise ReadError(f"{skipped[0]}{more}" if skipped else "There is nothing to add: give documents or files")
+            more = f" (and {len(skipped) - 1:,} more)" if len(skipped) > 1 else ""
+            raise ReadError(f"{skipped[0]}{more}" if skipped else "There is nothing to add: send documents or files")
         added = self.service.add(documents, job.progress)
         counts = {"added": added.added, "changed": added.changed, "unchanged": added.unchanged}
         return as_json({**counts, "skipped": skipped, "fingerprint": self._fingerprint()})
 
     def remove(self, job: Job, id: str) -> bytes:
-        """A document taken out of the index."""
+        """Remove a document from the index."""
         return as_json({"removed": self.service.remove(id, job.check), "fingerprint": self._fingerprint()})
 
     def _fingerprint(self) -> str:
@@ -156,7 +158,7 @@ class Answers:
             return snapshot.fingerprint
 
 
-def _side(document: Document, sentences: Sentences, seeds: list[dict[str, Any]]) -> dict[str, Any]:
+def _aligned_text(document: Document, sentences: Sentences, seeds: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "id": document.id,
         "title": document.title,

@@ -1,4 +1,4 @@
-"""Requests that take time: so many at once, so many waiting, and none that nobody wants any more."""
+"""Requests that take time: limits on how many run and wait, progress, and cancellation."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from typing import TypeVar
 from rprs.errors import Busy, Cancelled, RprsError, TooLong, UsageError
 from rprs.progress import Advance, stopper
 
-__all__ = ["Gate", "Job", "Jobs", "Update"]
+__all__ = ["Job", "Jobs", "Limiter", "Update"]
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 STAGES = {"sentences of the query": "sentences", "first stage": "candidates", "re-ranking": "ranking"}
-PAUSE = 0.05  # seconds between two updates of a stage
-POLL = 0.1  # seconds until a stop is seen
+UPDATE_INTERVAL = 0.05  # seconds between two updates of a stage
+POLL = 0.1  # seconds until a cancellation is noticed
 REMEMBERED = 256  # jobs that have ended
 _NAME = re.compile(r"[0-9a-f]{8,64}")
 
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """How far a job has come."""
+    """The progress of a job."""
 
     stage: str
     done: int
@@ -38,17 +38,17 @@ class Update:
     unit: str
 
 
-def _nobody(_update: Update) -> None:
-    """Hear nothing."""
+def _no_listener(_update: Update) -> None:
+    """Ignore updates."""
 
 
 class Job:
-    """One request at work. Its progress is where it is stopped: whatever advances asks whether it still should."""
+    """One running request. It is cancelled through its progress: every `advance` checks whether to go on."""
 
     def __init__(self, id: str) -> None:
         self.id = id
         self.stop = Event()
-        self.listener: Callable[[Update], None] = _nobody
+        self.listener: Callable[[Update], None] = _no_listener
         self._reason: RprsError = Cancelled("The request was cancelled")
 
     def end(self, reason: RprsError | None = None) -> None:
@@ -58,22 +58,22 @@ class Job:
         self.stop.set()
 
     def check(self) -> None:
-        """Go no further if nobody wants it."""
+        """Raise the reason if the job has been stopped."""
         if self.stop.is_set():
             raise self._reason
 
     @contextmanager
     def progress(self, what: str, total: int | None = None, unit: str = "") -> Iterator[Advance]:
-        """A `Progress`: tells the listener, and stops."""
+        """A `Progress` that sends updates to the listener and raises when the job is stopped."""
         self.check()
-        stage, done, told = STAGES.get(what, what), 0, 0.0
+        stage, done, last_update = STAGES.get(what, what), 0, 0.0
 
         def advance(amount: int) -> None:
-            nonlocal done, told
+            nonlocal done, last_update
             self.check()
             done += amount
-            if monotonic() - told >= PAUSE:
-                told = monotonic()
+            if monotonic() - last_update >= UPDATE_INTERVAL:
+                last_update = monotonic()
                 self.listener(Update(stage, done, total, unit))
 
         self.listener(Update(stage, 0, total, unit))
@@ -83,22 +83,22 @@ class Job:
 
 
 class Jobs:
-    """The jobs that can be cancelled by name."""
+    """The running jobs, which can be cancelled by name."""
 
     def __init__(self) -> None:
         self._open: dict[str, Job] = {}
         self._ended: deque[str] = deque(maxlen=REMEMBERED)
 
     def check(self, name: str | None) -> None:
-        """Whether a client may give a job this name."""
+        """Raise if a client cannot give a job this name."""
         if name is not None and not _NAME.fullmatch(name):
             raise UsageError("The name of a job (X-Job) must be 8 to 64 hexadecimal digits, in lower case")
         if name in self._open:
-            raise UsageError("There is a job of that name (X-Job) already: choose another")
+            raise UsageError("A job with this name (X-Job) is already running: choose another")
 
     @contextmanager
-    def opened(self, name: str | None) -> Iterator[Job]:
-        """A job under the name that the client chose, or a new one, until it is done."""
+    def open(self, name: str | None) -> Iterator[Job]:
+        """A job under the client's name, or under a new one, until the end of the block."""
         self.check(name)
         id = name or secrets.token_hex(16)
         job = self._open[id] = Job(id)
@@ -110,83 +110,86 @@ class Jobs:
             job.end()
 
     def cancel(self, id: str) -> bool:
-        """Stop a job; whether there is one, or was until lately: who leaves and cancels may be seen to leave first."""
+        """Stop a job; false if there is none and none has ended recently.
+
+        A client that disconnects and cancels may be seen to disconnect first, so ended jobs are remembered.
+        """
         job = self._open.get(id)
         if job is not None:
             job.end()
         return job is not None or id in self._ended
 
 
-class Gate:
-    """Lets `at_once` jobs work and `waiting` wait; the next is told to come back. A job may take `seconds`."""
+class Limiter:
+    """Runs `at_once` jobs in threads, each for at most `seconds`, and queues `waiting` more; further ones are Busy."""
 
     def __init__(self, at_once: int, waiting: int, seconds: float) -> None:
         self.at_once, self.waiting, self.seconds = at_once, waiting, seconds
         self.working = self.queued = self.refused = self.stopped = 0
-        self._free = asyncio.Semaphore(at_once)
+        self._slots = asyncio.Semaphore(at_once)
         self._threads = ThreadPoolExecutor(at_once, "request")
 
     def check(self) -> None:
-        """Whether there is room for one more."""
+        """Raise `Busy` if the queue is full."""
         if self.working + self.queued >= self.at_once + self.waiting:
             self.refused += 1
             raise Busy("The server is busy: try again in a few seconds")
 
     @property
     def ahead(self) -> int:
-        """How many have to end before it is the turn of one who comes now."""
+        """How many jobs must end before a new one starts."""
         return max(0, self.working + self.queued - self.at_once + 1)
 
-    async def run(self, job: Job, work: Callable[[Job], Answer]) -> Answer:
-        """Do the work in a thread when its turn comes; over when the job is stopped, even if the thread lingers."""
+    async def run(self, job: Job, work: Callable[[Job], Result]) -> Result:
+        """Run the work in a thread when a slot is free; returns when the job is stopped, even if the thread goes on."""
         self.check()
         try:
-            return await self._worked(job, work)
-        except BaseException:  # a client that leaves its stream is a cancelled task
+            return await self._run(job, work)
+        except BaseException:  # a client that closes its event stream cancels this task
             self.stopped += job.stop.is_set()
             raise
 
-    async def _worked(self, job: Job, work: Callable[[Job], Answer]) -> Answer:
-        await self._turn(job)
+    async def _run(self, job: Job, work: Callable[[Job], Result]) -> Result:
+        await self._wait_for_slot(job)
         self.working += 1
         loop = asyncio.get_running_loop()
-        task = loop.run_in_executor(self._threads, self._watched, job, work)
-        task.add_done_callback(self._done)
-        over = loop.time() + self.seconds
+        task = loop.run_in_executor(self._threads, self._in_thread, job, work)
+        task.add_done_callback(self._finished)
+        deadline = loop.time() + self.seconds
         while not (await asyncio.wait({task}, timeout=POLL))[0]:
-            if loop.time() > over:
+            if loop.time() > deadline:
                 job.end(TooLong(f"The request took longer than the {self.seconds:g} seconds that this server allows"))
             job.check()
         return task.result()
 
-    def _watched(self, job: Job, work: Callable[[Job], Answer]) -> Answer:
+    def _in_thread(self, job: Job, work: Callable[[Job], Result]) -> Result:
         job.check()
-        wanted = stopper.set(job.check)
+        previous = stopper.set(job.check)
         try:
             return work(job)
         finally:
-            stopper.reset(wanted)
+            stopper.reset(previous)
 
-    def _done(self, task: asyncio.Future[Answer]) -> None:
+    def _finished(self, task: asyncio.Future[Result]) -> None:
         self.working -= 1
-        self._free.release()
+        self._slots.release()
         if not task.cancelled():
-            task.exception()  # it was told to whoever still waited
+            task.exception()  # marks it as retrieved: `run` has raised it if anybody was still waiting
 
-    async def _turn(self, job: Job) -> None:
-        """Wait in line; one who leaves it gives the place back."""
-        place = asyncio.ensure_future(self._free.acquire())
+    async def _wait_for_slot(self, job: Job) -> None:
+        """Wait for a slot; a job that is stopped while it waits gives it back."""
+        slot = asyncio.ensure_future(self._slots.acquire())
         self.queued += 1
         try:
-            while not (await asyncio.wait({place}, timeout=POLL))[0]:
+            while not (await asyncio.wait({slot}, timeout=POLL))[0]:
                 job.check()
         except BaseException:
-            if not place.cancel():
-                self._free.release()
+            if not slot.cancel():
+                self._slots.release()
             raise
         finally:
             self.queued -= 1
 
     def close(self) -> None:
-        """Let the threads go."""
+        """Shut the threads down."""
         self._threads.shutdown(wait=False, cancel_futures=True)

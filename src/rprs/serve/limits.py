@@ -1,4 +1,4 @@
-"""How much a request may bring, how long it may take, and the ASGI middleware that bounds its body."""
+"""Limits on requests, and the ASGI middleware that enforces them on request bodies."""
 
 from __future__ import annotations
 
@@ -21,40 +21,40 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-# So long, and so many bytes, a refused body is still taken and thrown away, so that its sender reads the answer.
+# A refused body is read and discarded up to these limits, so that the client gets to read the response.
 LINGER = 2.0  # seconds
 DISCARD = 16 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a server takes on. A request that asks for more is refused with one line."""
+    """Limits of a server. A request beyond them is refused with one line."""
 
-    upload_bytes: int = 64 * 2**20  # a whole request body
+    upload_bytes: int = 64 * 2**20  # of a request body
     text_characters: int = 20_000_000  # of a query
-    seconds: float = 120.0  # a request's work
-    at_once: int = field(default_factory=lambda: os.cpu_count() or 1)  # requests that work at the same time
-    waiting: int = 32  # that may wait; one more is told to come back
-    reading_seconds: float = 60.0  # one upload's parsing
-    reading_bytes: int = 2 * 2**30  # its address space
-    header_seconds: float = 20.0  # until the head of a request has come, also on a connection that says nothing
-    body_seconds: float = 300.0  # until its body has come
-    idle_seconds: float = 30.0  # of a connection that is kept for a next request, or does not take its answer
-    connections: int = 512  # that are open at the same time
+    seconds: float = 120.0  # to process a request
+    at_once: int = field(default_factory=lambda: os.cpu_count() or 1)  # requests processed at the same time
+    waiting: int = 32  # requests in the queue; further ones are refused
+    reading_seconds: float = 60.0  # to parse one upload
+    reading_bytes: int = 2 * 2**30  # of address space to parse it
+    header_seconds: float = 20.0  # until the head of a request is complete, from when the connection opens
+    body_seconds: float = 300.0  # until its body is complete
+    idle_seconds: float = 30.0  # on a kept-alive connection, or for a client that does not read its response
+    connections: int = 512  # open at the same time
 
     def __post_init__(self) -> None:
         for each in dataclasses.fields(self):
             value, least = getattr(self, each.name), 0 if each.name == "waiting" else 1
-            whole = each.type == "int"
-            if not (least <= value < float("inf") if whole else 0 < value < float("inf")):
-                allowed = f"an integer in [{least}, inf)" if whole else "a number in (0, inf)"
+            integer = each.type == "int"
+            if not (least <= value < float("inf") if integer else 0 < value < float("inf")):
+                allowed = f"an integer in [{least}, inf)" if integer else "a number in (0, inf)"
                 raise UsageError(f"The limit {each.name!r} must be {allowed}. Got {value!r} instead.")
 
 
 class BodyLimit:
-    """Refuses a body that is too large (413) or too slow (408), as soon as that can be known.
+    """Refuses a body that is too large (413) or too slow (408), as early as possible.
 
-    The application sees such a client go away; what it says after that is thrown away, for the client has its answer.
+    For the application, such a client disconnects; whatever it sends afterwards is discarded.
     """
 
     def __init__(self, app: ASGIApp, limits: Limits) -> None:
@@ -73,7 +73,7 @@ class BodyLimit:
             try:
                 await self.app(scope, body.receive, body.send)
             except Exception:
-                # Whatever the application makes of a client that is gone is nobody's news if it was sent away here.
+                # The application may fail on the apparent disconnection; that is not worth reporting.
                 if not body.refused:
                     raise
         await body.finish()
@@ -84,30 +84,30 @@ class _Body:
 
     def __init__(self, limits: Limits, receive: Receive, send: Send) -> None:
         self._limits, self._receive, self._send = limits, receive, send
-        self._taken = 0
+        self._size_so_far = 0
         self._complete = False
         self._started = False  # the application's answer
         self._due: float | None = None
         self.refused = False
 
     async def receive(self) -> Message:
-        """The next piece, or a disconnection in its place."""
+        """The next message, or a disconnection in its place."""
         if self.refused:
             return {"type": "http.disconnect"}
         if self._complete:
             return await self._receive()
         loop = asyncio.get_running_loop()
-        self._due = self._due or loop.time() + self._limits.body_seconds  # counted from when it is first wanted
+        self._due = self._due or loop.time() + self._limits.body_seconds  # counted from the first read
         try:
             async with asyncio.timeout_at(self._due):
                 message = await self._receive()
         except TimeoutError:
-            self._complete = True  # for what it is worth here: there is nothing to wait for
-            line = f"The request's body has not come within {self._limits.body_seconds:g} seconds"
+            self._complete = True  # there is nothing left to discard
+            line = f"The request's body did not arrive within {self._limits.body_seconds:g} seconds"
             return await self._refuse(408, "Request Timeout", line)
-        self._taken += len(message.get("body", b""))
+        self._size_so_far += len(message.get("body", b""))
         self._complete = not message.get("more_body", False)
-        if self._taken > self._limits.upload_bytes:
+        if self._size_so_far > self._limits.upload_bytes:
             return await self.refuse_size()
         return message
 
@@ -118,8 +118,8 @@ class _Body:
             await self._send(message)
 
     async def refuse_size(self) -> Message:
-        """Say that it is too large."""
-        line = f"The request is larger than the {_size(self._limits.upload_bytes)} that this server takes"
+        """Refuse a body that is too large."""
+        line = f"The request is larger than the {_size(self._limits.upload_bytes)} that this server accepts"
         return await self._refuse(413, "TooLarge", line)
 
     async def _refuse(self, status: int, kind: str, line: str) -> Message:
@@ -129,21 +129,21 @@ class _Body:
         return {"type": "http.disconnect"}
 
     async def finish(self) -> None:
-        """End a refusal: closing at once, with bytes unread, would reset the connection before the answer is read."""
+        """End a refusal: closing with unread bytes would reset the connection before the client reads the response."""
         if not self.refused or self._started:
             return
         with suppress(TimeoutError):
             async with asyncio.timeout(LINGER):
-                most = self._taken + DISCARD
-                while not self._complete and self._taken < most:
+                most = self._size_so_far + DISCARD
+                while not self._complete and self._size_so_far < most:
                     message = await self._receive()
-                    self._taken += len(message.get("body", b""))
+                    self._size_so_far += len(message.get("body", b""))
                     self._complete = not message.get("more_body", False)
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 def _declared(headers: Iterable[tuple[bytes, bytes]]) -> int:
-    """The length that a request says its body has; the server has seen to it that it is a number."""
+    """The declared length of a body; the HTTP parser has checked that it is a number."""
     return max((int(value) for name, value in headers if name == b"content-length" and value.isdigit()), default=0)
 
 
@@ -157,7 +157,7 @@ def _size(count: int) -> str:
 async def refuse(
     send: Send, status: int, kind: str, line: str, headers: Mapping[str, str] | None = None, *, more: bool = False
 ) -> None:
-    """Answer with an error of the API; with `more`, the answer is said but not yet over."""
+    """Respond with an error of the API; with `more`, the response is left open."""
     body = json.dumps({"error": line, "kind": kind}, ensure_ascii=False).encode()
     fields = {"content-type": "application/json", "content-length": str(len(body)), **(headers or {})}
     start = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in fields.items()]

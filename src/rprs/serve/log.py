@@ -1,4 +1,4 @@
-"""What is said of a request, and what is not: no ids, query strings, names of files or text ever come into a log."""
+"""The access log. It never contains ids, query strings, file names or text of documents."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ _METHODS = {"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}
 _UNKNOWN = "-"
 
 
-Observe = Callable[[str, str, int, float], None]  # method, route, status (0: no answer), seconds
+Observe = Callable[[str, str, int, float], None]  # method, route, status (0: no response), seconds
 
 
-def _nobody(_method: str, _route: str, _status: int, _seconds: float) -> None:
+def _no_observer(_method: str, _route: str, _status: int, _seconds: float) -> None:
     """Count nothing."""
 
 
 class AccessLog:
-    """One line a request: `POST /api/v1/search 200 1,234 ms 56 kB`. The path is the route's, with `{id}` for an id.
+    """One line per request: `POST /api/v1/search 200 1,234 ms 56 kB`. The path is the route's, with `{id}` for an id.
 
-    An error that nobody has caught is a line with its type and place, and the client's answer is 500.
+    An uncaught error is logged with its type and place, and answered with status 500.
     """
 
-    def __init__(self, app: ASGIApp, say: Callable[[str], None], observe: Observe = _nobody) -> None:
+    def __init__(self, app: ASGIApp, log: Callable[[str], None], observe: Observe = _no_observer) -> None:
         self.app = app
-        self.say = say
+        self.log = log
         self.observe = observe
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -51,30 +51,30 @@ class AccessLog:
 
         try:
             await self.app(scope, receive, counted)
-        except ClientDisconnect:  # in the middle of its request: nobody's error, and no answer that anybody has seen
+        except ClientDisconnect:  # during its request: not an error, and no response was seen
             status = 0
-        except CancelledError:  # the server is stopped, and has waited for this long enough
+        except CancelledError:  # the server is stopping and no longer waits for this request
             if not status:
-                await refuse(counted, 503, "Busy", "The server is being stopped", {"retry-after": "5"})
+                await refuse(counted, 503, "Busy", "The server is stopping", {"retry-after": "5"})
             raise
         except Exception as error:
-            # The last place that sees an error: the server would print its message, which may hold a document's text.
-            self.say(frames(error))
+            # uvicorn would print the message, which may contain text of a document.
+            self.log(frames(error))
             if not status:
-                await refuse(counted, 500, "Internal Server Error", "The server has made a mistake: see its log")
+                await refuse(counted, 500, "Internal Server Error", "Internal error of the server: see its log")
         finally:
-            self._tell(scope, status, perf_counter() - started, size)
+            self._record(scope, status, perf_counter() - started, size)
 
-    def _tell(self, scope: Scope, status: int, seconds: float, size: int) -> None:
+    def _record(self, scope: Scope, status: int, seconds: float, size: int) -> None:
         method = scope["method"] if scope["method"] in _METHODS else _UNKNOWN
         route = getattr(scope.get("route"), "path_format", None) or _UNKNOWN
-        told = f"{status}" if status else "no answer"
-        self.say(f"{method} {route} {told} {seconds * 1000:,.0f} ms {size / 1000:,.0f} kB")
+        outcome = f"{status}" if status else "no response"
+        self.log(f"{method} {route} {outcome} {seconds * 1000:,.0f} ms {size / 1000:,.0f} kB")
         self.observe(method, route, status, seconds)
 
 
 def frames(error: BaseException) -> str:
-    """Where an error came from, outermost call first, and its type, but not its message: that may hold text."""
+    """The type and call stack of an error, outermost call first, without its message, which may contain text."""
     return " ← ".join(_place(each) for each in _chain(error))
 
 
@@ -87,8 +87,8 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _place(error: BaseException) -> str:
-    found = traceback.StackSummary.extract(traceback.walk_tb(error.__traceback__), lookup_lines=False)
-    calls = [f"{'/'.join(PurePath(frame.filename).parts[-2:])}:{frame.lineno} {frame.name}" for frame in found]
+    stack = traceback.StackSummary.extract(traceback.walk_tb(error.__traceback__), lookup_lines=False)
+    calls = [f"{'/'.join(PurePath(frame.filename).parts[-2:])}:{frame.lineno} {frame.name}" for frame in stack]
     kind = type(error)
     name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
     return f"{name} at {' > '.join(calls)}" if calls else name

@@ -1,4 +1,4 @@
-"""Numbers for Prometheus: requests, how long they took, who waits, how large the process is."""
+"""Prometheus metrics: requests and their durations, jobs, and the size of the process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from prometheus_client import (
     generate_latest,
 )
 
-from rprs.serve.jobs import Gate
+from rprs.serve.jobs import Limiter
 from rprs.serve.service import Service
 
 __all__ = ["Metrics"]
@@ -21,28 +21,28 @@ SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 
 
 class Metrics:
-    """The numbers of one server. Routes are counted by their templates: an id never becomes a label."""
+    """The metrics of one server. Requests are counted by route template, so that no id becomes a label."""
 
     media_type = CONTENT_TYPE_LATEST
 
-    def __init__(self, gate: Gate, service: Service) -> None:
+    def __init__(self, limiter: Limiter, service: Service) -> None:
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
         labels = ("method", "route", "status")
         self._requests = Counter("rprs_requests", "Requests answered.", labels, registry=self.registry)
         self._seconds = Histogram(
             "rprs_request_seconds",
-            "Seconds until an answer.",
+            "Seconds until the response was complete.",
             ("method", "route"),
             buckets=SECONDS,
             registry=self.registry,
         )
         for name, help, value in (
-            ("rprs_jobs_working", "Jobs at work.", lambda: gate.working),
-            ("rprs_jobs_waiting", "Jobs that wait their turn.", lambda: gate.queued),
-            ("rprs_jobs_refused_total", "Jobs refused because too many waited.", lambda: gate.refused),
-            ("rprs_jobs_stopped_total", "Jobs cancelled, or stopped at the time limit.", lambda: gate.stopped),
-            ("rprs_documents", "Documents of the index.", lambda: service.documents),
+            ("rprs_jobs_working", "Jobs running.", lambda: limiter.working),
+            ("rprs_jobs_waiting", "Jobs waiting.", lambda: limiter.queued),
+            ("rprs_jobs_refused_total", "Jobs refused because the queue was full.", lambda: limiter.refused),
+            ("rprs_jobs_stopped_total", "Jobs cancelled, or stopped at the time limit.", lambda: limiter.stopped),
+            ("rprs_documents", "Documents in the index.", lambda: service.documents),
         ):
             Gauge(name, help, registry=self.registry).set_function(value)
 
@@ -52,5 +52,5 @@ class Metrics:
         self._seconds.labels(method, route).observe(seconds)
 
     def text(self) -> bytes:
-        """All of it, as Prometheus reads it."""
+        """All metrics in the text format of Prometheus."""
         return generate_latest(self.registry)

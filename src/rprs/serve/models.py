@@ -1,4 +1,4 @@
-"""What the routes take and give: the source of the OpenAPI schema."""
+"""Requests and responses of the routes: the source of the OpenAPI schema."""
 
 from __future__ import annotations
 
@@ -12,90 +12,99 @@ from rprs.results.serialize import About
 __all__ = [
     "AddRequest",
     "Added",
+    "AlignedText",
     "Document",
+    "DocumentInput",
+    "DocumentSummary",
     "Documents",
     "Error",
-    "ExplainAnswer",
     "ExplainRequest",
+    "ExplainResponse",
     "Explanation",
     "ExportRequest",
-    "Given",
     "Health",
     "Hit",
     "Info",
-    "Listed",
     "Query",
     "Removed",
     "ReportRequest",
-    "SearchAnswer",
     "SearchRequest",
+    "SearchResponse",
     "Seed",
-    "Side",
     "Uncovered",
 ]
 
 Value = str | int | float | bool | None
 Id = Annotated[str, Field(min_length=1, max_length=1000, examples=["opinions/dunmore-v-pellam.txt"])]
-Span = Annotated[list[int], Field(min_length=2, max_length=2, description="Start and end, in code points of the text.")]
+Span = Annotated[
+    list[int], Field(min_length=2, max_length=2, description="Start and end, counted in Unicode code points.")
+]
 
 
 class _Strict(BaseModel):
-    """A request: what it does not know is a mistake."""
+    """A request; unknown fields are errors."""
 
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)  # JSON has no place for such numbers in an answer
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)  # JSON cannot represent such numbers
 
 
-class Given(_Strict):
-    """A document that comes with the request."""
+class DocumentInput(_Strict):
+    """A document in a request."""
 
-    text: str = Field(description="All of it: nothing is cut off.", examples=["The tenant withheld the rent."])
+    text: str = Field(description="The full text; nothing is truncated.", examples=["The tenant withheld the rent."])
     id: Id = "query"
     title: str = Field("", max_length=10_000)
     metadata: dict[str, Value] = Field(default_factory=dict)
 
 
 class SearchRequest(_Strict):
-    """Documents to ask with, together: those given, then the text, then those of the index."""
+    """A search. Files, documents, text and documents from the index are combined into one query, in this order."""
 
-    text: str | None = Field(None, description="A text to ask with.", examples=["The tenant withheld the rent."])
-    title: str = Field("", max_length=10_000, description="What the text is called.")
-    documents: list[Given] = Field(default_factory=list, max_length=100)
-    ids: list[Id] = Field(default_factory=list, max_length=100, description="Documents of the index to ask with.")
-    k: int = Field(10, ge=1, le=1_000_000, description="How many hits.")
+    text: str | None = Field(None, description="Text of a query document.", examples=["The tenant withheld the rent."])
+    title: str = Field("", max_length=10_000, description="The title of the text.")
+    documents: list[DocumentInput] = Field(default_factory=list, max_length=100)
+    ids: list[Id] = Field(default_factory=list, max_length=100, description="Documents in the index, used as query.")
+    k: int = Field(10, ge=1, le=1_000_000, description="Number of hits.")
     where: str | None = Field(
         None, max_length=10_000, description="A metadata filter.", examples=["date < 2016-01-01 and court = ca9"]
     )
-    keep_self: bool = Field(False, description="Do not leave the query itself out of the hits.")
-    pairs: int = Field(3, ge=0, le=1000, description="How many pairs of sentences a hit comes with.")
-    echo: bool = Field(False, description="Answer with the text of the query, too: what was read from an upload.")
+    keep_self: bool = Field(False, description="Include the query itself, if it is in the index.")
+    exclude: list[Id] = Field(
+        default_factory=list, max_length=10_000, description="Documents that must not be candidates."
+    )
+    pairs: int = Field(3, ge=0, le=1000, description="Number of aligned sentence pairs per hit.")
+    echo: bool = Field(False, description="Return the text of the query, for example as read from an upload.")
 
 
 class ExplainRequest(SearchRequest):
-    """A search, and the document of the index to explain."""
+    """A search, and the document in the index to explain."""
 
-    document: Id
+    document: Id = Field(description="The id of the document to explain.")
 
 
 class ExportRequest(SearchRequest):
-    """A search whose hits are wanted as a file."""
+    """A search whose hits are exported as a file."""
 
     format: Literal["csv", "jsonl", "trec", "ris", "bibtex"]
-    without: list[Id] = Field(default_factory=list, max_length=10_000, description="Hits to leave out.")
+    without: list[Id] = Field(
+        default_factory=list,
+        max_length=10_000,
+        description="Hits to omit from the file. Ranks and scores stay as they are.",
+    )
 
 
 class ReportRequest(ExplainRequest):
-    """An explanation that is wanted as a page to mail."""
+    """An explanation, exported as one HTML file."""
 
-    min_similarity: float = Field(-1.0, ge=-1.0, le=1.0, description="Leave out weaker pairs.")
+    min_similarity: float = Field(-1.0, ge=-1.0, le=1.0, description="Omit pairs below this similarity.")
 
 
 class AddRequest(_Strict):
-    """Documents to add, or to put in the place of those with the same ids."""
+    """Documents to add; documents with the same ids are replaced."""
 
-    documents: list[Given] = Field(default_factory=list, max_length=10_000)
+    documents: list[DocumentInput] = Field(default_factory=list, max_length=10_000)
 
 
-# ---------------------------------------------------------------------------- answers
+# ---------------------------------------------------------------------------- responses
 
 
 class Error(BaseModel):
@@ -106,7 +115,7 @@ class Error(BaseModel):
 
 
 class Hit(BaseModel):
-    """A document found. Further parts of its score, as the re-ranker has them, are further numbers."""
+    """A document in the results. Further components of the re-ranker's score are additional numbers."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -115,8 +124,8 @@ class Hit(BaseModel):
     id: str
     title: str
     score: float | None
-    qp: float | None = Field(description="How much of the query this document answers.")
-    dp: float | None = Field(description="How much of this document is about the query.")
+    qp: float | None = Field(description="Query proportion: weighted share of the query found in this document.")
+    dp: float | None = Field(description="Document proportion: weighted share of this document related to the query.")
     first_rank: int
     first_score: float | None
     metadata: dict[str, Value]
@@ -124,7 +133,7 @@ class Hit(BaseModel):
 
 
 class Uncovered(BaseModel):
-    """A sentence of the query that nothing in the document matches."""
+    """A sentence of the query without a match in the document."""
 
     span: Span
     text: str
@@ -144,7 +153,7 @@ class Explanation(Hit):
 
 
 class Seed(BaseModel):
-    """One of the documents that were asked together, and where it is in their joined text."""
+    """One of the query documents, and its position in the combined text."""
 
     id: str
     title: str
@@ -154,7 +163,7 @@ class Seed(BaseModel):
 
 
 class Query(BaseModel):
-    """What was asked."""
+    """The query as it was run."""
 
     id: str
     title: str
@@ -163,7 +172,7 @@ class Query(BaseModel):
     seeds: list[Seed]
 
 
-class Side(BaseModel):
+class AlignedText(BaseModel):
     """A text with its sentences."""
 
     id: str
@@ -175,7 +184,7 @@ class Side(BaseModel):
     seeds: list[Seed]
 
 
-class SearchAnswer(BaseModel):
+class SearchResponse(BaseModel):
     """The hits of a search, best first."""
 
     job: str
@@ -188,17 +197,17 @@ class SearchAnswer(BaseModel):
     hits: list[Hit]
 
 
-class ExplainAnswer(BaseModel):
-    """Why a document is like the query."""
+class ExplainResponse(BaseModel):
+    """Why a document is similar to the query."""
 
     job: str
     about: About
     explanation: Explanation
-    query: Side
-    document: Side
+    query: AlignedText
+    document: AlignedText
 
 
-class Listed(BaseModel):
+class DocumentSummary(BaseModel):
     """A document without its text."""
 
     id: str
@@ -207,21 +216,21 @@ class Listed(BaseModel):
 
 
 class Documents(BaseModel):
-    """Documents found by the words of their ids and titles."""
+    """Documents whose id or title contains the words."""
 
-    documents: list[Listed]
+    documents: list[DocumentSummary]
     total: int
 
 
-class Document(Listed):
-    """A document of the index."""
+class Document(DocumentSummary):
+    """A document in the index."""
 
     text: str
     sentences: int
 
 
 class Added(BaseModel):
-    """What became of documents to add."""
+    """The outcome of adding documents."""
 
     added: int
     changed: int
@@ -231,20 +240,20 @@ class Added(BaseModel):
 
 
 class Removed(BaseModel):
-    """What became of a document to remove."""
+    """The outcome of removing a document."""
 
     removed: int
     fingerprint: str
 
 
 class Health(BaseModel):
-    """That the server is there."""
+    """The server is running."""
 
     status: Literal["ok"]
 
 
 class Info(BaseModel):
-    """What the index holds and how it is asked."""
+    """The index, the system, and the limits of the server."""
 
     version: str
     index: str

@@ -19,160 +19,166 @@ from rprs.results import FORMATS
 from rprs.serve import models
 from rprs.serve.errors import failure
 from rprs.serve.events import event, stream
-from rprs.serve.handlers import Answers, as_json
-from rprs.serve.jobs import Gate, Job, Jobs
+from rprs.serve.handlers import Handlers, as_json
+from rprs.serve.jobs import Job, Jobs, Limiter
 from rprs.serve.limits import Limits
 from rprs.serve.log import frames
-from rprs.serve.requests import asked, body_schema
+from rprs.serve.requests import body_schema, read_request
 from rprs.serve.service import Service
 
-__all__ = ["API", "Desk", "make_router"]
+__all__ = ["API", "JobRunner", "make_router"]
 
 API = "/api/v1"
 EVENTS = "text/event-stream"
 
 XJob = Annotated[
-    str | None, Header(description="A name for the job, by which it can be cancelled: 8 to 64 hexadecimal digits.")
+    str | None, Header(description="A name for the job, which can be used to cancel it: 8 to 64 hexadecimal digits.")
 ]
 
 
-def _can_fail(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def _errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
     always = (400, 401, 403, 408, 413, 421, 422, 500, 503, 507)
     return {status: {"model": models.Error} for status in sorted({*always, *statuses})}
 
 
-def _gives(model: type[Any], streams: bool = False) -> dict[int | str, dict[str, Any]]:
-    found: dict[int | str, dict[str, Any]] = {200: {"model": model}}
+def _success(model: type[Any], streams: bool = False) -> dict[int | str, dict[str, Any]]:
+    response: dict[int | str, dict[str, Any]] = {200: {"model": model}}
     if streams:
-        found[200]["content"] = {EVENTS: {"schema": {"type": "string"}}}
-        found[200]["description"] = "The answer; as a stream of events if `Accept` asks for that."
-    return found
+        response[200]["content"] = {EVENTS: {"schema": {"type": "string"}}}
+        response[200]["description"] = "The result; server-sent events if `Accept` is `text/event-stream`."
+    return response
 
 
-class Desk:
-    """Takes requests that take time to the gate, and their answers back."""
+class JobRunner:
+    """Runs the work of a request as a job and returns its result."""
 
-    def __init__(self, gate: Gate, index: Path, say: Callable[[str], None]) -> None:
-        self.gate, self.index, self.say, self.jobs = gate, index, say, Jobs()
+    def __init__(self, limiter: Limiter, index: Path, log: Callable[[str], None]) -> None:
+        self.limiter, self.index, self.log, self.jobs = limiter, index, log, Jobs()
 
-    async def answer(self, request: Request, name: str | None, work: Callable[[Job], bytes]) -> Response:
-        """JSON, or the events of the job if the client wants to see how far it is."""
+    async def respond(self, request: Request, name: str | None, work: Callable[[Job], bytes]) -> Response:
+        """A response with JSON, or with the events of the job if the client accepts them."""
         if EVENTS in request.headers.get("accept", ""):
             self.jobs.check(name)
-            self.gate.check()
+            self.limiter.check()
             return StreamingResponse(self._events(name, work), media_type=EVENTS, headers={"Cache-Control": "no-store"})
-        return Response(await self.data(request, name, work), media_type="application/json")
+        return Response(await self.run(request, name, work), media_type="application/json")
 
-    async def data(self, request: Request, name: str | None, work: Callable[[Job], bytes]) -> bytes:
-        """The answer; a client that goes away stops the work."""
-        with self.jobs.opened(name) as job:
-            leaving = asyncio.ensure_future(_gone(request, job))
+    async def run(self, request: Request, name: str | None, work: Callable[[Job], bytes]) -> bytes:
+        """The result of the work, which stops if the client disconnects."""
+        with self.jobs.open(name) as job:
+            disconnection = asyncio.ensure_future(_stop_on_disconnect(request, job))
             try:
-                return await self.gate.run(job, work)
+                return await self.limiter.run(job, work)
             finally:
-                leaving.cancel()
+                disconnection.cancel()
 
     async def _events(self, name: str | None, work: Callable[[Job], bytes]) -> AsyncIterator[bytes]:
         try:
-            with self.jobs.opened(name) as job:
-                async for each in stream(job, lambda: self.gate.run(job, work), self._failed, self.gate.ahead):
+            with self.jobs.open(name) as job:
+                async for each in stream(job, lambda: self.limiter.run(job, work), self._describe, self.limiter.ahead):
                     yield each
-        except UsageError as error:  # another of that name has begun since it was looked for
-            yield event("error", as_json(self._failed(error)))
+        except UsageError as error:  # a job of the same name has started since the check
+            yield event("error", as_json(self._describe(error)))
 
-    def _failed(self, error: Exception) -> dict[str, Any]:
+    def _describe(self, error: Exception) -> dict[str, Any]:
         if not isinstance(error, RprsError):
-            self.say(frames(error))
+            self.log(frames(error))
         return failure(error, self.index)
 
 
-async def _gone(request: Request, job: Job) -> None:
-    """Stop a job when its client has left."""
+async def _stop_on_disconnect(request: Request, job: Job) -> None:
+    """Stop a job when its client disconnects."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
     job.end()
 
 
-def make_router(service: Service, gate: Gate, limits: Limits, writable: bool, say: Callable[[str], None]) -> APIRouter:
-    """Which documents of this index are like a whole document, and why? Nothing is cut off, and nothing is sent on."""
-    router, answers = APIRouter(prefix=API, tags=["rprs"]), Answers(service, limits)
-    desk = Desk(gate, service.path, say)
-    _add_asking(router, desk, answers)
-    _add_taking_away(router, desk, answers)
-    _add_documents(router, desk, answers, service)
+def make_router(
+    service: Service, limiter: Limiter, limits: Limits, writable: bool, log: Callable[[str], None]
+) -> APIRouter:
+    """Find the documents in this index that are similar to a whole document, and see why.
 
-    @router.get("/info", responses={**_gives(models.Info), **_can_fail()})
+    Documents are never truncated, and no data leaves this computer.
+    """
+    router, handlers = APIRouter(prefix=API, tags=["rprs"]), Handlers(service, limits)
+    runner = JobRunner(limiter, service.path, log)
+    _add_search(router, runner, handlers)
+    _add_export(router, runner, handlers)
+    _add_documents(router, runner, handlers, service)
+
+    @router.get("/info", responses={**_success(models.Info), **_errors()})
     def info() -> Response:
-        """What the index holds, how it is asked, and what this server takes."""
-        told = {name: getattr(limits, name) for name in ("upload_bytes", "text_characters", "seconds")}
+        """The index, the system that searches it, and the limits of this server."""
+        public_limits = {name: getattr(limits, name) for name in ("upload_bytes", "text_characters", "seconds")}
         with service.snapshot() as snapshot:
-            found = {**snapshot.facts, "settings": service.system_texts, "writable": writable, "limits": told}
-        return Response(as_json({**found, "suffixes": suffixes()}), media_type="application/json")
+            facts = {**snapshot.facts, "settings": service.system_texts}
+        facts |= {"writable": writable, "limits": public_limits, "suffixes": suffixes()}
+        return Response(as_json(facts), media_type="application/json")
 
-    @router.get("/health", responses={**_gives(models.Health), **_can_fail()})
+    @router.get("/health", responses={**_success(models.Health), **_errors()})
     def health() -> Response:
-        """That the server is there."""
+        """Check that the server is running."""
         return Response(as_json({"status": "ok"}), media_type="application/json")
 
-    @router.delete("/jobs/{job}", status_code=204, responses=_can_fail(404))
+    @router.delete("/jobs/{job}", status_code=204, responses=_errors(404))
     def cancel(job: str) -> Response:
-        """Stop a job by its name: the answer of its request is then an error. One that has just ended is no error."""
-        if not desk.jobs.cancel(job):
-            raise HTTPException(404, "There is no such job: it has long been over, or never was")
+        """Cancel a job by its name; its request then returns an error. A job that has just ended is accepted."""
+        if not runner.jobs.cancel(job):
+            raise HTTPException(404, "There is no job of this name: it has ended, or never existed")
         return Response(status_code=204)
 
     return router
 
 
-def _add_asking(router: APIRouter, desk: Desk, answers: Answers) -> None:
+def _add_search(router: APIRouter, runner: JobRunner, handlers: Handlers) -> None:
     @router.post(
         "/search",
-        responses={**_gives(models.SearchAnswer, True), **_can_fail(404, 409, 415, 504)},
+        responses={**_success(models.SearchResponse, True), **_errors(404, 409, 415, 504)},
         openapi_extra=body_schema(models.SearchRequest),
     )
     async def search(request: Request, x_job: XJob = None) -> Response:
-        """Find the documents that are most like a whole document, or like several together."""
-        found = await asked(request, models.SearchRequest)
-        return await desk.answer(request, x_job, lambda job: answers.search(job, found))
+        """Find the documents most similar to a whole document, or to several combined into one query."""
+        submission = await read_request(request, models.SearchRequest)
+        return await runner.respond(request, x_job, lambda job: handlers.search(job, submission))
 
     @router.post(
         "/explain",
-        responses={**_gives(models.ExplainAnswer, True), **_can_fail(404, 409, 415, 504)},
+        responses={**_success(models.ExplainResponse, True), **_errors(404, 409, 415, 504)},
         openapi_extra=body_schema(models.ExplainRequest),
     )
     async def explain(request: Request, x_job: XJob = None) -> Response:
-        """Show why a document of the index is like the query: both texts, and every pair of sentences."""
-        found = await asked(request, models.ExplainRequest)
-        return await desk.answer(request, x_job, lambda job: answers.explain(job, found))
+        """Show why a document in the index is similar to the query: both texts and all aligned sentence pairs."""
+        submission = await read_request(request, models.ExplainRequest)
+        return await runner.respond(request, x_job, lambda job: handlers.explain(job, submission))
 
 
-def _add_taking_away(router: APIRouter, desk: Desk, answers: Answers) -> None:
+def _add_export(router: APIRouter, runner: JobRunner, handlers: Handlers) -> None:
     kinds = {format.media_type: {"schema": {"type": "string"}} for format in FORMATS.values()}
 
     @router.post(
         "/export",
-        responses={200: {"content": kinds, "description": "The file."}, **_can_fail(404, 409, 415, 504)},
+        responses={200: {"content": kinds, "description": "The file."}, **_errors(404, 409, 415, 504)},
         openapi_extra=body_schema(models.ExportRequest),
         response_class=Response,
     )
     async def export(request: Request, x_job: XJob = None) -> Response:
-        """The hits of a search as a file, with what it takes to have them again."""
-        found = await asked(request, models.ExportRequest)
-        format = FORMATS[found.request.format]
-        data = await desk.data(request, x_job, lambda job: answers.export(job, found))
+        """Export the hits of a search as a file, with everything needed to reproduce them."""
+        submission = await read_request(request, models.ExportRequest)
+        format = FORMATS[submission.request.format]
+        data = await runner.run(request, x_job, lambda job: handlers.export(job, submission))
         return _file(data, format.media_type, f"hits{format.suffix}")
 
     @router.post(
         "/report",
-        responses={200: {"content": {"text/html": {"schema": {"type": "string"}}}}, **_can_fail(404, 409, 415, 504)},
+        responses={200: {"content": {"text/html": {"schema": {"type": "string"}}}}, **_errors(404, 409, 415, 504)},
         openapi_extra=body_schema(models.ReportRequest),
         response_class=Response,
     )
     async def report(request: Request, x_job: XJob = None) -> Response:
-        """Both texts with their matches as one HTML file that can be mailed."""
-        found = await asked(request, models.ReportRequest)
-        data = await desk.data(request, x_job, lambda job: answers.report(job, found))
-        return _file(data, "text/html", f"{found.request.document}.html")
+        """Export both texts with their matches as one self-contained HTML file."""
+        submission = await read_request(request, models.ReportRequest)
+        data = await runner.run(request, x_job, lambda job: handlers.report(job, submission))
+        return _file(data, "text/html", f"{submission.request.document}.html")
 
 
 def _file(data: bytes, media_type: str, name: str) -> Response:
@@ -181,40 +187,42 @@ def _file(data: bytes, media_type: str, name: str) -> Response:
     return Response(data, media_type=media_type, headers={"Content-Disposition": header})
 
 
-def _add_documents(router: APIRouter, desk: Desk, answers: Answers, service: Service) -> None:
-    @router.get("/documents", responses={**_gives(models.Documents), **_can_fail()})
+def _add_documents(router: APIRouter, runner: JobRunner, handlers: Handlers, service: Service) -> None:
+    @router.get("/documents", responses={**_success(models.Documents), **_errors()})
     def find(
-        find: Annotated[str, Query(max_length=1000, description="Words in the id or the title.")] = "",
+        find: Annotated[str, Query(max_length=1000, description="Words of the id or title.")] = "",
         limit: Annotated[int, Query(ge=1, le=1000)] = 20,
     ) -> Response:
-        """Documents of the index by the words of their ids and titles."""
+        """List documents whose id or title contains the given words."""
         with service.snapshot() as snapshot:
-            found, total = snapshot.index.find(find, limit)
-        listed = [{"id": each.id, "title": each.title, "metadata": dict(each.metadata)} for each in found]
+            documents, total = snapshot.index.find(find, limit)
+        listed = [{"id": each.id, "title": each.title, "metadata": dict(each.metadata)} for each in documents]
         return Response(as_json({"documents": listed, "total": total}), media_type="application/json")
 
-    @router.get("/documents/{id:path}", responses={**_gives(models.Document), **_can_fail(404)})
+    @router.get("/documents/{id:path}", responses={**_success(models.Document), **_errors(404)})
     def document(id: str) -> Response:
-        """A document of the index."""
+        """Get a document with its text."""
         with service.snapshot() as snapshot:
-            found = snapshot.index.document(id)
+            stored = snapshot.index.document(id)
             sentences = len(snapshot.index.sentences(id))
-        told = {"id": found.id, "title": found.title, "metadata": dict(found.metadata)}
-        return Response(as_json({**told, "text": found.text, "sentences": sentences}), media_type="application/json")
+        summary = {"id": stored.id, "title": stored.title, "metadata": dict(stored.metadata)}
+        return Response(
+            as_json({**summary, "text": stored.text, "sentences": sentences}), media_type="application/json"
+        )
 
     @router.post(
         "/documents",
-        responses={**_gives(models.Added), **_can_fail(409, 415, 504)},
+        responses={**_success(models.Added), **_errors(409, 415, 504)},
         openapi_extra=body_schema(models.AddRequest),
     )
     async def add(request: Request, x_job: XJob = None) -> Response:
-        """Add documents, or put them in the place of those with the same ids."""
-        found = await asked(request, models.AddRequest)
-        data = await desk.data(request, x_job, lambda job: answers.add(job, found))
+        """Add documents; documents with the same ids are replaced."""
+        submission = await read_request(request, models.AddRequest)
+        data = await runner.run(request, x_job, lambda job: handlers.add(job, submission))
         return Response(data, media_type="application/json")
 
-    @router.delete("/documents/{id:path}", responses={**_gives(models.Removed), **_can_fail(404, 409, 504)})
+    @router.delete("/documents/{id:path}", responses={**_success(models.Removed), **_errors(404, 409, 504)})
     async def remove(request: Request, id: str, x_job: XJob = None) -> Response:
         """Remove a document."""
-        data = await desk.data(request, x_job, lambda job: answers.remove(job, id))
+        data = await runner.run(request, x_job, lambda job: handlers.remove(job, id))
         return Response(data, media_type="application/json")

@@ -1,4 +1,4 @@
-"""The index behind the server: the newest snapshot for every request, one system to ask it with, and one writer."""
+"""The index behind the server: the newest snapshot for each request, one system, and one writer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Service", "Snapshot"]
 
 
 class Snapshot:
-    """An index as it was at one moment, kept open while a request uses it."""
+    """An index at one moment, kept open while requests use it."""
 
     def __init__(self, path: Path) -> None:
         self.index = Index(path)
@@ -34,7 +34,7 @@ class Snapshot:
 
     @cached_property
     def facts(self) -> dict[str, Any]:
-        """What the index holds and what it was made with."""
+        """Contents and components of the index."""
         catalog = self.index.catalog
         return {
             "version": __version__,
@@ -51,7 +51,7 @@ class Snapshot:
 
 
 class Service:
-    """One index and one system. What others write to the index is seen by the next request."""
+    """One index and one system. Changes to the index are visible to the next request."""
 
     def __init__(self, path: Path, system: System, progress: Progress = silent) -> None:
         self.path, self.system = path.absolute(), system
@@ -67,7 +67,7 @@ class Service:
             raise
 
     def _warm(self, progress: Progress) -> None:
-        """Load the encoder and compile what searching needs, so that the first request does not wait for it."""
+        """Load the encoder and compile the kernels, so that the first request does not have to wait."""
         with self.snapshot() as snapshot, progress("getting ready"):
             if len(snapshot.index):
                 self.searcher(snapshot).search(Document("warm", "A sentence to warm up with."), 1)
@@ -76,17 +76,17 @@ class Service:
 
     @contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
-        """The newest state of the index, which stays as it is until the end of the block."""
+        """The newest state of the index, unchanged until the end of the block."""
         with self._lock:
             self._refresh()
-            taken = self._snapshot
-            taken.users += 1
+            snapshot = self._snapshot
+            snapshot.users += 1
         try:
-            yield taken
+            yield snapshot
         finally:
             with self._lock:
-                taken.users -= 1
-                self._let_go(taken)
+                snapshot.users -= 1
+                self._close_unused(snapshot)
 
     def _refresh(self) -> None:
         if not self._watch.in_place:
@@ -97,16 +97,16 @@ class Service:
             newest = Snapshot(self.path)
             old, self._snapshot, self._version = self._snapshot, newest, version
             old.newest = False
-            self._let_go(old)
+            self._close_unused(old)
 
     @staticmethod
-    def _let_go(snapshot: Snapshot) -> None:
+    def _close_unused(snapshot: Snapshot) -> None:
         if not snapshot.newest and not snapshot.users:
             snapshot.index.close()
 
     @property
     def documents(self) -> int:
-        """How many documents the newest snapshot has."""
+        """Number of documents in the newest snapshot."""
         with self._lock:
             return len(self._snapshot.index)
 
@@ -128,12 +128,12 @@ class Service:
     # ------------------------------------------------------------------------ writing
 
     def add(self, documents: Sequence[Document], progress: Progress = silent) -> Added:
-        """Add documents, replacing those of the same ids; other requests of this server wait their turn."""
+        """Add documents, replacing those with the same ids; one request of this server writes at a time."""
         with self._writing, Writer(self.path, progress=progress) as writer:
             return writer.add(documents)
 
     def remove(self, id: str, check: Callable[[], None]) -> int:
-        """Remove a document that is there, unless it turns out to be unwanted when the turn has come."""
+        """Remove an existing document; `check` can still raise before the write begins."""
         with self._writing, Writer(self.path) as writer:
             check()
             removed = writer.remove([id])
@@ -142,7 +142,7 @@ class Service:
         return removed
 
     def close(self) -> None:
-        """Let go of the index."""
+        """Close the index."""
         with self._lock:
             self._watch.close()
             self._snapshot.index.close()

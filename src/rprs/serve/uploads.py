@@ -1,7 +1,7 @@
-"""Files of strangers → documents, read in a process of their own with bounds on time and memory.
+"""Read untrusted uploads in a separate process with limits on time and memory.
 
-Whatever a file does to its reader, it is one line for its sender: the process is thrown away, and the server goes on.
-The bytes are handed over as an open file without a name, so that nothing of them can stay behind on a disk.
+Whatever a file does to its reader, the client gets one line: the process ends, and the server carries on. The process
+receives an open file without a name, so that nothing is left on disk.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from rprs.document import Document
 from rprs.errors import Cancelled, ReadError, TooLarge
 from rprs.read.source import suffixes
 from rprs.serve.limits import Limits
-from rprs.serve.reading import ORDER, reader_of
+from rprs.serve.reading import TASK, reader_of
 
 __all__ = ["Stop", "Upload", "clean_name", "read_upload", "read_uploads"]
 
 Upload = BinaryIO | IO[bytes] | tempfile.SpooledTemporaryFile[bytes]
 
-NAMELESS = "query"
-LONGEST = 200  # characters of a name
-_SWELLING = 4  # a file may have so many times the bytes of an upload once it is read
-_TICK = 0.05  # seconds between two looks at whether it is still wanted
+DEFAULT_NAME = "query"
+MAX_NAME = 200  # characters of a name
+_EXPANSION = 4  # the text of a file may have at most this many times the bytes of the largest upload
+_TICK = 0.05  # seconds between two checks for cancellation
 
 
 class Stop(Protocol):
-    """What tells that a document is not wanted any more: a `threading.Event`."""
+    """A cancellation flag, such as a `threading.Event`."""
 
     def is_set(self) -> bool:
         """Whether to stop."""
@@ -46,31 +46,31 @@ class Stop(Protocol):
 
 
 def read_upload(data: Upload, name: str, limits: Limits, stop: Stop | None = None) -> Document:
-    """The one document that an upload holds; anything else is a `ReadError` that begins with the file's name."""
+    """The single document in an upload; otherwise a `ReadError` that begins with the file name."""
     name = clean_name(name)
-    found, skipped = _read(data, name, limits, stop, limits.text_characters)
+    documents, skipped = _read(data, name, limits, stop, limits.text_characters)
     if skipped:
         raise ReadError(skipped[0])
-    if len(found) != 1:
-        what = "more than one document in it; give a file with the one that is the query"
-        raise ReadError(f"{name}: {what if found else 'no document in it'}")
-    return found[0]
+    if len(documents) != 1:
+        several = "contains more than one document; upload a file with the query only"
+        raise ReadError(f"{name}: {several if documents else 'contains no document'}")
+    return documents[0]
 
 
 def read_uploads(data: Upload, name: str, limits: Limits, stop: Stop | None = None) -> tuple[list[Document], list[str]]:
-    """All documents that an upload holds, and a line for each record that is none."""
+    """All documents in an upload, and one line for each record that was skipped."""
     return _read(data, clean_name(name), limits, stop, None)
 
 
 def clean_name(name: str) -> str:
-    """What a client calls a file, without folders and what cannot be seen, its suffix kept where it is cut."""
+    """A file name without folders and invisible characters, shortened but with its suffix."""
     last = re.split(r"[/\\]", name)[-1]
-    shown = "".join(char for char in " ".join(last.split()) if char.isprintable()).strip(". ")
-    if not shown:
-        return NAMELESS
-    path = PurePath(shown)
-    suffix = "".join(path.suffixes[-2:])[:20] if len(shown) > LONGEST else ""
-    return f"{shown[: LONGEST - len(suffix)]}{suffix}" if suffix else shown[:LONGEST]
+    printable = "".join(char for char in " ".join(last.split()) if char.isprintable()).strip(". ")
+    if not printable:
+        return DEFAULT_NAME
+    path = PurePath(printable)
+    suffix = "".join(path.suffixes[-2:])[:20] if len(printable) > MAX_NAME else ""
+    return f"{printable[: MAX_NAME - len(suffix)]}{suffix}" if suffix else printable[:MAX_NAME]
 
 
 # ---------------------------------------------------------------------------- the process
@@ -80,27 +80,27 @@ def _read(
     data: Upload, name: str, limits: Limits, stop: Stop | None, characters: int | None
 ) -> tuple[list[Document], list[str]]:
     if reader_of(name) is None:
-        known = ", ".join(suffixes())
-        raise ReadError(f"{name}: not a kind of file that is read; these are: {known}, also .gz and .xz of them")
-    order = {
+        supported = ", ".join(suffixes())
+        raise ReadError(f"{name}: this file type is not supported; use {supported}, also compressed as .gz or .xz")
+    task = {
         "name": name,
         "seconds": limits.reading_seconds,
         "bytes": limits.reading_bytes,
         "characters": characters,
     }
-    found = None
-    with _nameless(data) as file, _started(file, json.dumps(order)) as process, suppress(*_NONSENSE):
-        found = _understood(_lines(process, name, limits, stop), name)
-    if found is not None:
-        return found
+    contents = None
+    with _unnamed_file(data) as file, _process(file, json.dumps(task)) as process, suppress(*_MALFORMED):
+        contents = _parse(_lines(process, name, limits, stop), name)
+    if contents is not None:
+        return contents
     if process.returncode in (-signal.SIGXCPU, -signal.SIGALRM):
         raise _too_slow(name, limits)
-    raise ReadError(f"{name}: damaged? its reader broke down, by what the file holds or for want of memory")
+    raise ReadError(f"{name}: this file can't be read; it may be damaged or need too much memory")
 
 
 @contextmanager
-def _nameless(data: Upload) -> Iterator[IO[bytes]]:
-    """The bytes as a file on a disk that has no name there."""
+def _unnamed_file(data: Upload) -> Iterator[IO[bytes]]:
+    """The upload as an open file that has no name on disk."""
     if isinstance(data, tempfile.SpooledTemporaryFile):
         data.rollover()
         data.flush()
@@ -114,14 +114,14 @@ def _nameless(data: Upload) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def _started(file: IO[bytes], order: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A reading process, of which nothing is left at the end. One that closes its output has ended, or is ended."""
+def _process(file: IO[bytes], task: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A reading process, killed with its children at the end of the block."""
     environment = {
         **os.environ,
-        ORDER: order,
-        # The same modules as here, and not those of the folder that the server happens to run in (-P).
+        TASK: task,
+        # The same modules as here, not those of the current folder (-P).
         "PYTHONPATH": os.pathsep.join(os.path.abspath(entry) for entry in sys.path),  # noqa: PTH100  # an entry may be ""
-        # NumPy's library would take address space for the threads of every core.
+        # OpenBLAS would reserve address space for a thread per core.
         "OPENBLAS_NUM_THREADS": "1",
     }
     process = subprocess.Popen(
@@ -142,26 +142,26 @@ def _started(file: IO[bytes], order: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def _lines(process: subprocess.Popen[bytes], name: str, limits: Limits, stop: Stop | None) -> Iterator[bytes]:
-    """What the process writes, unless that is too much, takes too long, or is not wanted any more."""
+    """The lines that the process writes, within the limits on size and time, until cancellation."""
     out = cast("IO[bytes]", process.stdout).fileno()
     ready = select.poll()
     ready.register(out, select.POLLIN)
-    over = monotonic() + limits.reading_seconds
-    taken, most = 0, _SWELLING * limits.upload_bytes
+    deadline = monotonic() + limits.reading_seconds
+    size, largest = 0, _EXPANSION * limits.upload_bytes
     pieces: list[bytes] = []
     while True:
         if stop is not None and stop.is_set():
             raise Cancelled("The request was cancelled")
-        if monotonic() > over:
+        if monotonic() > deadline:
             raise _too_slow(name, limits)
         if not ready.poll(_TICK * 1000):
             continue
         piece = os.read(out, 2**20)
-        taken += len(piece)
-        if taken > most:
-            raise ReadError(f"{name}: has more than {most / 2**20:,.0f} MB of text once it is read: split it")
-        *whole, rest = piece.split(b"\n")
-        for end in whole:
+        size += len(piece)
+        if size > largest:
+            raise ReadError(f"{name}: contains more than {largest / 2**20:,.0f} MB of text: split it")
+        *complete, rest = piece.split(b"\n")
+        for end in complete:
             yield b"".join([*pieces, end])
             pieces = []
         if not piece:
@@ -170,29 +170,29 @@ def _lines(process: subprocess.Popen[bytes], name: str, limits: Limits, stop: St
 
 
 def _too_slow(name: str, limits: Limits) -> ReadError:
-    return ReadError(f"{name}: reading it took longer than the {limits.reading_seconds:g} seconds that it may take")
+    return ReadError(f"{name}: reading it took longer than the limit of {limits.reading_seconds:g} seconds")
 
 
-# ---------------------------------------------------------------------------- what it said
+# ---------------------------------------------------------------------------- output of the process
 
-_NONSENSE = (AttributeError, KeyError, RecursionError, TypeError, ValueError)
+_MALFORMED = (AttributeError, KeyError, RecursionError, TypeError, ValueError)
 
 
-def _understood(lines: Iterator[bytes], name: str) -> tuple[list[Document], list[str]]:
-    """The lines as documents; a process that a file has taken over may write anything, so nothing is believed."""
+def _parse(lines: Iterator[bytes], name: str) -> tuple[list[Document], list[str]]:
+    """The lines as documents, fully validated: a process taken over by a file may write anything."""
     documents: list[Document] = []
     skipped: list[str] = []
     for line in lines:
-        said = json.loads(line)
-        if "end" in said:
+        record = json.loads(line)
+        if "end" in record:
             return documents, skipped
-        if "long" in said:
-            raise TooLarge(f"{name}: has more than the {int(said['long']):,} characters that a query may have")
-        if "skipped" in said:
-            skipped.append(" ".join(str(said["skipped"]).split()))
+        if "long" in record:
+            raise TooLarge(f"{name}: longer than the limit of {int(record['long']):,} characters for a query")
+        if "skipped" in record:
+            skipped.append(" ".join(str(record["skipped"]).split()))
         else:
-            documents.append(_document(said))
-    raise ValueError("it broke off")
+            documents.append(_document(record))
+    raise ValueError("the output is incomplete")
 
 
 def _document(line: dict[str, Any]) -> Document:

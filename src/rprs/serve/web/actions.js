@@ -1,41 +1,41 @@
 /**
- * What can be taken away from the aligned view, and its keys.
+ * Export and keyboard shortcuts of the side-by-side view.
  * @module
  */
 
 import { el, icon } from "./dom.js";
 
-const KEYS = [
+const SHORTCUTS = [
   ["j", "next match"],
   ["k", "previous match"],
-  ["n", "next passage that nothing matched"],
-  ["p", "previous passage that nothing matched"],
-  ["Enter", "on a number: go to its partner in the other text"],
-  ["Esc", "back to the list"],
+  ["n", "next passage without a match"],
+  ["p", "previous passage without a match"],
+  ["Enter", "on a number: go to the matching sentence"],
+  ["Esc", "back to the results"],
 ];
 
 /**
  * A button that copies the address of the view.
  * @param {string} link
- * @param {(words: string) => void} say to screen readers
+ * @param {(message: string) => void} announce to screen readers
  */
-export function linkButton(link, say) {
+export function linkButton(link, announce) {
   const button = el("button", { type: "button", class: "quiet small" }, icon("link"), el("span", {}, "Copy link"));
   button.addEventListener("click", async () => {
     try {
       await navigator.clipboard.writeText(link);
       button.lastChild.textContent = "Copied";
-      say("The link is copied.");
+      announce("Link copied.");
     } catch {
       const field = el("input", { type: "text", readonly: true, value: link, "aria-label": "Link to this view" });
-      button.replaceWith(field); // the browser does not let the page copy, so the reader does
+      button.replaceWith(field); // the browser does not allow copying, so the reader does it
       field.select();
     }
   });
   return button;
 }
 
-/** A button that makes the report, once at a time.
+/** A button that saves the report, one at a time.
  * @param {() => unknown} make may be a promise */
 export function reportButton(make) {
   const button = el("button", { type: "button", class: "quiet small" }, icon("save"), el("span", {}, "Report"));
@@ -50,8 +50,8 @@ export function reportButton(make) {
   return button;
 }
 
-/** A fold that lists the keys. */
-export function keysFold() {
-  const lines = KEYS.map(([key, words]) => el("div", {}, el("dt", {}, el("kbd", {}, key)), el("dd", {}, words)));
-  return el("details", { class: "aligned-keys" }, el("summary", { class: "quiet small" }, "Keys"), el("dl", {}, lines));
+/** A list of keyboard shortcuts, folded. */
+export function shortcutsFold() {
+  const lines = SHORTCUTS.map(([key, words]) => el("div", {}, el("dt", {}, el("kbd", {}, key)), el("dd", {}, words)));
+  return el("details", { class: "aligned-shortcuts" }, el("summary", { class: "quiet small" }, "Shortcuts"), el("dl", {}, lines));
 }

@@ -1,59 +1,59 @@
 /**
- * The aligned view: a query and a result side by side, their matched sentences numbered and tinted on both sides.
+ * The side-by-side view: a query and a result with their matched sentences numbered and coloured on both sides.
  * @module
  */
 
-import { keysFold, linkButton, reportButton } from "./actions.js";
+import { shortcutsFold, linkButton, reportButton } from "./actions.js";
 import { Controls } from "./controls.js";
 import { el, icon } from "./dom.js";
 import { factsOf, notesOf, titleOf } from "./facts.js";
 import { DocumentMap } from "./map.js";
 import { Pairs, ROUNDING, SIDES, tintOf } from "./pairs.js";
 import { Pane } from "./pane.js";
-import { called } from "./query.js";
+import { displayName } from "./query.js";
 import { layOut, lowerBound } from "./text.js";
-import { count, flat } from "./words.js";
+import { count, flat } from "./format.js";
 
 /** @typedef {import("./pairs.js").Which} Which */
 /** @typedef {import("./pairs.js").Pair} Pair */
 
 /**
- * @typedef {object} Ways out of the view
- * @property {() => void} back to the list
+ * @typedef {object} Exits
+ * @property {() => void} back to the results
  * @property {(minSimilarity: number) => unknown} report save the report; may be a promise
- * @property {string | null} [link] an address of this view that can be passed on
+ * @property {string | null} [link] an address of this view, for sharing
  */
 
-const VERDICT = "These numbers are an aid to ranking, not a verdict.";
+const DISCLAIMER = "These numbers are an aid to ranking, not a verdict.";
 const KINDS = { query: "Your document", document: "Result" };
-const UPPER = 0.3; // of a pane's height: where a match is put that was off the screen
-const LOWER = 0.65; // a match above this, and not above the upper edge, stays where it is
-const SAID = 240; // characters of a sentence that are read out
+const UPPER = 0.3; // of a pane's height: where a match that was off screen is placed
+const LOWER = 0.65; // a visible match above this stays in place
+const SPOKEN = 240; // characters of a sentence that are read out
 
 /**
  * Show the aligned view in `root` until close() is called.
  * @param {HTMLElement} root
  * @param {any} answer of POST /explain
- * @param {Ways} ways
+ * @param {Exits} exits
  * @returns {{close: () => void}}
  */
-export function showAligned(root, answer, ways) {
-  const view = new AlignedView(answer, ways);
+export function showAligned(root, answer, exits) {
+  const view = new AlignedView(answer, exits);
   view.open(root);
   return { close: () => view.close() };
 }
 
 class AlignedView {
-  /** @param {any} answer @param {Ways} ways */
-  constructor(answer, ways) {
-    this.ways = ways;
+  /** @param {any} answer @param {Exits} exits */
+  constructor(answer, exits) {
+    this.exits = exits;
     this.texts = { query: layOut(answer.query), document: layOut(answer.document) };
     this.pairs = new Pairs(answer.explanation.pairs, { query: answer.query.spans, document: answer.document.spans });
     /** @type {Pair | null} */
     this.current = null;
-    this.at = 0; // the number that j goes on from: the current one's, also after the slider hid it
+    this.at = 0; // where j continues: the current number, even if the slider has hidden it
     this.gapsOn = false;
-    this.gapAt = -1; // the sentence that n goes on from
+    this.gapAt = -1; // the sentence where n continues
     this.ended = new AbortController();
     this.controls = new Controls(this.pairs, {
       step: (by) => this.step(by),
@@ -68,32 +68,32 @@ class AlignedView {
     this.root = this.lay(answer);
   }
 
-  // ------------------------------------------------------------------------ made of
+  // ------------------------------------------------------------------------ parts
 
   pane(side, answer) {
-    return new Pane(side, this.texts[side], this.pairs, `${KINDS[side]}: ${called(answer)}`, {
+    return new Pane(side, this.texts[side], this.pairs, `${KINDS[side]}: ${displayName(answer)}`, {
       sentence: (where, sentence) => this.clickSentence(where, sentence),
       number: (where, number, byKey) => this.clickNumber(where, number, byKey),
     });
   }
 
   map(side, name) {
-    const words = `Map of ${name}: where its matches lie`;
+    const words = `Map of ${name} with the positions of its matches`;
     return new DocumentMap(words, this.texts[side].text.length, (offset) => this.jump(side, offset));
   }
 
   lay({ explanation, query, document: result }) {
-    const [left, right] = [query, result].map(called);
-    this.heading = el("h1", { class: "unseen", tabindex: "-1" }, `${left} and ${right}, side by side`);
-    const back = el("button", { type: "button", class: "button small back", "aria-keyshortcuts": "Escape" }, icon("right"), "Back to the list");
-    back.addEventListener("click", () => this.ways.back());
-    const link = this.ways.link ? linkButton(this.ways.link, (words) => this.controls.say(words)) : null;
-    this.controls.root.append(el("div", { class: "actions" }, link, reportButton(() => this.report()), keysFold()));
+    const [left, right] = [query, result].map(displayName);
+    this.heading = el("h1", { class: "visually-hidden", tabindex: "-1" }, `${left} and ${right}, side by side`);
+    const back = el("button", { type: "button", class: "button small back", "aria-keyshortcuts": "Escape" }, icon("right"), "Back to results");
+    back.addEventListener("click", () => this.exits.back());
+    const link = this.exits.link ? linkButton(this.exits.link, (message) => this.controls.announce(message)) : null;
+    this.controls.root.append(el("div", { class: "actions" }, link, reportButton(() => this.report()), shortcutsFold()));
     return el(
       "div",
       { class: "aligned" },
       this.heading,
-      el("div", { class: "aligned-top" }, back, factsOf(explanation), el("p", { class: "aligned-verdict" }, VERDICT)),
+      el("div", { class: "aligned-top" }, back, factsOf(explanation), el("p", { class: "aligned-disclaimer" }, DISCLAIMER)),
       notesOf(explanation.notes),
       this.controls.root,
       el("div", { class: "aligned-sides" }, this.laySide("query", query, this.controls.gapsRoot), this.laySide("document", result)),
@@ -108,7 +108,7 @@ class AlignedView {
 
   report() {
     const { similarity } = this.controls;
-    return this.ways.report(similarity > this.pairs.least ? similarity - ROUNDING : -1);
+    return this.exits.report(similarity > this.pairs.least ? similarity - ROUNDING : -1);
   }
 
   // ------------------------------------------------------------------------ open and close
@@ -135,7 +135,7 @@ class AlignedView {
   }
 
   resized() {
-    const held = this.current && SIDES.every((side) => this.panes[side].saw(this.current[side]));
+    const held = this.current && SIDES.every((side) => this.panes[side].wasVisible(this.current[side]));
     for (const side of SIDES) this.panes[side].resize();
     if (held) this.level(this.current, "query");
     this.draw();
@@ -163,7 +163,7 @@ class AlignedView {
   // ------------------------------------------------------------------------ from match to match
 
   /** Make a pair the current one and put its sentences level.
-   * @param {Pair} pair @param {Which} [anchor] the side that stays as it is if it can */
+   * @param {Pair} pair @param {Which} [anchor] the side that stays in place if possible */
   select(pair, anchor = "query") {
     const held = SIDES.find((side) => this.panes[side].numbers.get(this.at) === document.activeElement);
     this.current = pair;
@@ -174,8 +174,8 @@ class AlignedView {
       this.maps[side].mark(this.texts[side].starts[pair[side]]);
     }
     if (held) this.focus(held);
-    this.controls.tell(pair);
-    this.controls.say(this.inWords(pair));
+    this.controls.showMatch(pair);
+    this.controls.announce(this.inWords(pair));
   }
 
   focus(side) {
@@ -185,7 +185,7 @@ class AlignedView {
   inWords(pair) {
     const [left, right] = SIDES.map((side) => {
       const { text, starts, ends } = this.texts[side];
-      return flat(text.slice(starts[pair[side]], ends[pair[side]])).slice(0, SAID);
+      return flat(text.slice(starts[pair[side]], ends[pair[side]])).slice(0, SPOKEN);
     });
     const place = `${count(this.pairs.placeOf(pair))} of ${count(this.pairs.shown)}`;
     return `Match ${pair.number}, ${place}, similarity ${pair.similarity.toFixed(2)}. Your document: ${left} Result: ${right}`;
@@ -194,7 +194,7 @@ class AlignedView {
   level(pair, anchor) {
     const panes = SIDES.map((side) => this.panes[side]);
     const reach = panes.map((pane) => pane.reach(pair[pane.side]));
-    const lowest = Math.min(...reach.map(([, high]) => high)); // the upper edge of a text cannot be pulled down
+    const lowest = Math.min(...reach.map(([, high]) => high)); // a text cannot scroll below its upper edge
     const highest = Math.max(...reach.map(([low]) => low));
     const height = Math.max(Math.min(this.comfortable(this.panes[anchor], pair[anchor]), lowest), highest);
     for (const pane of panes) pane.bring(pair[pane.side], height);
@@ -208,7 +208,7 @@ class AlignedView {
   step(by) {
     const pair = this.pairs.beside(this.at, by);
     if (pair) this.select(pair);
-    else this.controls.say(this.pairs.shown ? `That was the ${by > 0 ? "last" : "first"} match.` : "No match to show.");
+    else this.controls.announce(this.pairs.shown ? `That was the ${by > 0 ? "last" : "first"} match.` : "No matches.");
   }
 
   clickSentence(side, sentence) {
@@ -234,7 +234,7 @@ class AlignedView {
     for (const side of SIDES) this.panes[side].update(changed);
     this.panes.query.point(null); // it may have a match now
     this.controls.count();
-    this.controls.tell(this.current);
+    this.controls.showMatch(this.current);
     this.draw();
   }
 
@@ -260,15 +260,15 @@ class AlignedView {
     const after = lowerBound(passages.map(({ first }) => first), this.gapAt + (by > 0 ? 1 : 0));
     const place = by > 0 ? after : after - 1;
     const passage = passages[place];
-    if (!passage) return this.controls.say(`No ${by > 0 ? "further" : "earlier"} passage without a match.`);
+    if (!passage) return this.controls.announce(`No ${by > 0 ? "further" : "earlier"} passage without a match.`);
     this.gapAt = passage.first;
     const pane = this.panes.query;
     pane.point(passage);
     pane.bring(passage.first, this.comfortable(pane, passage.first));
-    this.controls.tellGap(place + 1, passages.length);
+    this.controls.showGap(place + 1, passages.length);
     const { text, starts, ends } = this.texts.query;
-    const words = flat(text.slice(starts[passage.first], ends[passage.last])).slice(0, SAID);
-    this.controls.say(`Passage ${place + 1} of ${passages.length} that nothing matched: ${words}`);
+    const words = flat(text.slice(starts[passage.first], ends[passage.last])).slice(0, SPOKEN);
+    this.controls.announce(`Passage ${place + 1} of ${passages.length} without a match: ${words}`);
   }
 
   // ------------------------------------------------------------------------ keys
@@ -277,18 +277,18 @@ class AlignedView {
   pressed(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event.target)) return;
     const acts = { j: () => this.step(1), k: () => this.step(-1), n: () => this.stepGap(1), p: () => this.stepGap(-1), Escape: () => this.escape() };
-    const act = acts[event.key] ?? acts[event.key.toLowerCase()]; // Caps Lock is no other key
+    const act = acts[event.key] ?? acts[event.key.toLowerCase()]; // ignore Caps Lock
     if (!act) return;
     event.preventDefault();
     act();
   }
 
   escape() {
-    if (!this.fold(null)) this.ways.back();
+    if (!this.fold(null)) this.exits.back();
   }
 
-  /** Fold up what is unfolded, save what holds the target.
-   * @param {EventTarget | null} target @returns {boolean} whether there was anything */
+  /** Close open folds, except those that contain the target.
+   * @param {EventTarget | null} target @returns {boolean} whether any was open */
   fold(target) {
     const open = [...this.root.querySelectorAll("details[open]")].filter((details) => !details.contains(target));
     open.forEach((details) => (details.open = false));

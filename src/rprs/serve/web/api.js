@@ -1,18 +1,18 @@
 /**
- * The server's API. Every failure is an `ApiError` with one plain line.
+ * The server's API. Every failure is an `ApiError` with a one-line message.
  * @module
  */
 
 import { events } from "./stream.js";
-import { several } from "./words.js";
+import { plural } from "./format.js";
 
 const ROOT = "/api/v1";
-const TRIES = 3; // more, after a 503
-const LONGEST_WAIT = 60; // seconds before a try
+const RETRIES = 3; // after a 503
+const LONGEST_WAIT = 60; // seconds before a retry
 
-/** What went wrong, in one line for the person. */
+/** A failed request, with a message for the user. */
 export class ApiError extends Error {
-  /** @param {number} status 0 where no answer came @param {string} kind @param {string} message @param {number} [retryAfter] seconds */
+  /** @param {number} status 0 if there was no response @param {string} kind @param {string} message @param {number} [retryAfter] seconds */
   constructor(status, kind, message, retryAfter = 0) {
     super(message);
     this.status = status;
@@ -20,67 +20,67 @@ export class ApiError extends Error {
     this.retryAfter = retryAfter;
   }
 
-  /** Whether the server itself is gone. */
+  /** Whether the server did not respond. */
   get unreachable() {
     return this.status === 0;
   }
 
-  /** Whether the same question may be answered another time. */
-  get passing() {
+  /** Whether trying again may help. */
+  get temporary() {
     return this.status === 0 || this.status >= 500 || [401, 408, 409].includes(this.status);
   }
 }
 
-let token = keptToken();
+let token = storedToken();
 
-/** @type {(wrong: boolean) => Promise<string>} asks the person for the token */
-let askToken = () => Promise.reject(new ApiError(401, "Unauthorized", "This server wants a token."));
+/** @type {(wrong: boolean) => Promise<string>} asks the user for the token */
+let promptToken = () => Promise.reject(new ApiError(401, "Unauthorized", "This server requires a token."));
 
-/** Say how the token is asked for, once the server wants one. @param {(wrong: boolean) => Promise<string>} ask */
-export function onTokenWanted(ask) {
-  askToken = ask;
+/** Set how the token is requested. @param {(wrong: boolean) => Promise<string>} prompt */
+export function onTokenRequired(prompt) {
+  promptToken = prompt;
 }
 
-/** What the index holds and what the server takes. */
+/** The index and the limits of the server. */
 export const info = () => json("/info");
 
-/** Documents of the index with these words in id or title. @param {string} find @param {AbortSignal} signal */
+/** Documents with these words in their id or title. @param {string} find @param {AbortSignal} signal */
 export const findDocuments = (find, signal) => json(`/documents?${new URLSearchParams({ find, limit: "20" })}`, { signal });
 
 /**
  * The hits of a search. @param {Payload} payload @param {Follow} follow
  * @typedef {import("./query.js").Payload} Payload
- * @typedef {{signal: AbortSignal, say: (event: string, data: any) => void}} Follow
+ * @typedef {{signal: AbortSignal, onEvent: (event: string, data: any) => void}} Follow
  */
 export const search = (payload, follow) => streamed("/search", payload, follow);
 
 /** The aligned sentences of a document. @param {Payload} payload @param {Follow} follow */
 export const explain = (payload, follow) => streamed("/explain", payload, follow);
 
-/** The list as a file. @param {Payload} payload */
+/** The results as a file. @param {Payload} payload */
 export const exported = (payload) => file("/export", payload);
 
-/** An aligned view as a file. @param {Payload} payload */
+/** The side-by-side view as a file. @param {Payload} payload */
 export const report = (payload) => file("/report", payload);
 
 // ---------------------------------------------------------------------------- calls
 
 async function json(path, options) {
   const response = await call(path, options);
-  return whole(response.json());
+  return complete(response.json());
 }
 
 async function file(path, payload) {
   const response = await call(path, { method: "POST", ...payload });
   const name = /filename="([^"]+)"/u.exec(response.headers.get("content-disposition") ?? "")?.[1] ?? "rprs";
-  return { name, blob: await whole(response.blob()) };
+  return { name, blob: await complete(response.blob()) };
 }
 
-/** A streamed answer; a server that is busy is asked again, a few times. */
+/** The result of an event stream; retried a few times while the server is busy. */
 async function streamed(path, payload, follow) {
-  for (let left = TRIES; ; left -= 1) {
+  for (let left = RETRIES; ; left -= 1) {
     try {
-      return await followed(path, payload, follow);
+      return await readEvents(path, payload, follow);
     } catch (error) {
       if (error.status !== 503 || !left) throw error;
       await wait(Math.min(Math.max(error.retryAfter, 1), LONGEST_WAIT), follow);
@@ -88,9 +88,9 @@ async function streamed(path, payload, follow) {
   }
 }
 
-async function followed(path, payload, { signal, say }) {
+async function readEvents(path, payload, { signal, onEvent }) {
   const job = newJob();
-  const stop = () => call(`/jobs/${job}`, { method: "DELETE", keepalive: true }).catch(() => {}); // it may have ended by itself
+  const stop = () => call(`/jobs/${job}`, { method: "DELETE", keepalive: true }).catch(() => {}); // the job may already have ended
   signal.addEventListener("abort", stop);
   try {
     const headers = { ...payload.headers, accept: "text/event-stream", "x-job": job };
@@ -98,7 +98,7 @@ async function followed(path, payload, { signal, say }) {
     for await (const { event, data } of events(response.body)) {
       if (event === "result") return data;
       if (event === "error") throw new ApiError(data.status, data.kind, data.error, data.retry_after);
-      say(event, data);
+      onEvent(event, data);
     }
   } catch (error) {
     throw signal.aborted || error instanceof ApiError ? error : stopped();
@@ -110,10 +110,10 @@ async function followed(path, payload, { signal, say }) {
 
 const stopped = () => new ApiError(0, "Stopped", "The server stopped answering.");
 
-/** Wait for a busy server, and say so. */
-async function wait(seconds, { signal, say }) {
+/** Wait for a busy server, with a countdown. */
+async function wait(seconds, { signal, onEvent }) {
   for (let left = Math.ceil(seconds); left > 0; left -= 1) {
-    say("busy", { text: `The server is busy. Trying again in ${several(left, "second")}.` });
+    onEvent("busy", { text: `The server is busy. Trying again in ${plural(left, "second")}.` });
     await pause(1000, signal);
   }
 }
@@ -134,35 +134,35 @@ function newJob() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** A response that is no error; asks for the token as often as it is wrong. */
+/** A successful response; requests the token until it is right. */
 async function call(path, options = {}) {
   for (;;) {
     const headers = { ...options.headers, ...(token && { authorization: `Bearer ${token}` }) };
-    const response = await fetched(path, { ...options, headers });
+    const response = await send(path, { ...options, headers });
     if (response.ok) return response;
     if (response.status !== 401) throw await failure(response);
-    keepToken(await askToken(Boolean(token)));
+    storeToken(await promptToken(Boolean(token)));
   }
 }
 
-function keptToken() {
+function storedToken() {
   try {
     return sessionStorage.getItem("token");
   } catch {
-    return null; // storage may be switched off; the token then lasts until the page is left
+    return null; // storage may be disabled; the token then lasts until the page is closed
   }
 }
 
-function keepToken(given) {
-  token = given;
+function storeToken(value) {
+  token = value;
   try {
-    sessionStorage.setItem("token", given);
+    sessionStorage.setItem("token", value);
   } catch {
     return;
   }
 }
 
-async function fetched(path, options) {
+async function send(path, options) {
   try {
     return await fetch(ROOT + path, { cache: "no-store", ...options });
   } catch (error) {
@@ -171,24 +171,24 @@ async function fetched(path, options) {
   }
 }
 
-/** The error that a response is; its words are the server's own where it has any. */
+/** The error of a response, with the server's own message if there is one. */
 async function failure(response) {
-  const said = await response.json().catch(() => ({}));
-  const message = typeof said.error === "string" ? said.error : plainly(response.status);
-  return new ApiError(response.status, said.kind ?? "", message, Number(response.headers.get("retry-after")) || 0);
+  const body = await response.json().catch(() => ({}));
+  const message = typeof body.error === "string" ? body.error : defaultMessage(response.status);
+  return new ApiError(response.status, body.kind ?? "", message, Number(response.headers.get("retry-after")) || 0);
 }
 
-function plainly(status) {
-  const known = {
-    404: "The server does not know this.",
-    413: "That is more than this server takes.",
+function defaultMessage(status) {
+  const messages = {
+    404: "The server did not find this.",
+    413: "This is larger than the server accepts.",
     504: "The server took too long and gave up.",
   };
-  return known[status] ?? `The server could not do this (${status}).`;
+  return messages[status] ?? `The request failed with status ${status}.`;
 }
 
-/** The body of an answer, once all of it has come. */
-async function whole(body) {
+/** The body of a response, once it is complete. */
+async function complete(body) {
   try {
     return await body;
   } catch (error) {

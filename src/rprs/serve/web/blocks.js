@@ -1,6 +1,6 @@
 /**
- * The blocks of a text as elements. One off the screen costs nothing (`content-visibility`), yet once it is filled its
- * words are in the page for the browser's own search; blocks stand in chapters, so that a very long text has few parts.
+ * The blocks of a text as elements. Blocks off screen are not rendered (`content-visibility`), but once filled they can be
+ * found with the browser's search. Blocks are grouped in chapters, so that a long text has few top-level elements.
  * @module
  */
 
@@ -8,19 +8,19 @@ import { el } from "./dom.js";
 
 /** @typedef {import("./text.js").Block} Block */
 
-const CHAPTER = 16; // blocks: the browser looks after every block of a chapter on the screen, and of no other
+const CHAPTER = 16; // blocks: the browser tracks only the blocks of chapters on screen
 
 export class Blocks {
   /**
    * @param {Block[]} blocks
-   * @param {(block: Block) => Node[]} make what a block is filled with
+   * @param {(block: Block) => Node[]} make the contents of a block
    */
   constructor(blocks, make) {
     this.blocks = blocks;
     this.make = make;
     this.elements = blocks.map((block) => box("block", block.end - block.start));
     this.filled = blocks.map(() => false);
-    /** What goes into the page. */
+    /** The top-level elements. */
     this.chapters = [];
     for (let first = 0; first < blocks.length; first += CHAPTER) {
       const within = this.elements.slice(first, first + CHAPTER);
@@ -33,7 +33,7 @@ export class Blocks {
     return this.blocks.length;
   }
 
-  /** Fill a block, unless it is.
+  /** Fill a block if it is not filled yet.
    * @param {number} number */
   fill(number) {
     if (this.filled[number] !== false) return;
@@ -41,7 +41,7 @@ export class Blocks {
     this.elements[number].append(...this.make(this.blocks[number]));
   }
 
-  /** How many pixels high a character makes a block, from the one at this height of the window; 0 if that is not known.
+  /** Height per character in pixels, from the block at this height of the window; 0 if unknown.
    * @param {number} height */
   pixelsEach(height) {
     const number = this.at(height);
@@ -56,19 +56,19 @@ export class Blocks {
     return lastAbove(this.elements, chapter * CHAPTER, Math.min((chapter + 1) * CHAPTER, this.length), height);
   }
 
-  /** The offset in the text of what is at this height of the window, as far as can be told from its block.
+  /** The approximate offset in the text at this height of the window, estimated from its block.
    * @param {number} height */
   offsetAt(height) {
     const number = this.at(height);
     const block = this.blocks[number];
     if (!block) return 0;
-    const { top, height: whole } = this.elements[number].getBoundingClientRect();
-    const share = (height - top) / Math.max(whole, 1);
+    const { top, height: blockHeight } = this.elements[number].getBoundingClientRect();
+    const share = (height - top) / Math.max(blockHeight, 1);
     return block.start + Math.min(Math.max(share, 0), 1) * (block.end - block.start);
   }
 }
 
-/** An element that need not be drawn for the browser to know about how high it is.
+/** An element with an estimated height, so that it need not be rendered.
  * @param {string} name @param {number} characters @param {Node[]} [children] */
 function box(name, characters, children = []) {
   const element = el("div", { class: name }, children);
@@ -76,7 +76,7 @@ function box(name, characters, children = []) {
   return element;
 }
 
-/** The number of the last of these elements, which lie one beneath the other, whose upper edge is above a height.
+/** The number of the last of these stacked elements whose upper edge is above a height.
  * @param {Element[]} elements @param {number} first @param {number} end @param {number} height */
 function lastAbove(elements, first, end, height) {
   let [low, high] = [first, Math.max(end - 1, first)];

@@ -1,11 +1,11 @@
 /**
- * The row of controls of the aligned view: from match to match, how similar a pair must be, and what nothing matched.
- * It shows what it is told and says what was asked for; what is current is not its business.
+ * The controls of the side-by-side view: stepping through matches, the similarity slider, and unmatched passages.
+ * They display state and report actions; the view keeps the state.
  * @module
  */
 
 import { el, icon } from "./dom.js";
-import { count, several } from "./words.js";
+import { count, plural } from "./format.js";
 
 /** @typedef {import("./pairs.js").Pairs} Pairs */
 /** @typedef {import("./pairs.js").Pair} Pair */
@@ -26,10 +26,10 @@ export class Controls {
     this.gaps = el("input", { type: "checkbox", role: "switch", id: "aligned-gaps" });
     this.gaps.addEventListener("change", () => on.gaps(this.gaps.checked));
     this.gapCount = el("span", { class: "gap-count" });
-    this.live = el("p", { class: "unseen", role: "status" });
+    this.live = el("p", { class: "visually-hidden", role: "status" });
     this.root = this.lay();
     this.gapsRoot = this.layGaps(on.gap);
-    this.tell(null);
+    this.showMatch(null);
     this.count();
   }
 
@@ -37,7 +37,7 @@ export class Controls {
     const { least, all } = this.pairs;
     const slider = el("input", { type: "range", id: "aligned-similarity", min: least, max: 1, step: 0.01, disabled: !all.length });
     slider.value = String(least);
-    let frame = 0; // of several moves within one frame the last counts
+    let frame = 0; // only the last of several moves within one frame counts
     slider.addEventListener("input", () => {
       cancelAnimationFrame(frame);
       frame = requestAnimationFrame(() => change(Number(slider.value)));
@@ -50,7 +50,7 @@ export class Controls {
     const similarity = el(
       "div",
       { class: "group similarity" },
-      el("label", { for: "aligned-similarity" }, "Similarity at least"),
+      el("label", { for: "aligned-similarity" }, "Minimum similarity"),
       this.slider,
       this.value,
       this.shown,
@@ -65,22 +65,22 @@ export class Controls {
       stepper("Previous unmatched passage", "up", "p", () => step(-1), true),
       stepper("Next unmatched passage", "down", "n", () => step(1), true),
     );
-    const label = el("label", { class: "switch", for: "aligned-gaps" }, this.gaps, el("span", {}, "Show what nothing matched"));
+    const label = el("label", { class: "switch", for: "aligned-gaps" }, this.gaps, el("span", {}, "Show passages without a match"));
     return el("div", { class: "aligned-gaps" }, label, this.gapCount, this.gapSteps);
   }
 
-  /** How similar a pair must be to be shown. */
+  /** The minimum similarity of the pairs shown. */
   get similarity() {
     return Number(this.slider.value);
   }
 
-  /** Show which match is the current one.
+  /** Show the current match.
    * @param {Pair | null} pair */
-  tell(pair) {
+  showMatch(pair) {
     const { shown } = this.pairs;
     for (const button of [this.previous, this.next]) button.setAttribute("aria-disabled", String(!shown));
     if (!pair) {
-      this.where.replaceChildren(shown ? `${several(shown, "match", "matches")}` : "No match to show");
+      this.where.replaceChildren(shown ? `${plural(shown, "match", "matches")}` : "No matches");
       return;
     }
     this.where.replaceChildren(
@@ -92,18 +92,18 @@ export class Controls {
     this.next.setAttribute("aria-disabled", String(!this.pairs.beside(pair.number, 1)));
   }
 
-  /** Show how many pairs there are now, and how much of the query is without. */
+  /** Show the number of pairs, and of query sentences without a match. */
   count() {
     const { shown, all, sentences, covered, least } = this.pairs;
-    const words = `${count(shown)} of ${several(all.length, "pair")} shown`;
+    const words = `${count(shown)} of ${plural(all.length, "pair")} shown`;
     this.value.value = this.similarity.toFixed(2);
     this.shown.textContent = words;
     this.slider.setAttribute("aria-valuetext", `${this.similarity.toFixed(2)}, ${words}`);
     this.slider.style.setProperty("--share", String((this.similarity - least) / Math.max(1 - least, 0.01)));
-    this.gapCount.textContent = several(sentences - covered, "sentence");
+    this.gapCount.textContent = plural(sentences - covered, "sentence");
   }
 
-  /** Whether what nothing matched stands out.
+  /** Whether passages without a match are highlighted.
    * @param {boolean} on */
   showGaps(on) {
     this.gaps.checked = on;
@@ -111,20 +111,20 @@ export class Controls {
     this.count();
   }
 
-  /** Which of the passages that nothing matched is looked at.
+  /** Show which passage without a match is current.
    * @param {number} place from 1 @param {number} passages */
-  tellGap(place, passages) {
-    this.gapCount.textContent = `${count(place)} of ${several(passages, "passage")}`;
+  showGap(place, passages) {
+    this.gapCount.textContent = `${count(place)} of ${plural(passages, "passage")}`;
   }
 
   /** For screen readers.
-   * @param {string} words */
-  say(words) {
-    this.live.textContent = words;
+   * @param {string} message */
+  announce(message) {
+    this.live.textContent = message;
   }
 }
 
-/** A button to the next or previous of something; `bare` ones have their name for screen readers alone.
+/** A button to the next or previous item; `bare` ones show only an icon.
  * @param {string} name @param {string} sign @param {string} key @param {() => void} go */
 function stepper(name, sign, key, go, bare = false) {
   const look = { class: bare ? "button small square" : "button small", title: `${name} (${key})` };

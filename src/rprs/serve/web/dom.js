@@ -1,13 +1,13 @@
 /**
- * Elements, made without a parser: whatever is given as a child becomes text, never markup.
+ * Creating elements: strings become text, never markup.
  * @module
  */
 
 /** @typedef {Node | string | number | null | undefined | false} Child */
 
 /**
- * An element. `class`, `dataset` and `on` (events by name) are special; `true` sets an empty attribute, `null`, `undefined` and
- * `false` leave it out; whatever else is set as an attribute.
+ * An element. `class`, `dataset` and `on` (events by name) are special; `true` sets an empty attribute; `null`, `undefined` and
+ * `false` omit it; everything else is set as an attribute.
  * @param {string} tag
  * @param {Record<string, any>} [props]
  * @param {...(Child | Child[])} children
@@ -20,18 +20,18 @@ export function el(tag, props = {}, ...children) {
   return node;
 }
 
-/** Put new children in place of the old ones.
+/** Replace the children of an element.
  * @param {Element} node @param {...(Child | Child[])} children */
 export function fill(node, ...children) {
   node.replaceChildren(...nodes(children));
 }
 
-/** The element with this id, which the page must have.
+/** The element with this id, which must exist.
  * @param {string} id @returns {any} */
 export function byId(id) {
-  const found = document.getElementById(id);
-  if (!found) throw new Error(`The page has no element #${id}`);
-  return found;
+  const element = document.getElementById(id);
+  if (!element) throw new Error(`The page has no element #${id}`);
+  return element;
 }
 
 /** An icon of icons.svg; decoration only.
@@ -47,12 +47,12 @@ export function icon(name) {
   return drawing;
 }
 
-/** Say something to screen readers alone.
+/** Announce a message to screen readers.
  * @param {string} text */
 export function announce(text) {
   const region = byId("announcements");
   region.textContent = "";
-  setTimeout(() => (region.textContent = text), 50); // the same words twice are said twice
+  setTimeout(() => (region.textContent = text), 50); // so that a repeated message is announced again
 }
 
 function set(node, name, value) {

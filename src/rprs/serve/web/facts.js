@@ -1,19 +1,19 @@
 /**
- * What stands above the two texts: what they are called, what is known of them, and the numbers in words.
+ * The headers of the side-by-side view: titles, metadata and scores.
  * @module
  */
 
 import { el } from "./dom.js";
-import { count, fraction, label, movement, shown, webAddress } from "./words.js";
+import { asText, count, fraction, label, movement, webAddress } from "./format.js";
 
 /** @typedef {import("./text.js").Side} Side */
 
-const ALWAYS = 3; // fields of the metadata that show without unfolding
-const SHORT = 60; // characters of a value that does
-const LAST = ["path"]; // fields of least interest
+const ALWAYS = 3; // metadata fields outside the fold
+const SHORT = 60; // maximum length of their values
+const LAST = ["path"]; // fields that come last
 
 /**
- * The numbers of an explanation in words.
+ * The scores of an explanation.
  * @param {any} explanation of the answer of /explain
  */
 export function factsOf(explanation) {
@@ -21,19 +21,19 @@ export function factsOf(explanation) {
     "dl",
     { class: "aligned-facts" },
     fact("Rank", explanation.in_pool ? count(explanation.rank) : "–", standing(explanation)),
-    proportion("QP", "qp", explanation.qp, "how much of your document it answers"),
-    proportion("DP", "dp", explanation.dp, "how much of it is about your document"),
-    share("Matched of your document", explanation.query_sentences_matched, explanation.query_sentences, "sentences of your document have a match"),
-    share("Matched of the result", explanation.sentences_matched, explanation.sentences, "sentences of the result match yours"),
+    proportion("QP", "qp", explanation.qp, "share of your document found here"),
+    proportion("DP", "dp", explanation.dp, "share of this document that relates to yours"),
+    share("Matched in your document", explanation.query_sentences_matched, explanation.query_sentences, "sentences of your document have a match"),
+    share("Matched in the result", explanation.sentences_matched, explanation.sentences, "sentences of the result match one of yours"),
   );
 }
 
-/** Remarks of the server, a line each.
+/** Notes of the server, one line each.
  * @param {string[]} notes */
 export const notesOf = (notes) => notes.map((note) => el("p", { class: "aligned-note" }, note));
 
 function standing({ in_pool, rank, first_rank }) {
-  return in_pool ? movement(first_rank, rank) : "not among the candidates of the first stage; put at their end to be compared";
+  return in_pool ? movement(first_rank, rank) : "not among the candidates of the first stage; appended to them for comparison";
 }
 
 function fact(name, value, words, extra = null) {
@@ -42,10 +42,10 @@ function fact(name, value, words, extra = null) {
 
 function share(name, part, whole, words) {
   const percent = whole ? Math.round((100 * part) / whole) : 0;
-  return fact(el("span", { class: "unseen" }, name), `${count(part)} of ${count(whole)}`, `${words} (${percent}\u00a0%)`);
+  return fact(el("span", { class: "visually-hidden" }, name), `${count(part)} of ${count(whole)}`, `${words} (${percent}%)`);
 }
 
-/** QP and DP are weighted, so they are no percentage of sentences; a re-ranker that does not have them gives null. */
+/** QP and DP are weighted, so they are not percentages of sentences; null if the re-ranker does not compute them. */
 function proportion(name, kind, value, words) {
   if (value === null || value === undefined) return null;
   const bar = el("span", { class: `proportion ${kind}`, "aria-hidden": "true" });
@@ -71,11 +71,11 @@ export function titleOf(kind, side, extra) {
   );
 }
 
-/** The first short fields in a line, the whole in a fold. */
+/** The first short fields on one line, all of them in a fold. */
 function metadataOf(metadata) {
   const rank = (name) => Number(LAST.includes(name));
   const fields = Object.entries(metadata)
-    .map(([name, value]) => [name, shown(value)])
+    .map(([name, value]) => [name, asText(value)])
     .filter(([, value]) => value !== "")
     .sort(([a], [b]) => rank(a) - rank(b));
   if (!fields.length) return null;
@@ -86,7 +86,7 @@ function metadataOf(metadata) {
     el(
       "summary",
       {},
-      el("span", { class: brief.length ? "word" : null }, "Metadata"), // alone where there is no room for the fields
+      el("span", { class: brief.length ? "word" : null }, "Metadata"), // shown alone if there is no room for the fields
       brief.map(([name, value]) => el("span", { class: "field" }, `${label(name)}: ${value}`)),
     ),
     el("dl", {}, fields.map(([name, value]) => el("div", {}, el("dt", {}, label(name)), el("dd", {}, linked(value))))),

@@ -1,39 +1,39 @@
 /**
- * How many results, and of which documents: the fields of the index's metadata as a form.
+ * The filter form: number of results, and conditions on the metadata fields of the index.
  * @module
  */
 
 import { el, fill } from "./dom.js";
-import { compose, conditionCount, decompose, nameable, styleOf, Unquotable } from "./where.js";
-import { count, label, shown } from "./words.js";
+import { conditionCount, filterText, fitForm, nameable, NO_FILTER, styleOf, Unquotable } from "./filter-text.js";
+import { asText, count, label } from "./format.js";
 
-/** @typedef {import("./where.js").Field} Field */
+/** @typedef {import("./filter-text.js").Field} Field */
 /** @typedef {import("./query.js").Choice} Choice */
 
-const FIRST = 6; // fields that are not folded
+const FIRST = 6; // fields outside the fold
 const AMOUNTS = [5, 10, 20, 50, 100, 200, 500];
-const PAUSE = 500; // milliseconds: a date is typed in parts
+const PAUSE = 500; // milliseconds, because a date is typed in parts
 const ORDER = ["date", "choice", "number", "contains"];
-const UNSEEN = new Set(["path"]);
+const HIDDEN = new Set(["path"]);
 
 /**
- * A form of filters in `root`.
+ * A filter form in `root`.
  * @param {Element} root
  * @param {{documents: number, fields: Field[], settings: {depth: number}}} info
  * @param {string} prefix of ids
- * @param {(choice: Choice) => void} changed is told every choice that differs from the last
+ * @param {(choice: Choice) => void} changed called with every new choice
  */
 export function filterPanel(root, info, prefix, changed) {
   const fields = filterable(info);
-  const wrong = el("p", { class: "wrong", id: `${prefix}-wrong`, role: "alert" });
-  const clearAll = () => apply({ ...choice, where: null });
-  const clear = el("button", { type: "button", class: "quiet small", on: { click: clearAll } }, "Clear the filters");
+  const error = el("p", { class: "field-error", id: `${prefix}-error`, role: "alert" });
+  const clearAll = () => apply({ ...choice, filter: NO_FILTER });
+  const clear = el("button", { type: "button", class: "quiet small", on: { click: clearAll } }, "Clear filters");
   /** @type {Choice} */
-  let choice = { k: 10, where: null };
+  let choice = { k: 10, filter: NO_FILTER };
   let timer = 0;
 
   function draw() {
-    const filter = decompose(choice.where, fields);
+    const filter = fitForm(choice.filter, fields);
     const controls = fields.map((field) => control(field, filter.conditions[field.name] ?? {}, prefix));
     const more = controls.slice(FIRST);
     const used = fields.slice(FIRST).some(({ name }) => name in filter.conditions);
@@ -41,26 +41,26 @@ export function filterPanel(root, info, prefix, changed) {
       amount(choice.k, info.settings.depth, prefix),
       controls.slice(0, FIRST),
       more.length > 0 && fold(`${count(more.length)} more fields`, used, more),
-      fold("Expert filter", Boolean(filter.expert), [expert(filter.expert, prefix)]),
+      fold("Advanced filter", Boolean(filter.advanced), [advanced(filter.advanced, prefix)]),
       clear));
-    tell("");
+    showError("");
   }
 
-  /** Say beside a field what is wrong with it; nothing takes it back. */
-  function tell(message, name = "expert") {
+  /** Show an error beside a field; an empty message removes it. */
+  function showError(message, name = "advanced") {
     const place = root.querySelector(`[data-field="${CSS.escape(name)}"]`);
     for (const input of root.querySelectorAll("[aria-invalid]")) input.removeAttribute("aria-invalid");
-    wrong.textContent = message;
-    place.append(wrong);
-    clear.hidden = !choice.where && !message;
+    error.textContent = message;
+    place.append(error);
+    clear.hidden = !conditionCount(choice.filter) && !message;
     if (!message) return;
     for (const input of place.querySelectorAll("input")) input.setAttribute("aria-invalid", "true");
     if (place.closest("details.more")) place.closest("details.more").open = true;
-    wrong.scrollIntoView({ block: "nearest" });
+    error.scrollIntoView({ block: "nearest" });
   }
 
-  /** Whether a change was still to be taken, which it no longer is. */
-  function stop() {
+  /** Discard a change that is not applied yet; whether there was one. */
+  function discard() {
     const pending = timer > 0;
     clearTimeout(timer);
     timer = 0;
@@ -73,55 +73,57 @@ export function filterPanel(root, info, prefix, changed) {
     changed(choice);
   }
 
-  /** Take what the form says now; false where it cannot be said, which is told. */
-  function take() {
-    stop();
+  /** Apply the form; false if it is invalid, with an error beside the field. */
+  function applyForm() {
+    discard();
     try {
       const next = read(root, fields, prefix);
-      if (next.k === choice.k && next.where === choice.where) return true;
+      if (isSame(next, choice)) return true;
       choice = next;
-      tell("");
+      showError("");
       changed(choice);
       return true;
-    } catch (error) {
-      if (!(error instanceof Unquotable)) throw error;
-      tell(error.message, `field ${error.field}`);
+    } catch (problem) {
+      if (!(problem instanceof Unquotable)) throw problem;
+      showError(problem.message, `field ${problem.field}`);
       return false;
     }
   }
 
   root.addEventListener("change", () => {
-    stop();
-    timer = setTimeout(take, PAUSE);
+    discard();
+    timer = setTimeout(applyForm, PAUSE);
   });
   draw();
   return {
-    take,
-    tell,
+    applyForm,
+    showError,
     choice: () => choice,
-    conditions: () => conditionCount(choice.where, fields),
+    conditions: () => conditionCount(choice.filter),
     /** Show another choice. @param {Choice} next */
     set(next) {
-      if (next.k === choice.k && next.where === choice.where) return tell("");
+      if (isSame(next, choice)) return showError("");
       choice = next;
       draw();
     },
-    /** The person is elsewhere: a change that was not taken yet never will be. */
-    leave: () => stop() && draw(),
+    /** The view is left: discard a change that is not applied yet. */
+    leave: () => discard() && draw(),
   };
 }
 
-/** Whether a field tells documents apart. */
-const telling = ({ distinct, documents }, all) => distinct > 1 || documents < all;
+const isSame = (one, other) => one.k === other.k && filterText(one.filter) === filterText(other.filter);
 
-/** The fields, the handiest first; last what is the same for all documents. @param {{documents: number, fields: Field[]}} info */
-export function handiest({ documents, fields }) {
-  const rank = (field) => (telling(field, documents) ? ORDER.indexOf(styleOf(field)) : ORDER.length);
+/** Whether a field distinguishes documents. */
+const isDistinctive = ({ distinct, documents }, all) => distinct > 1 || documents < all;
+
+/** The fields, most useful first; fields that are the same for all documents come last. @param {{documents: number, fields: Field[]}} info */
+export function mostUseful({ documents, fields }) {
+  const rank = (field) => (isDistinctive(field, documents) ? ORDER.indexOf(styleOf(field)) : ORDER.length);
   return [...fields].sort((a, b) => rank(a) - rank(b) || b.documents - a.documents);
 }
 
 const filterable = (info) =>
-  handiest(info).filter((field) => nameable(field.name) && !UNSEEN.has(field.name) && telling(field, info.documents));
+  mostUseful(info).filter((field) => nameable(field.name) && !HIDDEN.has(field.name) && isDistinctive(field, info.documents));
 
 /** Read the form. @returns {Choice} */
 function read(root, fields, prefix) {
@@ -131,10 +133,13 @@ function read(root, fields, prefix) {
     const id = `${prefix}-${field.name}`;
     const boxes = root.querySelectorAll(`input[type=checkbox][name="${CSS.escape(id)}"]:checked`);
     const chosen = [...boxes].map((box) => box.value);
-    const condition = { from: value(`${id}-from`), to: value(`${id}-to`), contains: value(`${id}-has`), among: chosen };
-    if (condition.from || condition.to || condition.contains || chosen.length) conditions[field.name] = condition;
+    const inputs = { from: value(`${id}-from`), to: value(`${id}-to`), contains: value(`${id}-has`), among: chosen };
+    const condition = Object.fromEntries(Object.entries(inputs).filter(([, input]) => input.length));
+    if (Object.keys(condition).length) conditions[field.name] = condition;
   });
-  return { k: Number(value(`${prefix}-k`)), where: compose({ conditions, expert: value(`${prefix}-expert`) }, fields) };
+  const filter = { conditions, advanced: value(`${prefix}-advanced`) };
+  filterText(filter); // throws if a value cannot be expressed
+  return { k: Number(value(`${prefix}-k`)), filter };
 }
 
 // ---------------------------------------------------------------------------- controls
@@ -146,14 +151,14 @@ function amount(k, depth, prefix) {
     el("label", { for: `${prefix}-k` }, "Number of results"), el("select", { id: `${prefix}-k` }, options));
 }
 
-function expert(text, prefix) {
-  return el("div", { class: "field", dataset: { field: "expert" } },
-    el("label", { for: `${prefix}-expert` }, "Filter as text"),
+function advanced(text, prefix) {
+  return el("div", { class: "field", dataset: { field: "advanced" } },
+    el("label", { for: `${prefix}-advanced` }, "Filter as text"),
     el("input", {
-      type: "text", id: `${prefix}-expert`, value: text, spellcheck: "false", autocomplete: "off", class: "code",
-      "aria-describedby": `${prefix}-expert-hint ${prefix}-wrong`,
+      type: "text", id: `${prefix}-advanced`, value: text, spellcheck: "false", autocomplete: "off", class: "code",
+      "aria-describedby": `${prefix}-advanced-hint ${prefix}-error`,
     }),
-    el("p", { class: "hint", id: `${prefix}-expert-hint` },
+    el("p", { class: "hint", id: `${prefix}-advanced-hint` },
       "For example ", el("code", {}, "date < 2016-01-01 and not (court in (ca2, ca9) or title ~ lease)")));
 }
 
@@ -175,15 +180,15 @@ function range(field, { from = "", to = "" }, id) {
       id: `${id}-${end}`, value, placeholder: hint,
     }));
   return el("fieldset", { class: "field range", dataset: { field: `field ${field.name}` } }, el("legend", {}, label(field.name)),
-    bound("from", from, shown(field.least)), bound("to", to, shown(field.greatest)),
-    el("p", { class: "hint" }, `${shown(field.least).slice(0, 10)} to ${shown(field.greatest).slice(0, 10)}`));
+    bound("from", from, asText(field.least)), bound("to", to, asText(field.greatest)),
+    el("p", { class: "hint" }, `${asText(field.least).slice(0, 10)} to ${asText(field.greatest).slice(0, 10)}`));
 }
 
 function choice(field, { among = [] }, id) {
   const chosen = new Set(among);
   const boxes = field.values.map(([value, times]) => el("label", { class: "tick" },
-    el("input", { type: "checkbox", name: id, value: shown(value), checked: chosen.has(shown(value)) }),
-    el("span", {}, shown(value) || "(empty)"), el("span", { class: "times" }, count(times))));
+    el("input", { type: "checkbox", name: id, value: asText(value), checked: chosen.has(asText(value)) }),
+    el("span", {}, asText(value) || "(empty)"), el("span", { class: "times" }, count(times))));
   return el("fieldset", { class: "field choice", dataset: { field: `field ${field.name}` } },
     el("legend", {}, label(field.name)), el("div", { class: "ticks" }, boxes));
 }

@@ -1,30 +1,30 @@
 /**
- * One result: what it is, how much of each document is in the other, and the pair of sentences that speaks most for it.
+ * One result: its title and metadata, its shares of both documents, and the best pair of sentences.
  * @module
  */
 
 import { el, icon } from "./dom.js";
-import { called } from "./query.js";
-import { count, flat, fraction, label, movement, rough, several, shown, webAddress } from "./words.js";
+import { displayName } from "./query.js";
+import { asText, count, flat, fraction, label, movement, rough, plural, webAddress } from "./format.js";
 
-const INLINE = 4; // metadata fields that are not folded
+const INLINE = 4; // metadata fields outside the fold
 const SHORT = 48; // characters of a value beyond which it is folded
 
 /**
  * @typedef {{query: string, document: string, similarity: number}} Pair
  * @typedef {{rank: number, id: string, title: string, score: number | null, qp: number | null, dp: number | null, first_rank: number,
  *   metadata: Record<string, unknown>, pairs: Pair[]}} Hit
- * @typedef {{qp: number, dp: number}} Best the greatest of a list
+ * @typedef {{qp: number, dp: number}} Best the largest values in the results
  */
 
 /**
  * @param {Hit} hit
  * @param {{best: Best, reranked: boolean, order: string[], address: string | null, open: () => void, dismiss: () => void}} how
- *   `reranked`: else no sentences are aligned, and there is nothing to open; `order`: fields of metadata, the handiest first;
- *   `address`: where the aligned view of an indexed query is
+ *   `reranked`: otherwise there are no aligned sentences to open; `order`: metadata fields, most useful first;
+ *   `address`: of the side-by-side view, if the query has an address
  */
 export function hitItem(hit, how) {
-  const name = called(hit);
+  const name = displayName(hit);
   return el("li", { class: "hit", dataset: { id: hit.id } },
     el("article", { "aria-label": `${hit.rank}. ${name}` },
       el("p", { class: "rank", "aria-hidden": "true", title: score(hit) }, count(hit.rank)),
@@ -40,7 +40,7 @@ export function hitItem(hit, how) {
           icon("close"), "Dismiss"))));
 }
 
-/** A link where there is an address, so that it opens in a tab as well; else a button. */
+/** A link if there is an address, so that it can be opened in a new tab; otherwise a button. */
 function opener(style, content, { address, open }, spoken = null) {
   const follow = (event) => {
     if (address && (event.ctrlKey || event.metaKey || event.shiftKey)) return;
@@ -55,15 +55,15 @@ function opener(style, content, { address, open }, spoken = null) {
 
 function measures(hit, { best, reranked }) {
   return el("div", { class: "measures" },
-    bar("qp", "answers your document", hit.qp, best.qp),
-    bar("dp", "is about your document", hit.dp, best.dp),
+    bar("qp", "share of your document found here", hit.qp, best.qp),
+    bar("dp", "share of this document that relates to yours", hit.dp, best.dp),
     hit.qp === null && el("p", { class: "score" }, score(hit)),
     reranked && moved(hit));
 }
 
 /**
- * A bar relative to the longest of the list. QP and DP have no fixed 100 %: a sentence counts only where it is among the
- * nearest of all candidates' sentences, and the whole grows or shrinks with n, k1 and b.
+ * A bar relative to the longest in the results. QP and DP have no fixed 100%: a sentence counts only if it is among the
+ * nearest of all candidates' sentences, and the values depend on n, k1 and b.
  */
 function bar(name, words, value, greatest) {
   if (value === null || value === undefined) return null;
@@ -71,7 +71,7 @@ function bar(name, words, value, greatest) {
   const percent = Math.round(100 * share);
   const fillBar = el("span", { class: "bar-fill" });
   fillBar.style.inlineSize = `${100 * share}%`;
-  const exact = `${name.toUpperCase()} ${value.toFixed(4)}, ${percent} % of the greatest in this list`;
+  const exact = `${name.toUpperCase()} ${value.toFixed(4)}, ${percent}% of the largest in these results`;
   return el("div", { class: `bar ${name}`, title: exact },
     el("span", { class: "bar-words" }, words),
     el("span", { class: "bar-value" }, fraction(value)),
@@ -89,8 +89,8 @@ function moved({ first_rank: first, rank }) {
 
 function pair({ query, document, similarity }) {
   return el("div", { class: "pair" },
-    side("Best match in your document", query),
-    side(["In this one", el("span", {}, "similarity ", el("strong", {}, similarity.toFixed(2)))], document));
+    side("Best match: your document", query),
+    side(["This document", el("span", {}, "similarity ", el("strong", {}, similarity.toFixed(2)))], document));
 }
 
 function side(caption, text) {
@@ -100,17 +100,17 @@ function side(caption, text) {
 // ---------------------------------------------------------------------------- metadata
 
 function metadata(hit, order) {
-  const all = Object.entries(hit.metadata).map(([name, value]) => ({ name, text: flat(shown(value)) }));
-  const told = all.filter(({ name, text }) => text && name !== "path" && text !== hit.title && text !== hit.id);
+  const all = Object.entries(hit.metadata).map(([name, value]) => ({ name, text: flat(asText(value)) }));
+  const informative = all.filter(({ name, text }) => text && name !== "path" && text !== hit.title && text !== hit.id);
   const place = ({ name }) => (order.includes(name) ? order.indexOf(name) : order.length);
-  told.sort((a, b) => place(a) - place(b));
-  const short = told.filter(({ text }) => text.length <= SHORT && !webAddress(text)).slice(0, INLINE);
+  informative.sort((a, b) => place(a) - place(b));
+  const short = informative.filter(({ text }) => text.length <= SHORT && !webAddress(text)).slice(0, INLINE);
   const folded = all.filter((field) => field.text && !short.includes(field));
   if (!all.length) return null;
   return el("div", { class: "metadata" },
     short.length > 0 && el("dl", { class: "inline" }, short.map(entry)),
     folded.length > 0 && el("details", {},
-      el("summary", {}, short.length ? `${count(folded.length)} more` : several(folded.length, "field")), el("dl", { class: "table" }, folded.map(entry))));
+      el("summary", {}, short.length ? `${count(folded.length)} more` : plural(folded.length, "field")), el("dl", { class: "table" }, folded.map(entry))));
 }
 
 function entry({ name, text }) {

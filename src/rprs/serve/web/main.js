@@ -1,159 +1,161 @@
 /**
- * The page: which view is seen, by the address and the history. `/` asks; `/?id=…` is a list; `…&open=…` is side by side.
+ * The entry point: shows a view for each address. `/` is the search form, `/?id=…` the results, `…&open=…` the side-by-side view.
  * @module
  */
 
 import { showAligned } from "./aligned.js";
 import * as api from "./api.js";
-import { askView } from "./ask.js";
 import { announce, byId, el, fill } from "./dom.js";
-import { cameFromList, newEntry, present, push, replace } from "./entries.js";
-import { showTrouble } from "./notice.js";
+import { download } from "./export.js";
+import { filterText } from "./filter-text.js";
+import { plural } from "./format.js";
+import { cameFromList, newEntry, present, push, replace } from "./history.js";
+import { showError } from "./notice.js";
 import { progressLine } from "./progress.js";
-import { addressOf, called, nameOf, NOTHING, payload, settled } from "./query.js";
+import { addressOf, displayName, queryName, EMPTY_QUERY, payload, withServerTexts } from "./query.js";
 import { resultsView } from "./results.js";
-import { download } from "./takeaway.js";
-import { askForToken } from "./token.js";
-import { several } from "./words.js";
+import { searchForm } from "./search-form.js";
+import { requestToken } from "./token.js";
 
-const USUAL = 10; // results
+const DEFAULT_K = 10; // results
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/u;
 
-/** @typedef {import("./entries.js").Entry} Entry */
+/** @typedef {import("./history.js").Entry} Entry */
 
 let info;
-let ask;
+let form;
 let results;
-/** @type {{view: string, entry: Entry | null, leave: () => void, gone?: boolean}} what is seen, and what to do when it no longer is */
-let seen = { view: "", entry: null, leave: () => {} };
+/** @type {{view: string, entry: Entry | null, leave: () => void, gone?: boolean}} the current view, and how to leave it */
+let current = { view: "", entry: null, leave: () => {} };
 
 // ---------------------------------------------------------------------------- views
 
-/** Let another view be seen. @param {string} view @param {Entry | null} entry @param {string} title @param {() => void} [leave] */
-function see(view, entry, title, leave = () => {}) {
-  if (seen.view === "results" && seen.entry) seen.entry.scroll = scrollY;
-  seen.leave();
+/** Switch to another view. @param {string} view @param {Entry | null} entry @param {string} title @param {() => void} [leave] */
+function showView(view, entry, title, leave = () => {}) {
+  if (current.view === "results" && current.entry) current.entry.scroll = scrollY;
+  current.leave();
   if (view !== "results") results.leave();
-  seen = { view, entry, leave };
-  for (const name of ["ask", "results", "aligned"]) byId(name).hidden = name !== view;
+  current = { view, entry, leave };
+  for (const name of ["search", "results", "aligned"]) byId(name).hidden = name !== view;
   document.body.dataset.view = view;
   document.title = title ? `${title} – rprs` : `rprs – ${info.index}`;
-  fill(byId("trouble"));
+  fill(byId("error"));
 }
 
-function seeAsk({ lost = false } = {}) {
-  const first = !seen.view;
-  see("ask", null, "", ask.leave);
+function showForm({ lost = false } = {}) {
+  const first = !current.view;
+  showView("search", null, "", form.leave);
   scrollTo(0, 0);
-  if (!first) byId("ask-title").focus({ preventScroll: true });
+  if (!first) byId("search-title").focus({ preventScroll: true });
   if (!lost) return;
   history.replaceState(null, "", "/");
-  fill(byId("trouble"), el("p", { class: "notice", role: "alert" },
-    "That list was of a pasted text or a file, which only the tab remembers that asked. Please ask again."));
+  fill(byId("error"), el("p", { class: "notice", role: "alert" },
+    "These results were for a pasted text or a file, which is not stored. Please search again."));
 }
 
 /** @param {Entry} entry */
-function seeList(entry) {
+function showResults(entry) {
   const running = new AbortController();
-  const isBack = seen.view === "aligned"; // where the heights of a long list may be guessed differently than before
-  see("results", entry, nameOf(entry.query), () => running.abort());
+  const isBack = current.view === "aligned"; // heights in a long list may be estimated differently than before
+  showView("results", entry, queryName(entry.query), () => running.abort());
   results.draw(entry);
   scrollTo(0, entry.scroll);
   results.focus(entry.opened, isBack);
-  if (!entry.answer) fetchList(entry, running);
+  if (!entry.answer) loadResults(entry, running);
 }
 
-/** The hits of an entry that has none yet. @param {Entry} entry @param {AbortController} running */
-async function fetchList(entry, running) {
+/** Load the results of an entry. @param {Entry} entry @param {AbortController} running */
+async function loadResults(entry, running) {
   const line = results.busy(() => (running.abort(), goBack()));
   try {
-    await answer(entry, { signal: running.signal, say: line.say });
+    await runSearch(entry, { signal: running.signal, onEvent: line.onEvent });
     if (running.signal.aborted) return;
     replace(entry);
-    seeList(entry);
+    showResults(entry);
   } catch (error) {
-    if (!running.signal.aborted) results.fail(error, () => seeList(entry));
+    if (!running.signal.aborted) results.fail(error, () => showResults(entry));
   } finally {
     line.end();
   }
 }
 
-/** Ask the server; what it read of files takes their place. @param {Entry} entry @param {api.Follow} follow */
-async function answer(entry, follow) {
-  const { k, where } = entry.choice;
-  const found = await api.search(payload(entry.query, { k, where, pairs: 1 }), follow);
-  entry.query = settled(entry.query, found.query);
-  entry.answer = found;
-  announce(several(found.hits.length, "result"));
+/** Run the search of an entry; the texts of files replace the files. @param {Entry} entry @param {api.Follow} follow */
+async function runSearch(entry, follow) {
+  const answer = await api.search(payload(entry.query, { ...options(entry.choice), pairs: 1 }), follow);
+  entry.query = withServerTexts(entry.query, answer.query);
+  entry.answer = answer;
+  announce(plural(answer.hits.length, "result"));
 }
 
+const options = ({ k, filter }) => ({ k, where: filterText(filter) });
+
 /** @param {Entry} entry @param {string} id */
-async function seeAligned(entry, id) {
+async function showComparison(entry, id) {
   const root = byId("aligned");
   const running = new AbortController();
-  let shown = null;
-  see("aligned", entry, "Side by side", () => (running.abort(), shown?.close(), fill(root)));
-  const places = { trouble: el("div"), progress: el("div") };
+  let view = null;
+  showView("aligned", entry, "Side by side", () => (running.abort(), view?.close(), fill(root)));
+  const places = { error: el("div"), progress: el("div") };
   const leaveByKey = ({ key }) => key === "Escape" && goBack();
   fill(root, el("div", { class: "opening", on: { keydown: leaveByKey } },
-    el("button", { type: "button", class: "button", on: { click: goBack } }, "Back to the list"), places.progress, places.trouble));
+    el("button", { type: "button", class: "button", on: { click: goBack } }, "Back to results"), places.progress, places.error));
   scrollTo(0, 0);
   root.querySelector("button").focus();
   const line = progressLine(places.progress, info.documents, goBack);
   try {
-    const asked = payload(entry.query, { ...entry.choice, document: id });
-    const found = await api.explain(asked, { signal: running.signal, say: line.say });
+    const request = payload(entry.query, { ...options(entry.choice), document: id });
+    const answer = await api.explain(request, { signal: running.signal, onEvent: line.onEvent });
     const address = addressOf(entry.query, entry.choice, id);
     const link = address && new URL(address, location.href).href;
-    found.query.title ||= nameOf(entry.query);
+    answer.query.title ||= queryName(entry.query);
     fill(root);
-    shown = showAligned(root, found, { back: goBack, report: (least) => takeReport(entry, id, least), link });
-    document.title = `${called(found.document)} – rprs`;
+    view = showAligned(root, answer, { back: goBack, report: (least) => saveReport(entry, id, least), link });
+    document.title = `${displayName(answer.document)} – rprs`;
   } catch (error) {
     line.end();
-    const again = () => seeAligned(entry, id);
-    if (!running.signal.aborted) showTrouble(places.trouble, error, { index: info.index, again });
+    const again = () => showComparison(entry, id);
+    if (!running.signal.aborted) showError(places.error, error, { index: info.index, again });
   }
 }
 
 // ---------------------------------------------------------------------------- steps
 
-/** From side by side to its list; from a list that did not come to the question. */
+/** From the side-by-side view to the results; from results that did not load to the form. */
 function goBack() {
-  const { view, entry } = seen;
+  const { view, entry } = current;
   if (view === "aligned" && !cameFromList()) {
     replace(entry);
-    seeList(entry);
+    showResults(entry);
   } else if (!history.state?.pushed) edit();
-  else if (!seen.gone) {
-    seen.gone = true; // the browser takes its time, and a second step would lead past the list
+  else if (!current.gone) {
+    current.gone = true; // history.back() is asynchronous, and a second call would go too far
     history.back();
   }
 }
 
-/** A new question from the first view. */
-async function askNew(query, choice, follow) {
+/** A new search from the form. */
+async function startSearch(query, choice, follow) {
   const entry = newEntry(query, choice);
-  await answer(entry, follow);
+  await runSearch(entry, follow);
   if (follow.signal.aborted) return;
   push(entry);
-  seeList(entry);
+  showResults(entry);
 }
 
-/** The same question with other filters; the old list stays until the new one is there. */
+/** The same query with other filters; the old results stay until the new ones arrive. */
 async function rerun(choice) {
-  const old = seen.entry;
+  const old = current.entry;
   const running = new AbortController();
-  seen.leave();
-  seen.leave = () => running.abort();
+  current.leave();
+  current.leave = () => running.abort();
   const line = results.busy(() => (running.abort(), results.reset(old)));
   const entry = newEntry(old.query, choice);
   entry.dismissed = new Set(old.dismissed);
   try {
-    await answer(entry, { signal: running.signal, say: line.say });
+    await runSearch(entry, { signal: running.signal, onEvent: line.onEvent });
     if (running.signal.aborted) return;
     push(entry);
-    see("results", entry, nameOf(entry.query));
+    showView("results", entry, queryName(entry.query));
     results.draw(entry);
   } catch (error) {
     if (!running.signal.aborted) results.fail(error, () => rerun(choice));
@@ -163,75 +165,75 @@ async function rerun(choice) {
 }
 
 function open(id) {
-  const { entry } = seen;
+  const { entry } = current;
   entry.opened = id;
   push(entry, id);
-  seeAligned(entry, id);
+  showComparison(entry, id);
 }
 
-/** Back to the question, with everything in it. */
+/** Back to the form, with the query in it. */
 function edit() {
-  const { entry } = seen;
-  if (entry) ask.set(entry.query, entry.choice);
+  const { entry } = current;
+  if (entry) form.set(entry.query, entry.choice);
   history.pushState(null, "", "/");
-  seeAsk();
+  showForm();
 }
 
-/** A question that has nothing to do with the one seen: a file was dropped on its list. */
+/** A new query: a file was dropped on the results. */
 function begin() {
-  ask.set(NOTHING, seen.entry.choice);
+  form.set(EMPTY_QUERY, current.entry.choice);
   history.pushState(null, "", "/");
-  seeAsk();
+  showForm();
 }
 
-async function take(format) {
-  const { entry } = seen;
+async function exportAs(format) {
+  const { entry } = current;
   try {
-    download(await api.exported(payload(entry.query, { ...entry.choice, format, without: [...entry.dismissed] })));
+    download(await api.exported(payload(entry.query, { ...options(entry.choice), format, without: [...entry.dismissed] })));
   } catch (error) {
-    results.fail(error, () => take(format));
+    results.fail(error, () => exportAs(format));
   }
 }
 
-async function takeReport(entry, id, least) {
+async function saveReport(entry, id, least) {
   try {
-    download(await api.report(payload(entry.query, { ...entry.choice, document: id, min_similarity: least })));
+    download(await api.report(payload(entry.query, { ...options(entry.choice), document: id, min_similarity: least })));
   } catch (error) {
-    showTrouble(byId("trouble"), error, { index: info.index, again: () => takeReport(entry, id, least) });
+    showError(byId("error"), error, { index: info.index, again: () => saveReport(entry, id, least) });
   }
 }
 
 // ---------------------------------------------------------------------------- start
 
 function route() {
-  const now = present(USUAL);
-  if (!now || "lost" in now) return seeAsk(now ?? {});
-  if (now.open !== null && now.open !== undefined) return seeAligned(now.entry, now.open);
-  return seeList(now.entry);
+  const now = present(DEFAULT_K);
+  if (!now || "lost" in now) return showForm(now ?? {});
+  if (now.open !== null && now.open !== undefined) return showComparison(now.entry, now.open);
+  return showResults(now.entry);
 }
 
 function describe() {
-  fill(byId("about-index"), el("strong", {}, info.index), ` ${several(info.documents, "document")}`);
-  byId("stays").hidden = !LOOPBACK.test(location.hostname);
+  fill(byId("index-name"), el("strong", {}, info.index), ` ${plural(info.documents, "document")}`);
+  byId("local-note").hidden = !LOOPBACK.test(location.hostname);
 }
 
 async function start() {
   try {
     info = await api.info();
   } catch (error) {
-    return showTrouble(byId("trouble"), error, { index: "", again: start });
+    return showError(byId("error"), error, { index: "", again: start });
   }
   describe();
-  ask = askView(info, askNew, () => seen.view !== "ask" && begin());
-  results = resultsView(info, { rerun, open, edit, take, keep: replace });
+  form = searchForm(info, startSearch, () => current.view !== "search" && begin());
+  results = resultsView(info, { rerun, open, edit, exportAs, keep: replace });
   byId("home").addEventListener("click", (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     history.pushState(null, "", "/");
-    seeAsk();
+    showForm();
   });
   document.querySelector(".skip").addEventListener("click", (event) => {
-    event.preventDefault(); // a fragment would be another entry of the history
+    event.preventDefault(); // a fragment would add an entry to the history
     byId("main").focus();
   });
   history.scrollRestoration = "manual";
@@ -239,5 +241,5 @@ async function start() {
   route();
 }
 
-api.onTokenWanted(askForToken);
+api.onTokenRequired(requestToken);
 start();

@@ -1,12 +1,12 @@
 /**
- * A slim map beside a text: a tick for every match where it lies in the document, the part that is on the screen, and
- * the current match. Only what changes is drawn anew: scrolling moves the frame and leaves the picture alone.
+ * A narrow map beside a text: a tick for every match, a frame for the part on screen, and the current match.
+ * Scrolling moves the frame without redrawing the ticks.
  * @module
  */
 
 import { el } from "./dom.js";
 
-/** @typedef {{start: number, end: number, tint: number}} Tick offsets in the text; tint 0 is "nothing matched" */
+/** @typedef {{start: number, end: number, tint: number}} Tick offsets in the text; tint 0 means no match */
 
 const LEAST = 2; // pixels of a tick
 const EDGE = 4; // pixels left free at either side
@@ -15,7 +15,7 @@ export class DocumentMap {
   /**
    * @param {string} label for screen readers
    * @param {number} length of the text
-   * @param {(offset: number) => void} jump a place of the map was clicked or dragged to
+   * @param {(offset: number) => void} jump called when a place is clicked or dragged to
    */
   constructor(label, length, jump) {
     this.length = Math.max(length, 1);
@@ -26,7 +26,7 @@ export class DocumentMap {
     const go = (/** @type {PointerEvent} */ event) => jump(this.offsetOf(event));
     this.root.addEventListener("pointerdown", (/** @type {PointerEvent} */ event) => {
       this.root.setPointerCapture(event.pointerId);
-      event.preventDefault(); // no text is selected by dragging
+      event.preventDefault(); // dragging must not select text
       go(event);
     });
     this.root.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => {
@@ -40,8 +40,8 @@ export class DocumentMap {
     return Math.min(Math.max(share, 0), 1) * this.length;
   }
 
-  /** Draw the ticks; colours come from the style sheet, so also after a change of theme.
-   * @param {Iterable<Tick>} ticks of two in one place the later counts */
+  /** Draw the ticks, with the colours of the current theme.
+   * @param {Iterable<Tick>} ticks later ones cover earlier ones */
   draw(ticks) {
     const scale = globalThis.devicePixelRatio || 1;
     const box = this.root.getBoundingClientRect();
@@ -51,13 +51,13 @@ export class DocumentMap {
     const style = getComputedStyle(this.root);
     const [gaps, matches] = this.rows(ticks, height, Math.round(LEAST * scale));
     const edge = EDGE * scale;
-    pen.globalAlpha = gaps.some(Boolean) ? 0.3 : 0.75; // what nothing matched stands out, where it is shown
+    pen.globalAlpha = gaps.some(Boolean) ? 0.3 : 0.75; // highlights passages without a match
     paint(pen, matches, edge, width - edge, (tint) => style.getPropertyValue(`--mark-${tint}`));
     pen.globalAlpha = 1;
     paint(pen, gaps, edge / 2, width - edge / 2, () => style.getPropertyValue("--gap-mark"));
   }
 
-  /** The tint of each row of pixels, 0 for none: what nothing matched, and what has a match. */
+  /** The tint of each row of pixels, 0 for none: passages without a match, and matches. */
   rows(ticks, height, least) {
     const [gaps, matches] = [new Uint8Array(height), new Uint8Array(height)];
     for (const { start, end, tint } of ticks) {
@@ -68,7 +68,7 @@ export class DocumentMap {
     return [gaps, matches];
   }
 
-  /** The part of the text that is on the screen.
+  /** The part of the text on screen.
    * @param {[number, number]} view offsets */
   look([from, to]) {
     this.place(this.frame, from, Math.max(to - from, 0));

@@ -1,37 +1,37 @@
 /**
- * Troubles in plain words, with what to do about them.
+ * Error messages with advice.
  * @module
  */
 
 import { el, fill } from "./dom.js";
 
 /**
- * Show what went wrong in `root`; nothing for a question that the person gave up.
+ * Show an error in `root`; nothing for a search that the user cancelled.
  * @param {Element} root
  * @param {any} error
- * @param {{index: string, again?: () => void}} how the index's name, and what "Try again" does, where that can help
+ * @param {{index: string, again?: () => void}} options the name of the index, and the action of "Try again"
  */
-export function showTrouble(root, error, { index, again }) {
+export function showError(root, error, { index, again }) {
   if (error.name === "AbortError") return fill(root);
-  const final = error.passing === false;
+  const final = error.temporary === false;
   const dismiss = () => fill(root);
   fill(root, el("div", { class: "notice", role: "alert" },
-    el("p", {}, sentence(error)),
+    el("p", {}, messageOf(error)),
     error.unreachable && el("p", {}, "Start it again with: ", el("code", {}, `rprs serve ${index || "INDEX"}`)),
     again && !final && el("p", { class: "notice-actions" },
       el("button", { type: "button", class: "button", on: { click: () => (dismiss(), again()) } }, "Try again"),
-      el("span", { class: "hint" }, "Nothing that you entered is lost."))));
+      el("span", { class: "hint" }, "Your input is kept."))));
   root.scrollIntoView({ block: "nearest" });
 }
 
-/** A list of remarks. @param {Element} root @param {string[]} lines */
+/** A list of messages. @param {Element} root @param {string[]} lines */
 export function showLines(root, lines) {
   fill(root, lines.map((line) => el("li", {}, line)));
 }
 
-/** What an error says to a person: a fault of this page is not shown raw. */
-function sentence(error) {
+/** The message for the user; internal errors go to the console. */
+function messageOf(error) {
   if (typeof error.status === "number") return error.message;
   console.error(error);
-  return "The page met an error of its own. Reloading it may help.";
+  return "Something went wrong in the web interface. Reloading the page may help.";
 }

@@ -1,6 +1,5 @@
 /**
- * The matched pairs of two documents: their numbers, which of them are shown, and the way from one to the next.
- * Nothing here touches the page.
+ * The matched pairs of two documents: numbers, visibility and order. Independent of the DOM.
  * @module
  */
 
@@ -14,13 +13,13 @@ import { lowerBound } from "./text.js";
  * @typedef {{number: number, similarity: number, query: number, document: number, shown: boolean}} Pair
  */
 
-/** Sentences that follow each other, the last included.
+/** Consecutive sentences, including the last.
  * @typedef {{first: number, last: number}} Passage */
 
 /** @type {readonly Which[]} */
 export const SIDES = ["query", "document"];
 const TINTS = 8;
-/** A similarity counts as the two digits that are shown of it: a copy whose cosine is .9998 is there at 1.00. */
+/** Similarities are compared as displayed, with two digits: a copy with a cosine of .9998 counts as 1.00. */
 export const ROUNDING = 0.005;
 
 /** The tint of a pair, 1 to 8: the same on both sides.
@@ -29,8 +28,8 @@ export const tintOf = (pair) => ((pair.number - 1) % TINTS) + 1;
 
 export class Pairs {
   /**
-   * @param {{similarity: number, query_span: [number, number], document_span: [number, number]}[]} found in the query's order
-   * @param {Record<Which, [number, number][]>} spans the sentences of both sides, counted as those of the pairs are
+   * @param {{similarity: number, query_span: [number, number], document_span: [number, number]}[]} pairs in the query's order
+   * @param {Record<Which, [number, number][]>} spans the sentences of both sides, in the same units as those of the pairs
    */
   constructor(found, spans) {
     const [query, document] = SIDES.map((side) => new Map(spans[side].map(([start], number) => [start, number])));
@@ -42,28 +41,28 @@ export class Pairs {
       document: document.get(pair.document_span[0]),
       shown: true,
     }));
-    /** @type {Record<Which, Map<number, Pair[]>>} the pairs of each sentence that has any */
+    /** @type {Record<Which, Map<number, Pair[]>>} the pairs of each matched sentence */
     this.of = { query: grouped(this.all, "query"), document: grouped(this.all, "document") };
     this.weakestFirst = [...this.all].sort((a, b) => a.similarity - b.similarity);
     this.similarities = this.weakestFirst.map((pair) => pair.similarity);
     this.hidden = 0;
     this.sentences = spans.query.length;
-    /** Sentences of the query that have a pair that is shown. */
+    /** Query sentences with a visible pair. */
     this.covered = this.of.query.size;
   }
 
-  /** How many pairs are shown. */
+  /** Number of visible pairs. */
   get shown() {
     return this.all.length - this.hidden;
   }
 
-  /** The lowest similarity there is, rounded down to two digits: there, all pairs are shown. */
+  /** The lowest similarity, rounded down to two digits: at this value all pairs are visible. */
   get least() {
     return this.all.length ? Math.floor(this.similarities[0] * 100) / 100 : 0;
   }
 
   /**
-   * Show the pairs at least this similar, as the two digits of theirs say, and hide the others.
+   * Show the pairs with at least this similarity, rounded to two digits, and hide the others.
    * @param {number} similarity
    * @returns {Pair[]} those that changed
    */
@@ -84,14 +83,14 @@ export class Pairs {
     return count;
   }
 
-  /** The pairs of a sentence that are shown.
+  /** The visible pairs of a sentence.
    * @param {Which} side @param {number} sentence */
   matches(side, sentence) {
     return (this.of[side].get(sentence) ?? []).filter((pair) => pair.shown);
   }
 
   /**
-   * The next pair shown after a number, or with step -1 the one before it.
+   * The next visible pair after a number, or the previous one with step -1.
    * @param {number} number 0 for none yet
    * @param {1 | -1} step
    * @returns {Pair | undefined} none at the ends
@@ -102,7 +101,7 @@ export class Pairs {
     return this.all[place];
   }
 
-  /** The place of a shown pair among those shown, from 1.
+  /** The position of a visible pair among the visible ones, from 1.
    * @param {Pair} pair */
   placeOf(pair) {
     let place = 0;
@@ -110,7 +109,7 @@ export class Pairs {
     return place;
   }
 
-  /** What of the query has no shown pair.
+  /** The passages of the query without a visible pair.
    * @returns {Passage[]} */
   unmatched() {
     const passages = [];

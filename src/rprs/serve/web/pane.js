@@ -1,5 +1,5 @@
 /**
- * One of the two texts: its sentences as elements, its matches as numbers, and where it is scrolled to.
+ * One of the two texts: sentences, match numbers and scrolling.
  * @module
  */
 
@@ -16,11 +16,11 @@ import { lowerBound } from "./text.js";
 /** @typedef {import("./pairs.js").Passage} Passage */
 /** @typedef {import("./pairs.js").Which} Which */
 
-const FIRST = 2; // blocks filled at once; the others as there is time
-const SLICE = 8; // milliseconds of work before the browser gets its turn
-const FIRST_WORD = /^\S{1,12}(?!\S)|^\S\p{M}*/u; // must not part from the number before it; of a long one its first letter
-const DRAG = 5; // pixels that tell selecting text from a click
-const FRAMES = 8; // for a jump to settle: blocks get their true height only once they are on the screen
+const FIRST = 2; // blocks filled at once; the others when the browser is idle
+const SLICE = 8; // milliseconds of work before yielding to the browser
+const FIRST_WORD = /^\S{1,12}(?!\S)|^\S\p{M}*/u; // kept on one line with its number; for a long word only its first letter
+const DRAG = 5; // pixels that distinguish selecting text from a click
+const FRAMES = 8; // for a jump to settle: blocks have their final height only once they are on screen
 
 const later = globalThis.requestIdleCallback
   ? (/** @type {() => void} */ task) => requestIdleCallback(task, { timeout: 200 })
@@ -39,7 +39,7 @@ export class Pane {
     this.layout = layout;
     this.pairs = pairs;
     this.on = on;
-    /** @type {HTMLElement[]} the elements of sentences in blocks that are filled */
+    /** @type {HTMLElement[]} the elements of sentences in filled blocks */
     this.sentences = [];
     /** @type {Map<number, HTMLButtonElement>} by the number of their pair */
     this.numbers = new Map();
@@ -47,12 +47,12 @@ export class Pane {
     this.current = null;
     /** @type {Passage | null} */
     this.pointed = null;
-    /** @type {Pair[]} off the screen and yet to be refreshed */
+    /** @type {Pair[]} off screen, to be refreshed later */
     this.stale = [];
-    this.stop = pairs.all[0]?.number ?? 0; // the number that Tab reaches
-    this.journey = 0; // counts jumps, so that a later one ends the settling of an earlier one
+    this.stop = pairs.all[0]?.number ?? 0; // the number that is reachable with Tab
+    this.journey = 0; // counts jumps, so that a new one cancels the settling of the last
     this.pressed = { x: 0, y: 0 };
-    this.seen = [0, 0]; // offsets of the text that was on the screen last
+    this.visible = [0, 0]; // offsets of the text that was last on screen
     this.width = 0;
     this.blocks = new Blocks(layout.blocks, (block) => block.items.map((item) => this.item(item)));
     this.scroller = el("div", { class: "aligned-text", role: "region", "aria-label": label, tabindex: "0" }, this.blocks.chapters);
@@ -66,7 +66,7 @@ export class Pane {
       this.scroller.addEventListener(name, () => this.journey++, { passive: true });
   }
 
-  /** Begin: the first blocks now, the others in slices until all are there or `signal` ends it.
+  /** Fill the first blocks now, and the others in slices until `signal` aborts.
    * @param {AbortSignal} signal */
   start(signal) {
     this.signal = signal;
@@ -75,7 +75,7 @@ export class Pane {
     later(() => this.inSlices(() => next < this.blocks.length, () => this.blocks.fill(next++)));
   }
 
-  /** Work off what there is to do, and give the browser its turn in between.
+  /** Run steps in slices, yielding to the browser in between.
    * @param {() => boolean} more @param {() => void} step */
   inSlices(more, step) {
     const until = performance.now() + SLICE;
@@ -109,14 +109,14 @@ export class Pane {
     if (pairs) {
       const word = FIRST_WORD.exec(text)?.[0].length ?? 0;
       const numbers = pairs.map((pair) => this.number(pair));
-      const lead = el("span", { class: "lead" }, numbers.pop(), text.slice(0, word)); // no line ends between these two
+      const lead = el("span", { class: "lead" }, numbers.pop(), text.slice(0, word)); // no line break between these two
       span.append(...numbers, lead, text.slice(word));
     } else span.textContent = text;
-    this.dress(part.sentence);
+    this.restyle(part.sentence);
     return span;
   }
 
-  /** The number is drawn by the style sheet, so that text that is copied or searched has none in it.
+  /** The number is drawn by the style sheet, so that copied or searched text does not contain it.
    * @param {Pair} pair */
   number(pair) {
     const button = document.createElement("button");
@@ -125,18 +125,18 @@ export class Pane {
     button.dataset.number = String(pair.number);
     button.hidden = !pair.shown;
     button.tabIndex = pair.number === this.stop ? 0 : -1;
-    button.setAttribute("aria-label", `Match ${pair.number}, similarity ${pair.similarity.toFixed(2)}, go to partner`);
+    button.setAttribute("aria-label", `Match ${pair.number}, similarity ${pair.similarity.toFixed(2)}, go to matching sentence`);
     this.numbers.set(pair.number, button);
     return button;
   }
 
   // ------------------------------------------------------------------------ the matches
 
-  /** Give a sentence the look that its pairs call for now.
+  /** Update the style of a sentence.
    * @param {number} sentence */
-  dress(sentence) {
+  restyle(sentence) {
     const span = this.sentences[sentence];
-    if (!span) return; // its block is not filled: it will be dressed then
+    if (!span) return; // its block is not filled yet, and will have the right style then
     const isCurrent = this.current?.[this.side] === sentence;
     const pair = isCurrent ? this.current : this.pairs.of[this.side].get(sentence)?.find(({ shown }) => shown);
     const isPointed = this.pointed !== null && this.pointed.first <= sentence && sentence <= this.pointed.last;
@@ -144,12 +144,12 @@ export class Pane {
     if (span.className !== look) span.className = look;
   }
 
-  /** @param {Pair | null} pair the one to stand out, or none */
+  /** @param {Pair | null} pair the current pair, or null */
   mark(pair) {
     const before = this.current;
     this.current = pair;
     for (const one of [before, pair].filter((some) => some !== null)) {
-      this.dress(one[this.side]);
+      this.restyle(one[this.side]);
       const button = this.numbers.get(one.number);
       button?.classList.toggle("current", one === pair);
       if (button) button.ariaCurrent = one === pair ? "true" : null;
@@ -157,7 +157,7 @@ export class Pane {
     if (pair) this.stopAt(pair.number);
   }
 
-  /** Pairs were hidden or shown: those on the screen change first.
+  /** Pairs were hidden or shown: update those on screen first.
    * @param {Pair[]} changed */
   update(changed) {
     const { top, bottom } = this.scroller.getBoundingClientRect();
@@ -178,10 +178,10 @@ export class Pane {
   refresh(pair) {
     const button = this.numbers.get(pair.number);
     if (button) button.hidden = !pair.shown;
-    this.dress(pair[this.side]);
+    this.restyle(pair[this.side]);
   }
 
-  /** Let Tab reach this number and no other of the text.
+  /** Make only this number reachable with Tab.
    * @param {number} number */
   stopAt(number) {
     const [before, after] = [this.numbers.get(this.stop), this.numbers.get(number)];
@@ -190,13 +190,13 @@ export class Pane {
     if (after) after.tabIndex = 0;
   }
 
-  /** The passage to look at among those that nothing matched, or null for none.
+  /** The current passage without a match, or null.
    * @param {Passage | null} passage */
   point(passage) {
     const before = this.pointed;
     this.pointed = passage;
     for (const { first, last } of [before, passage].filter((some) => some !== null))
-      for (let sentence = first; sentence <= last; sentence++) this.dress(sentence);
+      for (let sentence = first; sentence <= last; sentence++) this.restyle(sentence);
   }
 
   /** @param {MouseEvent} event */
@@ -210,9 +210,9 @@ export class Pane {
     if (sentence) this.on.sentence(this.side, Number(sentence.dataset.sentence));
   }
 
-  // ------------------------------------------------------------------------ where it is scrolled to
+  // ------------------------------------------------------------------------ scrolling
 
-  /** How far below the upper edge a sentence begins, in pixels.
+  /** Distance of a sentence from the upper edge, in pixels.
    * @param {number} sentence */
   topOf(sentence) {
     this.blocks.fill(this.layout.blockOf[sentence]);
@@ -220,7 +220,7 @@ export class Pane {
     return line.top - this.scroller.getBoundingClientRect().top;
   }
 
-  /** Between which heights scrolling can put a sentence.
+  /** The range of heights to which a sentence can be scrolled.
    * @param {number} sentence @returns {[number, number]} */
   reach(sentence) {
     const { scrollTop, scrollHeight, clientHeight } = this.scroller;
@@ -228,7 +228,7 @@ export class Pane {
     return [top + scrollTop - (scrollHeight - clientHeight), top + scrollTop];
   }
 
-  /** Scroll a sentence to a height, and see to it that it stays there while the blocks around it are drawn.
+  /** Scroll a sentence to a height, and keep it there while the surrounding blocks are rendered.
    * @param {number} sentence @param {number} height */
   bring(sentence, height) {
     const journey = ++this.journey;
@@ -248,19 +248,19 @@ export class Pane {
     return Math.max(lowerBound(this.layout.starts, offset + 1) - 1, 0);
   }
 
-  /** What of the text is on the screen, as offsets; blocks there are filled if they were not yet.
+  /** The offsets of the text on screen; fills its blocks if necessary.
    * @returns {[number, number]} */
   view() {
     const { top, bottom } = this.scroller.getBoundingClientRect();
     const last = this.blocks.at(bottom);
     for (let block = this.blocks.at(top); block <= last; block++) this.blocks.fill(block);
-    this.seen = [this.blocks.offsetAt(top), this.blocks.offsetAt(bottom)];
-    return this.seen;
+    this.visible = [this.blocks.offsetAt(top), this.blocks.offsetAt(bottom)];
+    return this.visible;
   }
 
-  /** The width may have changed, and with it all heights: what was on the screen stays there. */
+  /** After a change of width, and so of all heights, keep the same text on screen. */
   resize() {
-    const [from] = this.seen;
+    const [from] = this.visible;
     const isNew = this.scroller.clientWidth !== this.width;
     const each = this.blocks.pixelsEach(this.scroller.getBoundingClientRect().top);
     if (each) this.scroller.style.setProperty("--character", `${each}px`);
@@ -268,10 +268,10 @@ export class Pane {
     this.width = this.scroller.clientWidth;
   }
 
-  /** Whether a sentence was on the screen when that was last looked at.
+  /** Whether a sentence was on screen at the last call of `view`.
    * @param {number} sentence */
-  saw(sentence) {
+  wasVisible(sentence) {
     const start = this.layout.starts[sentence];
-    return this.seen[0] <= start && start < this.seen[1];
+    return this.visible[0] <= start && start < this.visible[1];
   }
 }

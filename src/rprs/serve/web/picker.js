@@ -1,12 +1,12 @@
 /**
- * "More like this": a combobox over the documents of the index.
+ * A combobox to pick a document from the index.
  * @module
  */
 
 import { findDocuments } from "./api.js";
 import { byId, el, fill } from "./dom.js";
-import { called } from "./query.js";
-import { count } from "./words.js";
+import { displayName } from "./query.js";
+import { count } from "./format.js";
 
 const PAUSE = 150; // milliseconds after the last key
 
@@ -15,10 +15,10 @@ const PAUSE = 150; // milliseconds after the last key
  */
 export function documentPicker(pick) {
   const input = byId("find");
-  const box = byId("found-box");
-  const list = byId("found");
-  const note = byId("found-note");
-  let found = [];
+  const box = byId("options-box");
+  const list = byId("options");
+  const note = byId("options-note");
+  let documents = [];
   let at = -1;
   let timer = 0;
   let request = new AbortController();
@@ -32,7 +32,7 @@ export function documentPicker(pick) {
   }
 
   function choose(place) {
-    pick(found[place]);
+    pick(documents[place]);
     input.value = "";
     close();
     input.focus();
@@ -48,42 +48,42 @@ export function documentPicker(pick) {
     input.setAttribute("aria-activedescendant", option.id);
   }
 
-  function show(documents, words) {
-    found = documents;
-    fill(list, documents.map(option));
-    note.textContent = words;
-    note.hidden = !words;
+  function show(matches, message) {
+    documents = matches;
+    fill(list, matches.map(option));
+    note.textContent = message;
+    note.hidden = !message;
     box.hidden = false;
-    input.setAttribute("aria-expanded", String(documents.length > 0));
+    input.setAttribute("aria-expanded", String(matches.length > 0));
     move(-1);
   }
 
-  async function look() {
+  async function search() {
     request.abort();
     request = new AbortController();
     const { signal } = request;
     try {
-      const { documents, total } = await findDocuments(input.value.trim(), signal);
-      if (!signal.aborted) show(documents, remark(documents.length, total));
+      const { documents: matches, total } = await findDocuments(input.value.trim(), signal);
+      if (!signal.aborted) show(matches, noteFor(matches.length, total));
     } catch (error) {
       if (!signal.aborted) show([], error.message);
     }
   }
 
-  const open = () => !box.hidden && found.length > 0;
+  const open = () => !box.hidden && documents.length > 0;
   const steps = { ArrowDown: 1, ArrowUp: -1 };
 
   input.addEventListener("input", () => {
     clearTimeout(timer);
-    if (input.value.trim()) timer = setTimeout(look, PAUSE);
+    if (input.value.trim()) timer = setTimeout(search, PAUSE);
     else close();
   });
   input.addEventListener("keydown", (event) => {
     if (event.isComposing) return;
     if (event.key in steps) {
       event.preventDefault();
-      if (open()) move((at + steps[event.key] + found.length + (at < 0 && event.key === "ArrowUp" ? 1 : 0)) % found.length);
-      else look();
+      if (open()) move((at + steps[event.key] + documents.length + (at < 0 && event.key === "ArrowUp" ? 1 : 0)) % documents.length);
+      else search();
     } else if (event.key === "Enter" && !event.ctrlKey && !event.metaKey) {
       event.preventDefault(); // Enter never submits from here
       if (open()) choose(Math.max(at, 0));
@@ -92,7 +92,7 @@ export function documentPicker(pick) {
       close();
     }
   });
-  input.addEventListener("blur", () => setTimeout(() => document.activeElement !== input && close(), 100)); // unless it is back
+  input.addEventListener("blur", () => setTimeout(() => document.activeElement !== input && close(), 100)); // unless the focus has returned
   list.addEventListener("mousedown", (event) => event.preventDefault()); // the focus stays in the field
   list.addEventListener("click", (event) => {
     const place = [...list.children].indexOf(event.target.closest("[role=option]"));
@@ -101,12 +101,12 @@ export function documentPicker(pick) {
 }
 
 function option({ id, title }, place) {
-  const name = called({ id, title });
-  return el("li", { role: "option", id: `found-${place}`, "aria-selected": "false" },
+  const name = displayName({ id, title });
+  return el("li", { role: "option", id: `option-${place}`, "aria-selected": "false" },
     el("span", { class: "option-title" }, name), name !== id && el("span", { class: "option-id" }, id));
 }
 
-function remark(shown, total) {
+function noteFor(shown, total) {
   if (!total) return "No document has these words in its title or id.";
-  return shown < total ? `${count(shown)} of ${count(total)}. More words narrow it down.` : "";
+  return shown < total ? `${count(shown)} of ${count(total)}. Add words to narrow the list.` : "";
 }

@@ -1,20 +1,20 @@
 /**
- * The line that tells how far a question is: reading → sentences → candidates → ranking.
+ * The progress of a search: reading → sentences → candidates → ranking.
  * @module
  */
 
 import { el, fill } from "./dom.js";
-import { count, several, size } from "./words.js";
+import { count, plural, size } from "./format.js";
 
 const STAGES = ["reading", "sentences", "candidates", "ranking"];
-const PAUSE = 200; // milliseconds between two counts of one stage: nobody reads faster, and screen readers speak slower
+const PAUSE = 200; // milliseconds between two updates of a stage, for readers and screen readers
 
 const of = (done, total) => (total === null || total === undefined || done >= total ? count(done) : `${count(done)} of ${count(total)}`);
 
-const SAYINGS = {
+const MESSAGES = {
   reading: ({ done, total }) => (total ? `Reading: ${size(done)} of ${size(total)}` : "Reading"),
   sentences: ({ done, total }) => `${of(done, total)} ${done === 1 ? "sentence" : "sentences"}`,
-  candidates: ({ done, total }) => (done ? `${several(done, "candidate")} of ${several(total, "document")}` : "Looking for candidates"),
+  candidates: ({ done, total }) => (done ? `${plural(done, "candidate")} of ${plural(total, "document")}` : "Finding candidates"),
   ranking: ({ done, total }) => `${count(done)}${total ? ` of ${count(total)}` : ""} sentences compared`,
 };
 
@@ -23,27 +23,27 @@ const SAYINGS = {
  * @param {Element} root
  * @param {number} documents of the index
  * @param {() => void} cancel
- * @returns {{say: (event: string, data: any) => void, end: () => void}}
+ * @returns {{onEvent: (event: string, data: any) => void, end: () => void}}
  */
 export function progressLine(root, documents, cancel) {
   const steps = STAGES.map((stage) => el("li", { dataset: { stage } }, stage));
-  const status = el("p", { role: "status" }, "Asking …");
-  const bar = el("progress", { "aria-label": "How far the ranking is" });
+  const status = el("p", { role: "status" }, "Starting …");
+  const bar = el("progress", { "aria-label": "Progress of the ranking" });
   const button = el("button", { type: "button", class: "quiet", on: { click: cancel } }, "Cancel");
   const line = el("div", { class: "progress" }, el("ol", { "aria-hidden": "true" }, steps), bar, status, button);
   fill(root, line);
   line.scrollIntoView({ block: "nearest" });
   let stage = "";
-  let told = 0;
+  let lastUpdate = 0;
 
-  function say(event, data) {
-    if (event === "queued") status.textContent = data.ahead ? `Waiting: ${several(data.ahead, "question")} ahead of yours` : "Asking …";
+  function onEvent(event, data) {
+    if (event === "queued") status.textContent = data.ahead ? `Waiting: ${plural(data.ahead, "search", "searches")} ahead of yours` : "Starting …";
     if (event === "busy") status.textContent = data.text;
-    if (event !== "progress" || !(data.stage in SAYINGS)) return;
-    const ended = data.total === null ? data.done > 0 : data.done >= data.total; // candidates are counted once, at the end
-    if (data.stage === stage && !ended && performance.now() - told < PAUSE) return;
-    [stage, told] = [data.stage, performance.now()];
-    status.textContent = SAYINGS[stage](stage === "candidates" ? { ...data, total: documents } : data);
+    if (event !== "progress" || !(data.stage in MESSAGES)) return;
+    const ended = data.total === null ? data.done > 0 : data.done >= data.total; // candidates are counted only once, at the end
+    if (data.stage === stage && !ended && performance.now() - lastUpdate < PAUSE) return;
+    [stage, lastUpdate] = [data.stage, performance.now()];
+    status.textContent = MESSAGES[stage](stage === "candidates" ? { ...data, total: documents } : data);
     draw(data);
   }
 
@@ -55,5 +55,5 @@ export function progressLine(root, documents, cancel) {
     bar.value = done;
   }
 
-  return { say, end: () => line.remove() };
+  return { onEvent, end: () => line.remove() };
 }

@@ -1,5 +1,5 @@
 /**
- * Server-sent events from the body of an answer (EventSource can only GET).
+ * Server-sent events from the body of a response (EventSource only supports GET).
  * @module
  */
 
@@ -17,11 +17,11 @@ export async function* events(body) {
       yield* lines.take(value);
     }
   } finally {
-    reader.cancel().catch(() => {}); // the connection may be gone already
+    reader.cancel().catch(() => {}); // the connection may already be closed
   }
 }
 
-/** Collects text until an event is whole; a result of megabytes comes in many pieces, so they are joined only once. */
+/** Collects text until an event is complete; pieces are joined only once, because a result may have megabytes. */
 class Lines {
   pieces = [];
   event = "message";

@@ -1,48 +1,48 @@
 /**
- * A document's text laid out for the page: paragraphs of sentences, in blocks small enough to be drawn one at a time.
- * Nothing here touches the page. All offsets that leave this module count UTF-16 units, as strings of JavaScript do.
+ * The layout of a text: paragraphs of sentences, in blocks small enough to be rendered one at a time. Independent of the DOM.
+ * All exported offsets count UTF-16 units, as JavaScript strings do.
  * @module
  */
 
 /**
- * One side of the answer of /explain.
+ * One side of the response of /explain.
  * @typedef {object} Side
  * @property {string} id
  * @property {string} title
  * @property {Record<string, string | number | boolean | null>} metadata
  * @property {string} text
  * @property {[number, number][]} spans where the sentences are, in code points
- * @property {number[]} paragraphs the paragraph of each sentence, never falling
+ * @property {number[]} paragraphs the paragraph of each sentence, ascending
  * @property {{id: string, title: string, start: number, end: number, indexed: boolean}[]} [seeds] of the query
  */
 
 /**
- * A stretch of text; `sentence` is its number from 0, or -1 for what lies between sentences.
+ * A stretch of text; `sentence` is its number from 0, or -1 for text between sentences.
  * @typedef {{start: number, end: number, sentence: number}} Part
  * @typedef {{kind: "heading", title: string} | {kind: "paragraph", parts: Part[], tight: boolean, more: boolean}} Item
- *   tight: no blank line above it in the text; more: goes on with the paragraph of the block above
+ *   tight: no blank line above it in the text; more: continues the paragraph of the block above
  * @typedef {{items: Item[], start: number, end: number, first: number, last: number}} Block
- *   the text it holds, and its sentences: first to last, last not included
+ *   its text, and its sentences from first up to, but not including, last
  * @typedef {{text: string, starts: Uint32Array, ends: Uint32Array, blockOf: Uint32Array, blocks: Block[]}} Layout
  */
 
-const SENTENCES = 24; // at most in a block
+const SENTENCES = 24; // maximum per block
 const ENOUGH = 12; // sentences after which a new paragraph begins a new block
-const CHARACTERS = 4000; // of a block, about
+const CHARACTERS = 4000; // per block, approximately
 
 /**
- * A function from an offset that counts code points, as the server does, to one that counts UTF-16 units.
+ * A function that converts offsets in code points, as used by the server, to UTF-16 units.
  * @param {string} text
  * @returns {(codePoints: number) => number}
  */
 export function unitsOf(text) {
-  const twice = []; // where, in code points, the characters are that take two units
+  const twice = []; // positions, in code points, of characters with two units
   for (const { index } of text.matchAll(/[\ud800-\udbff][\udc00-\udfff]/g)) twice.push(index - twice.length);
   return twice.length ? (offset) => offset + lowerBound(twice, offset) : (offset) => offset;
 }
 
 /**
- * How many of the ascending values are less than this one.
+ * Number of values in an ascending list that are less than this one.
  * @param {ArrayLike<number>} values
  * @param {number} value
  */
@@ -57,7 +57,7 @@ export function lowerBound(values, value) {
 }
 
 /**
- * Every character of the text once and in order, save white space between paragraphs.
+ * Lay out a text: every character once and in order, except white space between paragraphs.
  * @param {Side} side
  * @returns {Layout}
  */
@@ -90,22 +90,22 @@ export function layOut(side) {
   return { text, starts, ends, blockOf: blocksOf(blocks, starts.length), blocks };
 }
 
-/** Where each of several seeds begins; one alone needs no heading.
+/** Where each of several query documents begins; a single one needs no heading.
  * @param {Side} side @param {(offset: number) => number} units */
 function headingsOf(side, units) {
   const seeds = side.seeds ?? [];
   return seeds.length < 2 ? [] : seeds.map((seed) => ({ start: units(seed.start), title: seed.title || seed.id }));
 }
 
-/** The number of the block of each sentence.
+/** The block number of each sentence.
  * @param {Block[]} blocks @param {number} sentences */
 function blocksOf(blocks, sentences) {
-  const found = new Uint32Array(sentences);
-  blocks.forEach((block, number) => found.fill(number, block.first, block.last));
-  return found;
+  const numbers = new Uint32Array(sentences);
+  blocks.forEach((block, number) => numbers.fill(number, block.first, block.last));
+  return numbers;
 }
 
-/** Takes the text in order and cuts it into blocks. */
+/** Splits the text into blocks, in order. */
 class BlockWriter {
   /** @param {string} text */
   constructor(text) {
@@ -113,7 +113,7 @@ class BlockWriter {
     /** @type {Block[]} */
     this.blocks = [];
     this.block = this.open(0, 0);
-    /** @type {Part[] | null} of the paragraph that is being written */
+    /** @type {Part[] | null} of the current paragraph */
     this.parts = null;
   }
 
@@ -136,7 +136,7 @@ class BlockWriter {
     this.block.items.push({ kind: "heading", title });
   }
 
-  /** A new paragraph at `start`, after what lies between it and `at`. */
+  /** Begin a paragraph at `start`, after the text between `at` and it. */
   paragraph(at, start) {
     this.loose(at, start);
     if (this.full(ENOUGH)) this.cut();
@@ -163,7 +163,7 @@ class BlockWriter {
     this.block.end = end;
   }
 
-  /** Text that is in no sentence, as paragraphs of its own; white space alone is none. Gives the offset after it. */
+  /** Add text outside sentences as paragraphs of its own; returns the offset after it. */
   loose(at, end) {
     const between = this.text.slice(at, end);
     for (const { index, 0: found } of /\S/.test(between) ? between.matchAll(/\S(?:(?!\n\s*\n|\f)[^]){0,3999}(?=\s|$)|\S{1,3999}/g) : []) {

@@ -1,4 +1,4 @@
-// A classic script, run before the first paint so that no other theme flashes. Its button is #theme.
+// A classic script that runs before the first paint, so that the wrong theme never flashes. Its button is #theme.
 (() => {
   const root = document.documentElement;
   const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -9,11 +9,11 @@
     try {
       return localStorage.getItem("theme");
     } catch {
-      return null; // storage may be switched off; the system's theme then counts
+      return null; // storage may be disabled; the system's theme then applies
     }
   }
 
-  function keep(theme) {
+  function store(theme) {
     chosen = theme;
     try {
       localStorage.setItem("theme", theme);
@@ -38,7 +38,7 @@
     label();
     dark.addEventListener("change", redraw);
     document.getElementById("theme").addEventListener("click", () => {
-      keep(other());
+      store(other());
       redraw();
     });
   });

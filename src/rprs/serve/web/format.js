@@ -1,5 +1,5 @@
 /**
- * Numbers, sizes and metadata in words.
+ * Numbers, sizes and metadata as text.
  * @module
  */
 
@@ -11,13 +11,13 @@ const endings = { one: "st", two: "nd", few: "rd", other: "th" };
 export const count = (value) => counts.format(value);
 
 /** (1, "document") → "1 document" @param {number} value @param {string} one @param {string} [many] */
-export const several = (value, one, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`;
+export const plural = (value, one, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`;
 
 /** 12 → "12th" @param {number} value */
 export const ordinal = (value) => `${count(value)}${endings[rules.select(value)]}`;
 
 /** ["a", "b", "c"] → "a, b and c" @param {string[]} items */
-export const listed = (items) => new Intl.ListFormat("en-GB").format(items);
+export const joinList = (items) => new Intl.ListFormat("en-GB").format(items);
 
 /** "spdx_license_key" → "spdx license key" @param {string} name */
 export const label = (name) => name.replaceAll("_", " ");
@@ -25,7 +25,7 @@ export const label = (name) => name.replaceAll("_", " ");
 /** 0.052 → "0.05 s", 12.34 → "12 s" @param {number} value */
 export const seconds = (value) => `${value.toFixed(value < 1 ? 2 : value < 10 ? 1 : 0)} s`;
 
-/** 0.2031 → "0.20", 0.00042 → "0.00042": of a long document little may be about another, yet not nothing.
+/** 0.2031 → "0.20", 0.00042 → "0.00042": small values keep two significant digits.
  * @param {number} value @param {number} [digits] */
 export const fraction = (value, digits = 2) => (value >= 0.1 ? value.toFixed(digits) : significant(2).format(value));
 
@@ -42,25 +42,25 @@ export function size(bytes) {
   return `${counts.format(Number(value.toPrecision(value < 10 ? 2 : 3)))} ${units[power]}`;
 }
 
-/** How far re-ranking moved a document. @param {number} first @param {number} rank */
+/** The change of rank by re-ranking. @param {number} first @param {number} rank */
 export function movement(first, rank) {
   const up = first - rank;
-  if (!up) return `${ordinal(first)} in the first stage too`;
+  if (!up) return `${ordinal(first)} in the first stage as well`;
   return `${ordinal(first)} → ${ordinal(rank)}, ${up > 0 ? "up" : "down"} ${count(Math.abs(up))}`;
 }
 
 /** A sentence on one line. @param {string} text */
 export const flat = (text) => text.replace(/\s+/gu, " ").trim();
 
-/** Whatever a metadata field holds, as text. @param {unknown} value @returns {string} */
-export function shown(value) {
-  if (Array.isArray(value)) return value.map(shown).join(", ");
+/** A metadata value as text. @param {unknown} value @returns {string} */
+export function asText(value) {
+  if (Array.isArray(value)) return value.map(asText).join(", ");
   if (value === null || value === undefined) return "";
-  if (typeof value === "object") return Object.entries(value).map(([name, inner]) => `${label(name)}: ${shown(inner)}`).join("; ");
+  if (typeof value === "object") return Object.entries(value).map(([name, inner]) => `${label(name)}: ${asText(inner)}`).join("; ");
   return String(value);
 }
 
-/** The address if a text is one of the web, else null. @param {string} text */
+/** The address if the text is a web address, otherwise null. @param {string} text */
 export function webAddress(text) {
   if (!/^https?:\/\/\S+$/iu.test(text)) return null;
   try {
@@ -70,5 +70,5 @@ export function webAddress(text) {
   }
 }
 
-/** Words of a text, roughly. @param {string} text */
+/** Approximate number of words. @param {string} text */
 export const wordCount = (text) => (text.match(/\S+/gu) ?? []).length;

@@ -1,4 +1,4 @@
-"""What goes wrong on a page when people are quick, texts are strange and browsers are strict; in a real browser."""
+"""Quick users, unusual texts and restrictive browsers, in a real browser."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pypdf import PdfReader
 
 from rprs import Document
 from tests.support.browser import visit
-from tests.support.page_samples import ORCHARD, paragraphs, tell, write_index
 from tests.support.server import Server, served
+from tests.support.web_samples import ORCHARD, paragraphs, tell, write_index
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -49,8 +49,8 @@ def view(page: Page) -> str | None:
 # ---------------------------------------------------------------------------- quick people
 
 
-def test_the_button_does_not_move_once_a_text_is_given(chrome: Browser, server: Server) -> None:
-    """Else who pastes and clicks at once clicks beside it."""
+def test_the_button_does_not_move_after_a_text_is_entered(chrome: Browser, server: Server) -> None:
+    """Otherwise a quick click after pasting would miss it."""
     with visit(chrome, server.url) as visited:
         page = visited.open()
         where = "() => document.querySelector('#submit').getBoundingClientRect().top"
@@ -62,10 +62,10 @@ def test_the_button_does_not_move_once_a_text_is_given(chrome: Browser, server: 
         assert before < at_once == page.evaluate(where)
 
 
-def test_a_filter_not_yet_applied_is_dropped_with_its_list(chrome: Browser, server: Server) -> None:
+def test_a_pending_filter_is_discarded_with_its_results(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
-        page = visited.ask(text=TEXT)
-        for way, seen in (("#edit", "ask"), (".compare >> nth=0", "aligned")):
+        page = visited.search(text=TEXT)
+        for way, seen in (("#edit", "search"), (".compare >> nth=0", "aligned")):
             page.locator("#filter-year-from").fill("2020")
             page.locator("#filter-year-from").dispatch_event("change")
             page.locator(way).click()
@@ -74,12 +74,12 @@ def test_a_filter_not_yet_applied_is_dropped_with_its_list(chrome: Browser, serv
             page.go_back()
             page.locator("#hits").wait_for()
             expect(page.locator("#filter-year-from")).to_have_value("")
-        assert visited.asked.count("POST /search") == 1
+        assert visited.api_requests.count("POST /search") == 1
 
 
-def test_back_twice_in_a_moment_is_back_once(chrome: Browser, server: Server) -> None:
+def test_a_double_click_on_back_goes_back_once(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
-        page = visited.ask(text=TEXT)
+        page = visited.search(text=TEXT)
         page.locator(".compare").first.click(modifiers=["Control"])  # there is no address that another tab could open
         page.locator(".aligned").wait_for()
         page.locator(".back").dblclick()
@@ -88,9 +88,9 @@ def test_back_twice_in_a_moment_is_back_once(chrome: Browser, server: Server) ->
         assert view(page) == "results"
 
 
-def test_what_was_dismissed_survives_a_reload(chrome: Browser, server: Server) -> None:
+def test_dismissed_results_survive_a_reload(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
-        page = visited.ask(text=TEXT)
+        page = visited.search(text=TEXT)
         before = visited.ids()
         page.locator(".dismiss").nth(1).click()
         page.reload()
@@ -98,19 +98,19 @@ def test_what_was_dismissed_survives_a_reload(chrome: Browser, server: Server) -
         expect(page.locator("#dismissed")).to_contain_text("1 dismissed")
 
 
-def test_a_complaint_goes_once_it_is_untrue(chrome: Browser, server: Server) -> None:
+def test_an_error_disappears_once_it_is_resolved(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         page = visited.open()
         page.locator("#submit").click()
-        expect(page.locator("#refused li")).to_have_count(1)
-        visited.ask(text=TEXT)
+        expect(page.locator("#problems li")).to_have_count(1)
+        visited.search(text=TEXT)
         page.go_back()
-        expect(page.locator("#refused li")).to_have_count(0)
+        expect(page.locator("#problems li")).to_have_count(0)
 
 
-def test_numbers_are_written_as_people_write_them(chrome: Browser, server: Server) -> None:
+def test_numbers_in_filters_accept_exponents(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
-        page = visited.ask(text=TEXT)
+        page = visited.search(text=TEXT)
         page.locator("#filter-year-to").fill("2.0e3")
         page.locator("#filter-year-to").press("Enter")
         expect(page.locator("#hits > .hit")).to_have_count(2)
@@ -119,7 +119,7 @@ def test_numbers_are_written_as_people_write_them(chrome: Browser, server: Serve
 # ---------------------------------------------------------------------------- strange texts
 
 
-def test_texts_of_every_script_are_whole_and_begin_at_their_side(chrome: Browser, server: Server) -> None:
+def test_texts_in_every_script_are_complete_and_aligned_to_their_side(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         page = visited.page
         page.goto(f"{server.url}/?id=strange&open=strange")
@@ -136,9 +136,9 @@ def test_texts_of_every_script_are_whole_and_begin_at_their_side(chrome: Browser
         assert latin.evaluate("node => getComputedStyle(node).textAlign") == "start"
 
 
-def test_a_title_as_long_as_a_page_is_cut(chrome: Browser, server: Server) -> None:
+def test_a_long_title_is_shortened(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
-        page = visited.ask(text=TEXT)
+        page = visited.search(text=TEXT)
         for place in ('.hit[data-id="long"] h2', '.hit[data-id="long"] article'):
             shown = page.locator(place)
             name = shown.get_attribute("aria-label") or shown.inner_text()
@@ -150,7 +150,7 @@ def test_a_title_as_long_as_a_page_is_cut(chrome: Browser, server: Server) -> No
 # ---------------------------------------------------------------------------- strict browsers, paper
 
 
-def test_the_page_does_without_storage(chrome: Browser, made: Path, tmp_path: Path) -> None:
+def test_browser_storage_is_not_required(chrome: Browser, made: Path, tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("a-token-for-a-browser-that-keeps-nothing")
     token.chmod(0o600)
@@ -160,13 +160,13 @@ def test_the_page_does_without_storage(chrome: Browser, made: Path, tmp_path: Pa
         page.goto(guarded.url)
         page.locator("#token").fill(token.read_text())
         page.locator("#token").press("Enter")
-        page.locator("#ask-form:not([inert])").wait_for(state="attached")
+        page.locator("#search-form:not([inert])").wait_for(state="attached")
         page.locator("#theme").click()
-        visited.ask(text=TEXT)
-        visited.forgive("401")
+        visited.search(text=TEXT)
+        visited.expect_error("401")
 
 
-def test_paper_is_light_and_has_the_whole_of_both_texts(chrome: Browser, server: Server, tmp_path: Path) -> None:
+def test_print_is_light_and_contains_both_texts(chrome: Browser, server: Server, tmp_path: Path) -> None:
     with visit(chrome, server.url, color_scheme="dark") as visited:
         page = visited.open("/?id=long&open=note-3")
         page.locator(".aligned").wait_for()
@@ -179,7 +179,7 @@ def test_paper_is_light_and_has_the_whole_of_both_texts(chrome: Browser, server:
             assert last in printed
 
 
-def test_hundreds_of_results_are_drawn_as_needed(chrome: Browser, server: Server) -> None:
+def test_hundreds_of_results_are_rendered_on_demand(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         page = visited.page
         page.goto(f"{server.url}/?id=m000&k=300")

@@ -1,4 +1,4 @@
-"""Asking on the page, in a real browser: files, text, documents of the index; progress, and what goes wrong."""
+"""The search form in a real browser: files, text, documents from the index, progress and errors."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from playwright.sync_api import expect
 from rprs import Document, Searcher, read_one
 from tests.support.browser import visit
 from tests.support.cli import QUERY, TEXTS, made_index
-from tests.support.page_samples import scan
 from tests.support.read_samples import pdf, word
 from tests.support.server import TOKEN, Server, served
+from tests.support.web_samples import scan
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -31,7 +31,7 @@ FILES = {
     "dispute.rtf": RTF.encode(),
     "dispute.txt": QUERY.encode(),
 }
-# Some seconds of work, of which a person may think better, or which a server does not live to see the end of.
+# Some seconds of work, to be cancelled or interrupted.
 LONG = "\n\n".join(f"The {number}th tenant did not pay the rent to the owner." for number in range(20_000))
 UNDER_WAY = re.compile(r"\d of [\d,]+ sentences")
 
@@ -42,7 +42,7 @@ def made(chrome: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def attached(name: str, data: bytes) -> dict[str, Any]:
-    """A file that need not be on a disk."""
+    """A file in memory."""
     return {"name": name, "mimeType": "", "buffer": data}
 
 
@@ -50,25 +50,25 @@ def found(searcher: Searcher, *seeds: Document) -> list[str]:
     return [hit.id for hit in searcher.search(seeds)]
 
 
-# ---------------------------------------------------------------------------- ways to ask
+# ---------------------------------------------------------------------------- queries
 
 
-def test_files_of_every_kind(chrome: Browser, server: Server, searcher: Searcher, tmp_path: Path) -> None:
+def test_files_of_every_type(chrome: Browser, server: Server, searcher: Searcher, tmp_path: Path) -> None:
     files = [tmp_path / name for name in FILES]
     for file in files:
         file.write_bytes(FILES[file.name])
     with visit(chrome, server.url) as visited:
-        page = visited.give(files=files)
+        page = visited.fill_form(files=files)
         expect(page.locator("#chips .chip-name")).to_have_text(list(FILES))
-        visited.ask()
+        visited.search()
         assert visited.ids() == found(searcher, *map(read_one, files))
-        expect(page.locator("#summary")).to_contain_text(f"{len(files) * len(LINES)} sentences asked")
+        expect(page.locator("#summary")).to_contain_text(f"{len(files) * len(LINES)} sentences in the query")
         assert page.locator("#hits blockquote").first.inner_text() in LINES
 
 
-def test_a_pasted_text_by_keys_alone(chrome: Browser, server: Server, searcher: Searcher) -> None:
+def test_a_pasted_text_with_the_keyboard(chrome: Browser, server: Server, searcher: Searcher) -> None:
     with visit(chrome, server.url) as visited:
-        page = visited.give(text=QUERY)
+        page = visited.fill_form(text=QUERY)
         expect(page.locator("#text-note")).to_have_text(re.compile(r"^\d+ words$"))
         page.locator("#text").press("Control+Enter")
         page.locator("#hits").wait_for()
@@ -77,34 +77,34 @@ def test_a_pasted_text_by_keys_alone(chrome: Browser, server: Server, searcher: 
         expect(page.locator("#no-link")).to_be_visible()
 
 
-def test_more_like_a_document_of_the_index(chrome: Browser, server: Server, searcher: Searcher) -> None:
+def test_a_document_from_the_index(chrome: Browser, server: Server, searcher: Searcher) -> None:
     with visit(chrome, server.url) as visited:
         page = visited.open()
         field = page.locator("#find")
         field.fill("V.")
-        expect(page.locator("#found [role=option]")).to_have_count(4)
+        expect(page.locator("#options [role=option]")).to_have_count(4)
         field.fill("otter HERON")
-        expect(page.locator("#found [role=option]")).to_have_count(1)
+        expect(page.locator("#options [role=option]")).to_have_count(1)
         field.press("ArrowDown")
         field.press("Enter")
         expect(page.locator("#chips .chip-name")).to_have_text(["Heron v. Otter"])
         field.fill("dragon")
-        expect(page.locator("#found-note")).to_contain_text("No document")
+        expect(page.locator("#options-note")).to_contain_text("No document")
         page.locator("#submit").click()
         page.locator("#hits").wait_for()
         assert visited.ids() == found(searcher, searcher.index.document("heron-v-otter"))
         assert "id=heron-v-otter" in page.url
 
 
-def test_several_documents_together(chrome: Browser, server: Server, searcher: Searcher, tmp_path: Path) -> None:
+def test_several_documents_are_combined(chrome: Browser, server: Server, searcher: Searcher, tmp_path: Path) -> None:
     file = tmp_path / "lease of a boat.txt"
     file.write_text(TEXTS["loan.txt"])
     with visit(chrome, server.url) as visited:
-        page = visited.give(files=[file], text=QUERY, words=["finch", "moss"])
+        page = visited.fill_form(files=[file], text=QUERY, words=["finch", "moss"])
         chips = page.locator("#chips .chip-name")
         expect(chips).to_have_text([file.name, "Pasted text", "Finch v. Crane", "Moss v. Reed"])
         page.get_by_role("button", name="Remove Finch v. Crane").click()
-        visited.ask()
+        visited.search()
         seeds = [read_one(file), Document("query", QUERY), searcher.index.document("moss-v-reed")]
         assert visited.ids() == found(searcher, *seeds)
         assert "moss-v-reed" not in visited.ids()
@@ -115,8 +115,8 @@ def test_several_documents_together(chrome: Browser, server: Server, searcher: S
         expect(page.locator("#text")).to_have_value("")
 
 
-def test_a_file_is_dropped_anywhere(chrome: Browser, server: Server) -> None:
-    """Also on a list of results, which then gives way to a new question."""
+def test_a_file_can_be_dropped_anywhere(chrome: Browser, server: Server) -> None:
+    """Including on the results, which are replaced by a new query."""
     drop = """name => {
         const data = new DataTransfer();
         data.items.add(new File(["The roof leaks."], name));
@@ -127,20 +127,20 @@ def test_a_file_is_dropped_anywhere(chrome: Browser, server: Server) -> None:
         page = visited.open()
         page.evaluate(drop, "roof.txt")
         expect(page.locator("#chips .chip-name")).to_have_text(["roof.txt"])
-        visited.ask()
+        visited.search()
         page.evaluate(drop, "another.txt")
-        expect(page.locator("body")).to_have_attribute("data-view", "ask")
+        expect(page.locator("body")).to_have_attribute("data-view", "search")
         expect(page.locator("#chips .chip-name")).to_have_text(["another.txt"])
 
 
-# ---------------------------------------------------------------------------- on the way
+# ---------------------------------------------------------------------------- progress
 
 
-def test_progress_is_told_with_counts(chrome: Browser, server: Server, searcher: Searcher) -> None:
+def test_progress_shows_counts(chrome: Browser, server: Server, searcher: Searcher) -> None:
     text = LONG[:200_000]
     with visit(chrome, server.url) as visited:
-        page = visited.ask(files=[attached("long.txt", text.encode())])
-        told = " | ".join(page.evaluate("window.told"))
+        page = visited.search(files=[attached("long.txt", text.encode())])
+        told = " | ".join(page.evaluate("window.progressMessages"))
     expected = searcher.search(Document("long.txt", text))
     stages = [
         r"Reading: 195 kB of 195 kB",
@@ -151,9 +151,9 @@ def test_progress_is_told_with_counts(chrome: Browser, server: Server, searcher:
     assert re.search(r" \| .*".join(stages), told), told
 
 
-def test_cancel_stops_the_work_and_keeps_the_question(chrome: Browser, server: Server) -> None:
+def test_cancel_stops_the_job_and_keeps_the_query(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
-        page = visited.give(files=[attached("long.txt", LONG.encode())], words=["moss"])
+        page = visited.fill_form(files=[attached("long.txt", LONG.encode())], words=["moss"])
         page.locator("#submit").click()
         expect(page.locator(".progress [role=status]")).to_have_text(UNDER_WAY)
         page.get_by_role("button", name="Cancel").click()
@@ -164,31 +164,31 @@ def test_cancel_stops_the_work_and_keeps_the_question(chrome: Browser, server: S
         time.sleep(0.7)
         assert server.seconds() - before < 0.3
         page.get_by_role("button", name="Remove long.txt").click()
-        visited.ask()
+        visited.search()
         assert "moss-v-reed" not in visited.ids()
 
 
-# ---------------------------------------------------------------------------- what goes wrong
+# ---------------------------------------------------------------------------- errors
 
 
-def test_what_cannot_be_asked_is_said_at_once(chrome: Browser, server: Server) -> None:
-    """An empty file, an unknown kind, nothing at all: without a request."""
+def test_invalid_input_is_reported_at_once(chrome: Browser, server: Server) -> None:
+    """An empty file, an unsupported type, no input: without a request."""
     with visit(chrome, server.url) as visited:
         page = visited.open()
         files = {"empty.pdf": b"", "photo.heic": b"x", "good.txt": b"The roof leaks."}
-        visited.give(files=[attached(name, data) for name, data in files.items()])
-        expect(page.locator("#refused li")).to_have_text(
+        visited.fill_form(files=[attached(name, data) for name, data in files.items()])
+        expect(page.locator("#problems li")).to_have_text(
             [re.compile("empty.pdf is empty"), re.compile("photo.heic .*PDF")]
         )
         expect(page.locator("#chips .chip-name")).to_have_text(["good.txt"])
         page.locator("#clear").click()
-        expect(page.locator("#refused li")).to_have_count(0)
+        expect(page.locator("#problems li")).to_have_count(0)
         page.locator("#submit").click()
-        expect(page.locator("#refused li")).to_contain_text("Give a document first")
-        assert visited.asked == ["GET /info"]
+        expect(page.locator("#problems li")).to_contain_text("Choose a document first")
+        assert visited.api_requests == ["GET /info"]
 
 
-def test_a_file_without_text_is_named(chrome: Browser, server: Server) -> None:
+def test_errors_name_a_file_without_text(chrome: Browser, server: Server) -> None:
     files = {
         "scan.pdf": (scan(), "OCR"),
         "blank.txt": (b" \n ", "no text"),
@@ -197,28 +197,28 @@ def test_a_file_without_text_is_named(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         page = visited.open()
         for name, (data, words) in files.items():
-            visited.give(files=[attached(name, data)])
+            visited.fill_form(files=[attached(name, data)])
             page.locator("#submit").click()
-            notice = page.locator("#ask-trouble .notice")
+            notice = page.locator("#search-error .notice")
             expect(notice).to_contain_text(name)
             expect(notice).to_contain_text(words)
             expect(page.locator("#chips .chip-name")).to_have_text([name])
             page.get_by_role("button", name=f"Remove {name}").click()
-        visited.ask(text=QUERY)
+        visited.search(text=QUERY)
 
 
-def test_a_server_that_stops_in_the_middle_loses_nothing(chrome: Browser, made: Path) -> None:
+def test_input_is_kept_when_the_server_stops(chrome: Browser, made: Path) -> None:
     with served(made) as first, visit(chrome, first.url) as visited:
-        page = visited.give(files=[attached("long.txt", LONG.encode())], text=QUERY)
+        page = visited.fill_form(files=[attached("long.txt", LONG.encode())], text=QUERY)
         page.locator("#submit").click()
         expect(page.locator(".progress [role=status]")).to_have_text(UNDER_WAY)
         first.process.send_signal(signal.SIGKILL)
-        notice = page.locator("#ask-trouble .notice")
+        notice = page.locator("#search-error .notice")
         expect(notice).to_contain_text("stopped")
         expect(notice).to_contain_text("rprs serve made.rprs")
         expect(page.locator(".progress")).to_have_count(0)
         expect(page.locator("#text")).to_have_value(QUERY)
-        visited.forgive("ERR_|Failed to load")
+        visited.expect_error("ERR_|Failed to load")
         first.process.wait()
         with served(made, "--port", first.port):
             notice.get_by_role("button", name="Try again").click()
@@ -227,7 +227,7 @@ def test_a_server_that_stops_in_the_middle_loses_nothing(chrome: Browser, made: 
             assert len(visited.ids()) == 10
 
 
-def test_a_token_is_asked_for_and_kept_for_the_tab(chrome: Browser, made: Path, tmp_path: Path) -> None:
+def test_a_token_is_requested_and_kept_for_the_tab(chrome: Browser, made: Path, tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.touch(0o600)
     token.write_text(TOKEN)
@@ -239,10 +239,10 @@ def test_a_token_is_asked_for_and_kept_for_the_tab(chrome: Browser, made: Path, 
             expect(dialog).to_be_visible()
             page.locator("#token").fill(given)
             page.locator("#token").press("Enter")
-            expect(page.locator("#token-note")).to_contain_text("" if given == TOKEN else "not the right one")
+            expect(page.locator("#token-note")).to_contain_text("" if given == TOKEN else "not correct")
         expect(dialog).to_have_count(0)
-        visited.ask(words=["moss"])
-        visited.forgive("401")
+        visited.search(words=["moss"])
+        visited.expect_error("401")
         page.reload()
         page.locator("#hits").wait_for()
         expect(dialog).to_have_count(0)
@@ -250,4 +250,4 @@ def test_a_token_is_asked_for_and_kept_for_the_tab(chrome: Browser, made: Path, 
         with visit(chrome, guarded.url) as other:
             other.page.goto(page.url)
             expect(other.page.locator("#token-dialog[open]")).to_be_visible()
-            other.forgive("401")
+            other.expect_error("401")

@@ -1,5 +1,5 @@
 /**
- * Taking a list away: files in five formats, and the link of an indexed query.
+ * Export of the results in five formats, and a link to the search.
  * @module
  */
 
@@ -13,9 +13,9 @@ const FORMATS = [
   ["bibtex", "BibTeX", "for LaTeX"],
 ];
 
-const NO_LINK = "No link: pasted and uploaded text never becomes part of an address.";
+const NO_LINK = "No link available: pasted and uploaded text is never put into an address.";
 
-/** Hand a file to the browser's downloads. @param {{name: string, blob: Blob}} file */
+/** Save a file as a download. @param {{name: string, blob: Blob}} file */
 export function download({ name, blob }) {
   const address = URL.createObjectURL(blob);
   el("a", { href: address, download: name }).click();
@@ -24,15 +24,15 @@ export function download({ name, blob }) {
 
 /**
  * A menu button with the formats.
- * @param {(format: string) => Promise<void>} take
+ * @param {(format: string) => Promise<void>} exportAs
  */
-export function takeAwayMenu(take) {
+export function exportMenu(exportAs) {
   const items = FORMATS.map(([format, name, use]) => el("li", { role: "none" },
     el("button", { type: "button", role: "menuitem", tabindex: "-1", dataset: { format } },
       el("span", {}, name), el("span", { class: "hint" }, use))));
-  const menu = el("ul", { role: "menu", class: "menu", id: "take-away-menu", "aria-label": "Take the list away as", hidden: true }, items);
-  const state = { "aria-haspopup": "menu", "aria-expanded": "false", "aria-controls": "take-away-menu" };
-  const button = el("button", { type: "button", class: "button", id: "take-away", ...state }, icon("save"), "Take away");
+  const menu = el("ul", { role: "menu", class: "menu", id: "export-menu", "aria-label": "Export the results as", hidden: true }, items);
+  const state = { "aria-haspopup": "menu", "aria-expanded": "false", "aria-controls": "export-menu" };
+  const button = el("button", { type: "button", class: "button", id: "export", ...state }, icon("save"), "Export");
   const box = el("div", { class: "menu-box" }, button, menu);
   const choices = items.map((item) => item.firstElementChild);
 
@@ -61,7 +61,7 @@ export function takeAwayMenu(take) {
     const { format } = event.target.closest("button")?.dataset ?? {};
     if (!format) return;
     open(false, button);
-    await take(format);
+    await exportAs(format);
   });
   box.addEventListener("focusout", ({ relatedTarget }) => {
     if (!box.contains(relatedTarget)) open(false);
@@ -70,20 +70,20 @@ export function takeAwayMenu(take) {
 }
 
 /**
- * A button that copies the link; without one it is disabled and the reason beside it.
+ * A button that copies the link; without a link it is disabled and shows why.
  * @param {string | null} address
  */
 export function linkButton(address) {
-  const words = el("span", {}, "Copy link");
+  const caption = el("span", {}, "Copy link");
   const state = address ? {} : { "aria-disabled": "true", title: NO_LINK, "aria-describedby": "no-link" };
-  const button = el("button", { type: "button", class: "button", id: "copy-link", ...state }, icon("link"), words);
+  const button = el("button", { type: "button", class: "button", id: "copy-link", ...state }, icon("link"), caption);
   button.addEventListener("click", async () => {
     if (!address) return announce(NO_LINK);
     const done = await copied(new URL(address, location.href).href);
-    const said = done ? "Link copied" : "Not allowed: copy the address of this page";
-    words.textContent = said;
-    announce(said);
-    setTimeout(() => (words.textContent = "Copy link"), 2500);
+    const message = done ? "Link copied" : "The browser does not allow copying: copy the address of this page";
+    caption.textContent = message;
+    announce(message);
+    setTimeout(() => (caption.textContent = "Copy link"), 2500);
   });
   return address ? [button] : [button, el("p", { id: "no-link", class: "hint" }, NO_LINK)];
 }

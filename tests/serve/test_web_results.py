@@ -1,4 +1,4 @@
-"""The list of results on the page, in a real browser: what it says, filters, dismissing, taking away, addresses."""
+"""The results in a real browser: contents, filters, dismissing, export, addresses."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def found(searcher: Searcher, where: str | None = None, k: int = 10) -> list[str
     return [hit.id for hit in searcher.search(searcher.index.document(ID), k=k, where=where)]
 
 
-# ---------------------------------------------------------------------------- what it says
+# ---------------------------------------------------------------------------- contents
 
 
-def test_every_result_says_what_the_searcher_found(chrome: Browser, server: Server, searcher: Searcher) -> None:
+def test_every_result_matches_the_searcher(chrome: Browser, server: Server, searcher: Searcher) -> None:
     expected = searcher.search(Document("query", QUERY), pairs=1)
     assert {hit.first_rank > hit.rank for hit in expected} == {True, False}
     with visit(chrome, server.url) as visited:
-        page = visited.ask(text=QUERY)
+        page = visited.search(text=QUERY)
         summary = (
             f"{len(expected)} of {expected.candidates} candidates · 12 documents · {expected.query_sentences} sentences"
         )
@@ -95,20 +95,20 @@ def check(hit: Hit, item: dict[str, Any], greatest: dict[str, float]) -> None:
     assert all(f"{name}{value}" in item["metadata"] for name, value in hit.metadata.items())
 
 
-def test_a_list_without_a_result_says_why(chrome: Browser, server: Server) -> None:
+def test_no_results_are_explained(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         listed(visited, f"{LIST}&where=date+<+1900")
-        expect(visited.page.locator(".nothing")).to_contain_text("No document like yours passes the filters")
+        expect(visited.page.locator(".no-results")).to_contain_text("No similar document matches the filters")
         visited.open()
-        visited.give(text="Xylophones zigzag.")
+        visited.fill_form(text="Xylophones zigzag.")
         visited.page.locator("#submit").click()
-        expect(visited.page.locator(".nothing")).to_contain_text("shares a word")
+        expect(visited.page.locator(".no-results")).to_contain_text("shares a word")
 
 
 # ---------------------------------------------------------------------------- filters
 
 
-def test_filters_narrow_the_list(chrome: Browser, server: Server, searcher: Searcher) -> None:
+def test_filters_narrow_the_results(chrome: Browser, server: Server, searcher: Searcher) -> None:
     with visit(chrome, server.url) as visited:
         listed(visited)
         page = visited.page
@@ -124,7 +124,7 @@ def test_filters_narrow_the_list(chrome: Browser, server: Server, searcher: Sear
             step()
             assert visited.shows(ids)
         expect(page.locator(".badge")).to_have_text("2")
-        page.get_by_role("button", name="Clear the filters").click()
+        page.get_by_role("button", name="Clear filters").click()
         assert visited.shows(found(searcher))
         page.locator("#filter-k").select_option("5")
         assert visited.shows(found(searcher, k=5))
@@ -133,39 +133,39 @@ def test_filters_narrow_the_list(chrome: Browser, server: Server, searcher: Sear
         expect(page.locator("#filter-k")).to_have_value("10")
 
 
-def test_the_experts_filter_and_what_is_wrong_with_it(chrome: Browser, server: Server, searcher: Searcher) -> None:
+def test_the_advanced_filter_and_its_errors(chrome: Browser, server: Server, searcher: Searcher) -> None:
     with visit(chrome, server.url) as visited:
         listed(visited)
         page = visited.page
-        page.locator("#results-filters").get_by_text("Expert filter").click()
-        field = page.locator("#filter-expert")
+        page.locator("#results-filters").get_by_text("Advanced filter").click()
+        field = page.locator("#filter-advanced")
         field.fill("court in (hill")
         field.press("Enter")
-        expect(page.locator("#filter-wrong")).to_contain_text("court in (hill")
+        expect(page.locator("#filter-error")).to_contain_text("court in (hill")
         expect(field).to_have_attribute("aria-invalid", "true")
         assert visited.shows(found(searcher))
         where = "not (court in (hill)) and title ~ v."
         field.fill(where)
         field.press("Enter")
         assert visited.shows(found(searcher, where))
-        expect(page.locator("#filter-wrong")).to_be_empty()
+        expect(page.locator("#filter-error")).to_be_empty()
 
 
-def test_filters_can_be_set_with_the_question(chrome: Browser, server: Server, searcher: Searcher) -> None:
+def test_filters_can_be_set_in_the_form(chrome: Browser, server: Server, searcher: Searcher) -> None:
     with visit(chrome, server.url) as visited:
-        page = visited.give(words=["heron"])
-        page.locator("#ask-options > summary").click()
-        page.locator("#ask-k").select_option("5")
-        page.locator("#ask-date-from").fill("2005-01-01")
-        visited.ask()
+        page = visited.fill_form(words=["heron"])
+        page.locator("#search-options > summary").click()
+        page.locator("#search-k").select_option("5")
+        page.locator("#search-date-from").fill("2005-01-01")
+        visited.search()
         assert visited.ids() == found(searcher, "date >= 2005", k=5)
         expect(page.locator("#filter-date-from")).to_have_value("2005-01-01")
 
 
-# ---------------------------------------------------------------------------- dismissing and taking away
+# ---------------------------------------------------------------------------- dismissing and export
 
 
-def test_what_is_dismissed_is_counted_left_out_and_restored(chrome: Browser, server: Server) -> None:
+def test_dismissed_results_are_counted_omitted_and_restored(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         listed(visited)
         page = visited.page
@@ -175,7 +175,7 @@ def test_what_is_dismissed_is_counted_left_out_and_restored(chrome: Browser, ser
         expect(page.locator("#dismissed")).to_contain_text("2 dismissed")
         assert visited.ids() == [before[0], *before[3:]]
         assert page.evaluate("document.activeElement.closest('.hit').dataset.id") == before[3]
-        assert [row["id"] for row in rows(taken(visited, "csv"))] == visited.ids()
+        assert [row["id"] for row in rows(exported(visited, "csv"))] == visited.ids()
         visited.compare(before[0])
         page.keyboard.press("Escape")
         assert visited.ids() == [before[0], *before[3:]]
@@ -184,8 +184,8 @@ def test_what_is_dismissed_is_counted_left_out_and_restored(chrome: Browser, ser
         expect(page.locator("#dismissed")).to_have_count(0)
 
 
-def taken(visited: Visit, format: str) -> Path:
-    visited.page.locator("#take-away").click()
+def exported(visited: Visit, format: str) -> Path:
+    visited.page.locator("#export").click()
     return visited.saved(lambda: visited.page.locator(f"[data-format={format}]").click())
 
 
@@ -194,20 +194,20 @@ def rows(file: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(lines))
 
 
-def test_the_list_is_taken_away_in_every_format(chrome: Browser, server: Server, searcher: Searcher) -> None:
-    """Each file has the ids in order, and what is needed to make it again."""
+def test_results_are_exported_in_every_format(chrome: Browser, server: Server, searcher: Searcher) -> None:
+    """Each file has the ids in order, and everything needed to reproduce it."""
     where = "date >= 1998"
     expected = searcher.search(searcher.index.document(ID), where=where)
     ids = [hit.id for hit in expected]
     with visit(chrome, server.url) as visited:
         listed(visited, f"{LIST}&where={where}")
-        files = {format: taken(visited, format) for format in ("csv", "jsonl", "trec", "ris", "bibtex")}
+        files = {format: exported(visited, format) for format in ("csv", "jsonl", "trec", "ris", "bibtex")}
     assert [file.suffix for file in files.values()] == [".csv", ".jsonl", ".trec", ".ris", ".bib"]
     for file in files.values():
         text = file.read_text(encoding="utf-8")
-        for part in (searcher.index.fingerprint, __version__, "bm25(k1=2.8,b=1.0)", "rprs"):
+        for part in (searcher.index.fingerprint, __version__, "bm25", "rprs"):
             assert part in text, file.name
-        if file.suffix != ".trec":  # whose lines have one word for all of it
+        if file.suffix != ".trec":  # whose tag has no filter
             assert where in text.replace("$>$", ">"), file.name
     sheet = rows(files["csv"])
     assert [(row["id"], float(row["score"])) for row in sheet] == [(hit.id, hit.score) for hit in expected]
@@ -223,10 +223,10 @@ def test_the_list_is_taken_away_in_every_format(chrome: Browser, server: Server,
 # ---------------------------------------------------------------------------- addresses and history
 
 
-def test_a_link_gives_the_same_list_to_others(chrome: Browser, server: Server, searcher: Searcher) -> None:
+def test_a_link_shows_the_same_results_to_others(chrome: Browser, server: Server, searcher: Searcher) -> None:
     allowed = ["clipboard-read", "clipboard-write"]
     with visit(chrome, server.url, permissions=allowed) as visited:
-        page = visited.ask(words=["heron", "moss"])
+        page = visited.search(words=["heron", "moss"])
         page.locator("#filter-date-from").fill("2001-12-05")
         expect(page.locator(".badge")).to_have_text("1")
         ids = visited.ids()
@@ -251,9 +251,9 @@ def test_a_link_gives_the_same_list_to_others(chrome: Browser, server: Server, s
 
 
 def test_back_forward_and_reload(chrome: Browser, server: Server) -> None:
-    """Of a pasted text too, which is in no address."""
+    """Including for a pasted text, which has no address."""
     with visit(chrome, server.url) as visited:
-        page = visited.ask(text=QUERY)
+        page = visited.search(text=QUERY)
         view = page.locator("body")
         ids = visited.ids()
         last = page.locator("#hits > .hit").last
@@ -261,18 +261,18 @@ def test_back_forward_and_reload(chrome: Browser, server: Server) -> None:
         scrolled = page.evaluate("scrollY")
         assert scrolled > 0
         visited.compare(ids[-1])
-        asked = len(visited.asked)
+        asked = len(visited.api_requests)
         page.go_back()
         expect(view).to_have_attribute("data-view", "results")
         assert visited.ids() == ids
         expect(last).to_be_in_viewport()
         assert page.evaluate("document.activeElement.closest('.hit')?.dataset.id") == ids[-1]
         page.go_back()
-        expect(view).to_have_attribute("data-view", "ask")
+        expect(view).to_have_attribute("data-view", "search")
         expect(page.locator("#text")).to_have_value(QUERY)
         page.go_forward()
         expect(view).to_have_attribute("data-view", "results")
-        assert len(visited.asked) == asked  # the list was still there
+        assert len(visited.api_requests) == asked  # the list was still there
         page.go_forward()
         page.locator(".aligned").wait_for()
         page.reload()
@@ -282,11 +282,11 @@ def test_back_forward_and_reload(chrome: Browser, server: Server) -> None:
         assert visited.ids() == ids
 
 
-def test_an_address_of_a_document_that_is_gone(chrome: Browser, server: Server) -> None:
+def test_an_address_of_a_missing_document(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         visited.open("/?id=nobody")
-        expect(visited.page.locator("#results-trouble .notice")).to_contain_text("nobody")
+        expect(visited.page.locator("#results-error .notice")).to_contain_text("nobody")
         visited.open(f"{LIST}&open=nobody")
         expect(visited.page.locator("#aligned .notice")).to_contain_text("nobody")
-        visited.page.get_by_role("button", name="Back to the list").click()
+        visited.page.get_by_role("button", name="Back to results").click()
         visited.page.locator("#hits").wait_for()

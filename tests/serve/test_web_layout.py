@@ -1,4 +1,4 @@
-"""How the page looks and who can use it, in a real browser: themes, widths, keys, screen readers, hostile texts."""
+"""Layout and accessibility in a real browser: themes, widths, keyboard, screen readers, hostile texts."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from playwright.sync_api import expect
 from rprs import Document
 from tests.support.browser import visit
 from tests.support.cli import QUERY, RECORDS, TEXTS
-from tests.support.page_samples import MARKUP, hostile, write_index
 from tests.support.server import Server, served
+from tests.support.web_samples import MARKUP, hostile, write_index
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -40,11 +40,11 @@ def colours(page: Page, *selectors: str) -> list[str]:
 # ---------------------------------------------------------------------------- themes and widths
 
 
-def test_dark_is_the_systems_choice_until_a_button_says_otherwise(chrome: Browser, server: Server) -> None:
+def test_the_theme_follows_the_system_until_it_is_changed(chrome: Browser, server: Server) -> None:
     seen: dict[str, list[str]] = {}
     for scheme in ("light", "dark"):
         with visit(chrome, server.url, color_scheme=scheme) as visited:
-            visited.ask(text=QUERY)
+            visited.search(text=QUERY)
             page = visited.compare("moss-v-reed")
             seen[scheme] = colours(page, "body", ".aligned-body", ".match")
             other = "light" if scheme == "dark" else "dark"
@@ -66,13 +66,13 @@ def lightness(colour: str) -> float:
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (820, 1180)])
-def test_nothing_is_wider_than_the_window(width: int, height: int, chrome: Browser, server: Server) -> None:
-    """With markup and words without a space in titles, too; and two texts stand beside each other."""
+def test_nothing_overflows_the_window(width: int, height: int, chrome: Browser, server: Server) -> None:
+    """Even with markup and long words in titles; and the two texts are side by side."""
     with visit(chrome, server.url, viewport={"width": width, "height": height}) as visited:
-        page = visited.give(text=QUERY, words=["script", "svg"])
-        page.locator("#ask-options > summary").click()
+        page = visited.fill_form(text=QUERY, words=["script", "svg"])
+        page.locator("#search-options > summary").click()
         narrow(page)
-        visited.ask()
+        visited.search()
         if not page.locator("#filter-k").is_visible():
             page.get_by_text("Filters", exact=True).click()
         narrow(page)
@@ -97,7 +97,7 @@ def narrow(page: Page) -> None:
 # ---------------------------------------------------------------------------- keys and screen readers
 
 
-def test_all_can_be_done_with_keys(chrome: Browser, server: Server) -> None:
+def test_everything_works_with_the_keyboard(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         page = visited.open()
         view = page.locator("body")
@@ -105,13 +105,13 @@ def test_all_can_be_done_with_keys(chrome: Browser, server: Server) -> None:
         page.keyboard.insert_text(QUERY)
         tab_to(page, "#find")
         page.keyboard.type("moss")
-        expect(page.locator("#found [role=option]")).to_have_count(1)
+        expect(page.locator("#options [role=option]")).to_have_count(1)
         page.keyboard.press("ArrowDown")
         page.keyboard.press("Enter")
         tab_to(page, "#submit")
         page.keyboard.press("Enter")
         expect(view).to_have_attribute("data-view", "results")
-        tab_to(page, "#take-away")
+        tab_to(page, "#export")
         page.keyboard.press("Enter")
         page.keyboard.press("ArrowDown")
         assert page.evaluate("document.activeElement.dataset.format") == "jsonl"
@@ -133,7 +133,7 @@ def test_all_can_be_done_with_keys(chrome: Browser, server: Server) -> None:
         expect(page.locator(f'.hit[data-id="{id}"] .hit-open')).to_be_focused()
         tab_to(page, "#edit", "Shift+Tab")
         page.keyboard.press("Enter")
-        expect(view).to_have_attribute("data-view", "ask")
+        expect(view).to_have_attribute("data-view", "search")
         expect(page.locator("#text")).to_have_value(QUERY)
 
 
@@ -142,7 +142,7 @@ RINGED = """() => [document.activeElement, document.activeElement.parentElement]
 
 
 def tab_to(page: Page, selector: str, key: str = "Tab") -> None:
-    """Go from one to the next until it has the focus, which is seen."""
+    """Press Tab until the element has a visible focus."""
     for _ in range(60):
         page.keyboard.press(key)
         if page.evaluate("selector => document.activeElement.matches(selector)", selector):
@@ -151,12 +151,12 @@ def tab_to(page: Page, selector: str, key: str = "Tab") -> None:
     pytest.fail(f"{key} does not lead to {selector}")
 
 
-def test_nothing_stands_in_the_way_of_screen_readers(chrome: Browser, server: Server) -> None:
+def test_no_accessibility_violations(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url, bypass_csp=True, reduced_motion="reduce") as visited:
-        page = visited.give(text=QUERY, words=["moss"])
-        page.locator("#ask-options > summary").click()
+        page = visited.fill_form(text=QUERY, words=["moss"])
+        page.locator("#search-options > summary").click()
         accessible(page, "ask")
-        visited.ask()
+        visited.search()
         accessible(page, "results")
         visited.compare("lease.txt")
         page.keyboard.press("j")
@@ -173,7 +173,7 @@ def test_nothing_stands_in_the_way_of_screen_readers(chrome: Browser, server: Se
 
 
 def accessible(page: Page, name: str) -> None:
-    """What axe finds, in light and in dark, where colours alone are other ones."""
+    """The violations that axe finds, in the light and the dark theme."""
     contrast = {"runOnly": ["color-contrast"]}
     for scheme, rules in (("dark", contrast), ("light", {"resultTypes": ["violations"]})):
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # one of two words
@@ -195,19 +195,19 @@ HARM = """() => ({
 NONE: dict[str, Any] = {"ran": None, "handlers": [], "links": [], "elements": 0}
 
 
-def test_documents_are_only_ever_text(chrome: Browser, server: Server) -> None:
-    """Markup in file names, texts, ids, titles and metadata is read as it is written, and runs nothing, anywhere."""
+def test_documents_are_shown_as_text_only(chrome: Browser, server: Server) -> None:
+    """Markup in file names, texts, ids, titles and metadata is displayed literally and never runs."""
     name = MARKUP[1].replace('"', "").replace("/", "") + ".txt"
     text = HOSTILE[0].text.replace("clause", "article")
     with visit(chrome, server.url) as visited:
         page = visited.open()
         page.locator("#find").fill("javascript:")
-        expect(page.locator("#found [role=option] .option-title").first).to_be_visible()
+        expect(page.locator("#options [role=option] .option-title").first).to_be_visible()
         page.locator("#find").fill("")
-        visited.give(files=[{"name": name, "mimeType": "", "buffer": text.encode()}], text=text, words=["script"])
+        visited.fill_form(files=[{"name": name, "mimeType": "", "buffer": text.encode()}], text=text, words=["script"])
         expect(page.locator("#chips")).to_contain_text(name)
         assert page.evaluate(HARM) == NONE
-        visited.ask()
+        visited.search()
         shown = page.locator(".hit-open").all_inner_texts()
         assert set(MARKUP) & set(shown)
         assert page.evaluate(HARM) == NONE
@@ -221,7 +221,7 @@ def test_documents_are_only_ever_text(chrome: Browser, server: Server) -> None:
         report = visited.saved(page.get_by_role("button", name="Report").click)
         for address in (f"/?id={MARKUP[1]}", f"/?id={first}&open={MARKUP[1]}", f"/?id=lease.txt&where={MARKUP[0]}"):
             visited.open(address.replace("#", "%23").replace("&lt", "%26lt"))
-            page.locator(".notice, .wrong:not(:empty), .aligned").first.wait_for()
+            page.locator(".notice, .field-error:not(:empty), .aligned").first.wait_for()
             assert page.evaluate(HARM) == NONE
     with visit(chrome, "file://") as mailed:
         mailed.page.goto(report.as_uri())
@@ -229,8 +229,8 @@ def test_documents_are_only_ever_text(chrome: Browser, server: Server) -> None:
         assert mailed.page.evaluate(HARM) == NONE
 
 
-def test_a_script_that_came_in_would_not_run(chrome: Browser, server: Server) -> None:
-    """The policy is in force, and these tests would hear of a breach."""
+def test_an_injected_script_does_not_run(chrome: Browser, server: Server) -> None:
+    """The policy is in force, and these tests would detect a breach."""
     with visit(chrome, server.url) as visited:
         page = visited.open()
         page.evaluate(
@@ -244,5 +244,5 @@ def test_a_script_that_came_in_would_not_run(chrome: Browser, server: Server) ->
         )
         assert page.evaluate("window.ran ?? null") is None
         for _ in range(2):
-            assert "Content Security Policy" in visited.complaints.pop()
-        visited.strangers.clear()
+            assert "Content Security Policy" in visited.console_errors.pop()
+        visited.foreign_requests.clear()
