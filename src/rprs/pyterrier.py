@@ -140,7 +140,6 @@ class Reranker(pt.Transformer):
             results.append(groups[qid].loc[list(ranking.ids), columns].assign(score=ranking.scores))
         return pt.model.add_ranks(pd.concat(results, ignore_index=True))
 
-
     def _texts(self, inp: pd.DataFrame) -> Index:
         """The documents of a frame as an index in memory."""
         documents = inp.drop_duplicates("docno")

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import pytest
 
-
 from rprs.evaluation.table import Figure, Table
 from rprs.studies import figures
 from rprs.studies.report import Section, html

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated
@@ -29,11 +31,12 @@ from rprs.cli.options import (
     Where,
 )
 from rprs.cli.system import selected_system
-from rprs.errors import UsageError
+from rprs.errors import EmptyQuery, UsageError
 from rprs.progress import Progress, silent
 from rprs.spec import DEPTH
 
 if TYPE_CHECKING:
+    from rprs.files.cache import Cache
     from rprs.rank import System
     from rprs.results.run import Run
 
@@ -114,17 +117,29 @@ def _write_run(context: typer.Context, path: Path, queries: Path, output: Path |
         system.load(messages.progress)
         searcher = Searcher(index, system, progress=_progress(messages, output))
         options = {name: parameters[name] for name in ("exclude", "where", "keep_self", "k", "strict", "tag")}
-        run = searcher.run(queries, cache=cache, **options)
-    if not parameters["strict"]:  # strict: the first ranking that cannot be written is an error
-        run = run.writable()
-    if run:
-        run.write(sys.stdout if output is None else output)
+        with _cleared_on_error(cache):
+            run = searcher.run(queries, cache=cache, **options)
+            if not parameters["strict"]:  # strict: the first ranking that cannot be written is an error
+                run = run.writable()
+            if run:
+                run.write(sys.stdout if output is None else output)
     if cache is not None:
         cache.clear()
     if not run:
         reason = next(iter(run.failures.values()))
         raise UsageError(f"None of the {len(run.failures):,} queries of {queries} could be answered: {reason}")
     _print_summary(messages, run, parameters["verbose"], perf_counter() - started)
+
+
+@contextmanager
+def _cleared_on_error(cache: Cache | None) -> Iterator[None]:
+    """A query that fails again next time is no reason to keep the others; an interruption is."""
+    try:
+        yield
+    except (EmptyQuery, UsageError):
+        if cache is not None:
+            cache.clear()
+        raise
 
 
 def _print_summary(messages: Messages, run: Run, verbose: bool, seconds: float) -> None:

@@ -175,7 +175,8 @@ def pearson(study: Study, options: Pearson) -> Finding:
         text=(
             "Pearson’s r between the score of a candidate and its number of words. “Mean r” is the mean over queries "
             "of the r of a query’s candidates, which does not depend on how scores compare between queries; “pooled "
-            "r” is computed over all pairs of a query and a candidate. A query whose candidates have equal scores has no r.",
+            "r” is computed over all pairs of a query and a candidate. A query whose candidates have equal scores has "
+            "no r.",
         ),
         data=facts,
         tables={"pearson": table},
