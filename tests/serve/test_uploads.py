@@ -127,10 +127,10 @@ def test_a_file_that_needs_too_much_memory() -> None:
 
 
 def test_a_file_that_takes_too_long() -> None:
-    started = time.monotonic()
-    said = refusal(hostile_files.endless(), "a.pdf", Limits(reading_seconds=0.8))
-    assert said == "reading it took longer than the limit of 0.8 seconds"
-    assert time.monotonic() - started < 5
+    before = set(children())
+    message = refusal(hostile_files.endless(), "a.pdf", Limits(reading_seconds=0.8))
+    assert message == "reading it took longer than the limit of 0.8 seconds"
+    assert set(children()) == before  # the process has ended
 
 
 # ---------------------------------------------------------------------------- the process
@@ -164,18 +164,15 @@ def limits_of(process: int) -> dict[str, str]:
 def test_a_process_is_limited_and_killed_on_cancellation() -> None:
     stop = Event()
     with reading(stop) as (process, task):
-        until = time.monotonic() + 5
-        while (bounds := limits_of(process))["Max address space"] == "unlimited" and time.monotonic() < until:
+        while (bounds := limits_of(process))["Max address space"] == "unlimited":
             time.sleep(0.01)
         assert bounds["Max address space"] == str(2**30)
         assert bounds["Max cpu time"] == "61"
         assert (bounds["Max file size"], bounds["Max core file size"], bounds["Max processes"]) == ("0", "0", "0")
         assert os.getsid(process) == process
         stop.set()
-        stopped = time.monotonic()
-        with pytest.raises(Cancelled):
-            task.result(5)
-        assert time.monotonic() - stopped < 2
+        with pytest.raises(Cancelled):  # and not the limit of 60 seconds
+            task.result()
 
 
 def test_a_crash() -> None:

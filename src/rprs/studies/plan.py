@@ -125,7 +125,7 @@ class Plan:
     download: str
     notes: tuple[str, ...]
     measures: tuple[Measure, ...]
-    target: Measure  # the measure to tune for and analysed, if nothing else is said
+    target: Measure  # the measure for tuning and analyses, unless they name another
     encoder: str  # of the index for first stages, where a system encodes its candidates only
     systems: tuple[PlannedSystem, ...]
     significance: Significance
