@@ -594,3 +594,8 @@ class TestRun:
     def test_a_wrong_filter_is_one_error(self, index: Index) -> None:
         with pytest.raises(UsageError, match="filter"):
             Searcher(index).run(self.QUERIES, where="year <")
+
+    def test_excluded_documents_are_part_of_what_a_result_depends_on(self, index: Index) -> None:
+        searcher = Searcher(index)
+        assert searcher.about(QUERY, 5).exclude is None
+        assert searcher.about(QUERY, 5, exclude=["t09", "t01", "t09"]).exclude == '["t01", "t09"]'

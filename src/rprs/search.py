@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -192,7 +193,14 @@ class Searcher:
         )
 
     def about(
-        self, query: Query, k: int, *, where: str | None = None, keep_self: bool = False, fingerprint: str | None = None
+        self,
+        query: Query,
+        k: int,
+        *,
+        where: str | None = None,
+        keep_self: bool = False,
+        exclude: Iterable[str] = (),
+        fingerprint: str | None = None,
     ) -> About:
         """Everything needed to reproduce a search; `fingerprint` is that of the index, if it is known already."""
         document, system = combine(query_documents(query)), self.system
@@ -211,6 +219,7 @@ class Searcher:
             query=document.id,
             query_hash=document.content_hash,
             date=datetime.now(UTC).isoformat(timespec="seconds"),
+            exclude=json.dumps(sorted(set(exclude)), ensure_ascii=False) if exclude else None,
         )
 
     # ------------------------------------------------------------------------ stages

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, TypedDict
@@ -100,7 +101,7 @@ def search(
             for id in searcher.index.namesakes(documents):
                 messages.print(f"{id!r} of the index is left out because it has the id of the query: see --keep-self")
         results = searcher.search(documents, k, **options)
-        _print_results(searcher, documents, results, k, context)
+        _print_results(searcher, documents, results, partial(searcher.about, documents, k, **options), context)
     _print_summary(messages, searcher, results)
 
 
@@ -158,7 +159,8 @@ def explain(
     check_explain_order(path, file, name)
     with _open_search(context, path, file) as (searcher, documents, options):
         explanation = searcher.explain(documents, resolve_id(searcher.index, name), **options)
-        _print_explanation(searcher, explanation, context)
+        about = partial(searcher.about, documents, DEFAULT_K, **options)
+        _print_explanation(searcher, explanation, about, context)
     for note in explanation.notes:
         messages.print(note)
     messages.print(f"{searcher.system} in {perf_counter() - started:.2f} s")
@@ -191,7 +193,7 @@ def _open_search(
 
 
 def _print_results(
-    searcher: Searcher, documents: list[Document], results: Results, k: int, context: typer.Context
+    searcher: Searcher, documents: list[Document], results: Results, about: Callable[[], About], context: typer.Context
 ) -> None:
     from rprs.cli.output import print_hits, print_objects
     from rprs.document import combine
@@ -202,7 +204,7 @@ def _print_results(
 
     format, query = context.params["format"], combine(documents)
     if format in EXPORTS:
-        sys.stdout.write(FORMATS[format].write(results, _about(searcher, query, k, context)))
+        sys.stdout.write(FORMATS[format].write(results, about()))
     elif format in (HitFormat.json, HitFormat.jsonl):
         print_objects([hit_object(hit, query.id) for hit in results], lines=format is HitFormat.jsonl)
     elif format is HitFormat.trec:
@@ -211,7 +213,9 @@ def _print_results(
         print_hits(results)
 
 
-def _print_explanation(searcher: Searcher, explanation: Explanation, context: typer.Context) -> None:
+def _print_explanation(
+    searcher: Searcher, explanation: Explanation, about: Callable[[], About], context: typer.Context
+) -> None:
     from rprs.cli.output import print_explanation, print_object
     from rprs.results.report import report
     from rprs.results.serialize import explanation_object
@@ -220,17 +224,12 @@ def _print_explanation(searcher: Searcher, explanation: Explanation, context: ty
     index, strong = searcher.index, explanation.at_least(min_similarity)
     sentences = index.sentences(explanation.document.id)
     if format is ExplanationFormat.html:
-        about = _about(searcher, explanation.query, DEFAULT_K, context)
         query_sentences = index.query_sentences(explanation.query)
-        sys.stdout.write(report(explanation, query_sentences, sentences, about, min_similarity))
+        sys.stdout.write(report(explanation, query_sentences, sentences, about(), min_similarity))
     elif format is ExplanationFormat.table:
         print_explanation(strong, len(sentences), context.params["all_pairs"])
     else:
         print_object(explanation_object(strong, len(sentences)), lines=format is ExplanationFormat.jsonl)
-
-
-def _about(searcher: Searcher, query: Document, k: int, context: typer.Context) -> About:
-    return searcher.about(query, k, where=context.params["where"], keep_self=context.params["keep_self"])
 
 
 def _print_summary(messages: Messages, searcher: Searcher, results: Results) -> None:

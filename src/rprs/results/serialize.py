@@ -45,6 +45,7 @@ class About:
     query: str
     query_hash: str
     date: str  # of the search, ISO 8601 in UTC; the result does not depend on it
+    exclude: str | None = None  # the ids of excluded documents, sorted, as a JSON list
 
     def object(self) -> dict[str, Any]:
         """As a JSON object."""

@@ -22,7 +22,12 @@ def tag(about: About) -> str:
     """The provenance in one word: `first→rerank|index=…|rprs=…|depth=…` and the other options, percent-encoded."""
     stages = f"{about.first}→{about.rerank}" if about.rerank else about.first
     facts = {"index": about.fingerprint, "rprs": about.version, "depth": about.depth, "k": about.k}
-    options = {"cutoff": about.cutoff, "where": about.where, "keep_self": "true" if about.keep_self else None}
+    options = {
+        "cutoff": about.cutoff,
+        "where": about.where,
+        "keep_self": "true" if about.keep_self else None,
+        "exclude": about.exclude,
+    }
     words = [f"{name}={_encoded(value)}" for name, value in (facts | options).items() if value is not None]
     return "|".join([one_word(stages), *words, f"query={about.query_hash}"])
 

@@ -42,13 +42,7 @@ class _Search:
     @property
     def about(self) -> About:
         """Everything needed to reproduce the result."""
-        return self.searcher.about(
-            self.query,
-            self.request.k,
-            where=self.request.where,
-            keep_self=self.request.keep_self,
-            fingerprint=self.fingerprint,
-        )
+        return self.searcher.about(self.query, self.request.k, **self._filters, fingerprint=self.fingerprint)
 
     def results(self) -> Results:
         """The hits within the cut-off of the system."""
