@@ -42,8 +42,9 @@ if TYPE_CHECKING:
         TooLong,
         UsageError,
     )
-    from rprs.evaluation.compare import Comparison, compare
-    from rprs.evaluation.evaluate import Evaluation, evaluate
+    from rprs.evaluation.compare import Comparison
+    from rprs.evaluation.evaluate import Evaluation
+    from rprs.evaluation.functions import compare, evaluate
     from rprs.evaluation.measures import parse_measures
     from rprs.index import Added, Index, Writer
     from rprs.progress import Progress
@@ -155,8 +156,9 @@ _HOME = {
         "TooLong",
         "UsageError",
     ],
-    "rprs.evaluation.compare": ["Comparison", "compare"],
-    "rprs.evaluation.evaluate": ["Evaluation", "evaluate"],
+    "rprs.evaluation.compare": ["Comparison"],
+    "rprs.evaluation.evaluate": ["Evaluation"],
+    "rprs.evaluation.functions": ["compare", "evaluate"],
     "rprs.evaluation.measures": ["parse_measures"],
     "rprs.index": ["Added", "Index", "Writer"],
     "rprs.progress": ["Progress"],

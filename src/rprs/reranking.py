@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from rprs.document import Document, Query, Ranking, query_documents
 from rprs.errors import UsageError
 
 if TYPE_CHECKING:
-    from rprs.index import Index
+    from rprs.document import Document, Query
     from rprs.index.encoders import LoadedEncoder
     from rprs.progress import Progress
-    from rprs.rank import Mask, Ranker, Reranker
+    from rprs.rank import Ranker, Reranker
     from rprs.read.inputs import Documents
     from rprs.results.hits import Results
     from rprs.spec import Component
@@ -49,16 +45,18 @@ def rerank(
     To search the same documents with several queries, use `Searcher(Index.in_memory(documents))`.
     """
     from rprs import spec
+    from rprs.document import query_documents
     from rprs.index.memory import index_in_memory
     from rprs.progress import as_progress
     from rprs.rank import System
+    from rprs.rank.every import EveryDocument
     from rprs.search import Searcher
 
     system = System(spec.DEFAULT["ranker"] if first is None else first, rerank)
     bars = as_progress(progress)
     query_documents(query)  # a wrong query is an error before any model is loaded
     candidates = _candidates(documents)
-    every = _EveryDocument(system.first, tuple(document.id for document in candidates))
+    every = EveryDocument(system.first, tuple(document.id for document in candidates))
     with index_in_memory(
         candidates, splitter=splitter, analyzer=analyzer, encoder=encoder, progress=bars, load=_load
     ) as index:
@@ -68,6 +66,7 @@ def rerank(
 
 def _candidates(documents: Any) -> list[Document]:
     """The documents; a string among them is always a text, even if a file has that name."""
+    from rprs.document import Document
     from rprs.read.inputs import read_documents
 
     if isinstance(documents, str | PurePath):
@@ -99,27 +98,3 @@ def _load(component: Any, progress: Progress) -> LoadedEncoder:
         _LAST_ENCODER.clear()
         _LAST_ENCODER[key] = loaded
     return loaded
-
-
-@dataclass(frozen=True)
-class _EveryDocument:
-    """A first stage followed by the documents that it leaves out, in the order of `ids`."""
-
-    first: Ranker
-    ids: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return str(self.first)
-
-    def rank(self, query: Document, index: Index, depth: int, allowed: Mask) -> Ranking:
-        """All documents."""
-        ranking = self.first.rank(query, index, depth, allowed)
-        ranked = set(ranking.ids)
-        rest = tuple(id for id in self.ids if id not in ranked)
-        lowest = float(ranking.scores.min(initial=0.0))  # with BM25, the score of documents without a common word
-        return replace(
-            ranking,
-            ids=(*ranking.ids, *rest),
-            scores=np.append(ranking.scores, np.full(len(rest), lowest)),
-            parts={name: np.append(part, np.full(len(rest), np.nan)) for name, part in ranking.parts.items()},
-        )

@@ -192,7 +192,7 @@ def test_a_wrong_table_of_exclusions_is_one_line(index_path: Path, tmp_path: Pat
     path, table = queries(tmp_path, RECORDS), tmp_path / "wrong.tsv"
     assert str(table) in refused("run", index_path, path, "--exclude", table)
     table.write_text("q1 lease.txt 1\n")
-    assert "pairs have two" in refused("run", index_path, path, "--exclude", table)
+    assert "the table needs two" in refused("run", index_path, path, "--exclude", table)
 
 
 # ---------------------------------------------------------------------------- unreadable queries, and resuming

@@ -175,7 +175,7 @@ def test_a_wrong_run_is_one_line(run: Any, message: str) -> None:
         ({"measures": ""}, "Name a measure, such as"),
         ({"ties": "id"}, "ties must be 'run' or 'trec_eval'. Got 'id' instead."),
         ({"qrels": 7}, "Got 7"),
-        ({"qrels": {"q1": ["a"]}}, "Judgements map queries to documents with grades"),
+        ({"qrels": {"q1": ["a"]}}, "Judgements must map 'q1' to grades by document"),
     ],
 )
 def test_wrong_options_of_evaluate_are_one_line(options: dict[str, Any], message: str) -> None:

@@ -18,7 +18,7 @@ import rprs
 from rprs.errors import MissingExtra
 from tests.support.paths import ROOT
 
-HEAVY = ["onnxruntime", "numba", "torch", "scipy", "tokenizers", "nupunkt", "pypdf", "docx"]
+HEAVY = ["numpy", "onnxruntime", "numba", "torch", "scipy", "tokenizers", "nupunkt", "pypdf", "docx"]
 
 
 def run(*command: str | Path, cwd: Path | None = None) -> str:

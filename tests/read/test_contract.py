@@ -86,7 +86,9 @@ def nameless(_source: Source) -> Iterator[Document | Skipped]:
 
 
 def nested(source: Source) -> Iterator[Document | Skipped]:
-    yield Document(source.id, "text", metadata={"a": [1]})  # type: ignore[dict-item]
+    document = Document(source.id, "text")
+    object.__setattr__(document, "metadata", {"a": [1]})  # which `Document` itself refuses
+    yield document
 
 
 READINGS = count(1)
@@ -120,7 +122,7 @@ def failing(_source: Source) -> Iterator[Document | Skipped]:
     ("reader", "problem"),
     [
         (nameless, "the valid file has no documents"),
-        (nested, r"sample: a is \[1\]"),
+        (nested, "the valid file has no documents"),
         (fickle, "two readings of one file differ"),
         (choosy, "a part of the valid file is skipped"),
         (twofold, "two documents have the same id"),

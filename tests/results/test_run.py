@@ -72,9 +72,13 @@ def test_a_run_that_cannot_be_written_leaves_the_file_as_it_was(tmp_path: Path) 
     path.write_text("before")
     good = Ranking(("a",), np.array([1.0]))
     for query, ranking, message in (
-        ("my query", good, "The query 'my query' cannot stand in a run file"),
-        ("q", Ranking(("my file.txt",), np.array([1.0])), r"The document 'my file\.txt' cannot stand in a run file"),
-        ("q", Ranking(("a", "b"), np.array([1.0, 2.0])), "its scores do not fall"),
+        ("my query", good, "The query 'my query' cannot be written to a run file"),
+        (
+            "q",
+            Ranking(("my file.txt",), np.array([1.0])),
+            r"The document 'my file\.txt' cannot be written to a run file",
+        ),
+        ("q", Ranking(("a", "b"), np.array([1.0, 2.0])), "its scores must not increase"),
     ):
         with pytest.raises(UsageError, match=message):
             Run({"good": good, query: ranking}).write(path)

@@ -103,7 +103,7 @@ class TestResponses:
         """As on the command line: an uploaded file may share its name with another document by chance."""
         files = {"file": ("lease.txt", QUERY.encode())}
         told = answer(api.post("/search", files=files))
-        assert told["notes"] == ["'lease.txt' of the index is left out, having the id of the query"]
+        assert told["notes"] == ["'lease.txt' in the index is left out because it has the same id as the query"]
         assert "lease.txt" not in {hit["id"] for hit in told["hits"]}
         told = answer(api.post("/search", files=files, data={"request": '{"keep_self": true}'}))
         assert (told["notes"], told["hits"][0]["id"]) == ([], "lease.txt")
@@ -258,7 +258,7 @@ class TestChanges:
             before = answer(client.get("/info"))["fingerprint"]
             new: dict[str, Any] = {"id": "a/../b c.txt", "text": QUERY, "title": "Mine", "metadata": {"year": 2020}}
             told = answer(client.post("/documents", json={"documents": [new, {"id": "empty", "text": " "}]}))
-            assert (told["added"], told["skipped"]) == (1, ["empty: no text in it"])
+            assert (told["added"], told["skipped"]) == (1, ["empty: contains no text"])
             assert told["fingerprint"] != before
             assert answer(client.get("/documents/a%2F..%2Fb%20c.txt"))["metadata"] == {"year": 2020}
             assert answer(client.post("/search", json={"text": QUERY, "keep_self": True}))["hits"][0]["id"] == new["id"]
@@ -289,7 +289,7 @@ class TestChanges:
         files = {"file": ("bad.jsonl", b'{"id": "x"}\n' * 500)}
         line = refusal(writable.post("/documents", files=files), 422)
         assert line.startswith("bad.jsonl")
-        assert line.endswith("(and 499 more like it)")
+        assert line.endswith("(and 499 more)")
 
     def test_a_replaced_index_is_visible(self, made: Path, tmp_path: Path) -> None:
         path, other = tmp_path / "mine.rprs", tmp_path / "other.rprs"

@@ -220,7 +220,7 @@ def test_what_cannot_be_sent_is_one_line(client: Client) -> None:
         with pytest.raises(UsageError, match="cannot be sent") as caught:
             client.search(document)
         assert "\n" not in str(caught.value)
-    with pytest.raises(UsageError, match="A query is a text, a Document or a list"):
+    with pytest.raises(UsageError, match="The query is empty"):
         client.search([])
 
 
@@ -361,7 +361,7 @@ def test_a_server_that_stops_during_its_response_is_one_line(scene: Scene) -> No
     progress = Told() if b"event" in scene(b"")[2] else silent
     with played([scene]) as url, Client(url, progress=progress) as client, pytest.raises(ServiceError) as caught:
         client.search(SEED)
-    assert str(caught.value) == f"The server at {url} stopped before its answer was complete: ask again"
+    assert str(caught.value) == f"The server at {url} stopped before its response was complete: try again"
 
 
 def test_a_server_that_is_silent_for_too_long_is_one_line() -> None:
@@ -387,7 +387,7 @@ def test_loopback_connections_use_no_proxy(monkeypatch: pytest.MonkeyPatch) -> N
 def test_another_kind_of_server_is_one_line(scene: Scene) -> None:
     with played([scene]) as url, Client(url) as client, pytest.raises(ServiceError) as caught:
         client.info()
-    assert str(caught.value).startswith(f"{url} does not answer as a server of rprs (status ")
+    assert str(caught.value).startswith(f"{url} does not respond like an rprs server (status ")
 
 
 @pytest.mark.parametrize(
@@ -405,7 +405,7 @@ def test_another_kind_of_server_is_one_line(scene: Scene) -> None:
 def test_unexpected_json_is_one_line(ask: Callable[[Client], object]) -> None:
     with played([says(200, b'{"hello": 1}')]) as url, Client(url) as client, pytest.raises(ServiceError) as caught:
         ask(client)
-    assert str(caught.value).startswith(f"{url} does not answer as a server of rprs (KeyError ")
+    assert str(caught.value).startswith(f"{url} does not respond like an rprs server (KeyError ")
 
 
 def test_invalid_compression_is_one_line() -> None:

@@ -151,6 +151,20 @@ def tab_to(page: Page, selector: str, key: str = "Tab") -> None:
     pytest.fail(f"{key} does not lead to {selector}")
 
 
+REPEATED_IDS = """() => {
+    const ids = [...document.querySelectorAll("[id]")].map(({id}) => id);
+    return ids.filter((id, place) => ids.indexOf(id) !== place);
+}"""
+
+
+def test_ids_are_unique(chrome: Browser, server: Server) -> None:
+    """Also beside the filters, whose ids are made from the names of metadata fields."""
+    with visit(chrome, server.url) as visited:
+        page = visited.search(text=QUERY)
+        assert page.evaluate(REPEATED_IDS) == []
+        assert visited.compare("moss-v-reed").evaluate(REPEATED_IDS) == []
+
+
 def test_no_accessibility_violations(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url, bypass_csp=True, reduced_motion="reduce") as visited:
         page = visited.fill_form(text=QUERY, words=["moss"])

@@ -490,7 +490,7 @@ def test_missing_data_is_one_line(place: Place) -> None:
 def test_missing_files_are_reported_before_anything_is_computed(place: Place) -> None:
     with pytest.raises(ReadError, match="no such run file; it is the first stage of 'other'"):
         place.study(SMALL + 'other = { first = "runfile(none.trec)" }\n')
-    with pytest.raises(ReadError, match="no such file, which the analysis judgements needs"):
+    with pytest.raises(ReadError, match="no such file; the analysis judgements needs it"):
         place.study(SMALL + '[analyses]\njudgements = { run = "runs/other.trec", qrels = "qrels/none.txt" }\n')
     with pytest.raises(ReadError, match=r"lacks corpus\.jsonl"):
         place.study(SMALL + 'other = { tune = "rprs", on = "beir(elsewhere)" }\n')

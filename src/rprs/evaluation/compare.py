@@ -160,16 +160,7 @@ def compare(
     seed: int = 0,
     ties: Ties = "run",
 ) -> Comparison:
-    """Test every system against every baseline (by default, the first system), by each measure.
-
-    `runs` maps names to runs as `evaluate` takes them, or lists files (named after the files), `Run`s (by their tags)
-    and `Evaluation`s. `qrels` and `measures` are those of `evaluate`; evaluations need no qrels, and without `measures`
-    theirs are compared. A difference is significant if the corrected p of `test` ("t" or "fisher") is below `alpha`.
-
-    Each measure is a family of its own: the correction ("bonferroni", "holm" or "none") is over the pairs of systems
-    that are compared by it. Where the total is not the mean over queries (micro_F1), the t-test compares the values of
-    the queries, and Fisher's test the totals.
-    """
+    """The implementation of `rprs.compare`, which describes the arguments."""
     _check_options(alpha, correction, test, permutations, seed)
     systems = _named(runs)
     by = parse_measures(_default_measures(systems) if measures is None else measures)

@@ -89,16 +89,7 @@ def evaluate(
     name: str = "",
     ties: Ties = "run",
 ) -> Evaluation:
-    """Measure a run on all queries with a relevant document (a grade above 0); queries that it lacks count as 0.
-
-    `run` is a TREC file, a `Run`, a mapping from queries to rankings or to documents with scores, a DataFrame with
-    query_id, doc_id and score, or an iterable of ir_measures' ScoredDoc. `qrels` is a file, a BEIR folder (its test
-    split), a mapping from queries to documents with grades, a DataFrame with query_id, doc_id and relevance, or an
-    iterable of ir_measures' Qrel. `measures` are texts ("P@1 AP nDCG@10", names of trec_eval too) or measures.
-
-    Equal scores keep the order of the run, or with ties="trec_eval" the document with the greater id comes first.
-    `name` is the name of the system; the default is that of the file, or the tag of the `Run`.
-    """
+    """The implementation of `rprs.evaluate`, which describes the arguments."""
     from rprs.read.inputs import read_judgements
 
     parsed = parse_measures(measures)

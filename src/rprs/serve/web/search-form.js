@@ -30,7 +30,7 @@ export function searchForm(info, search, show) {
   const { limits } = info;
   const text = byId("text");
   const problems = byId("problems");
-  const filters = filterPanel(byId("search-filters"), info, "search", () => title());
+  const filters = filterPanel(byId("search-filters"), info, "search-filter", () => title());
 
   function title() {
     const conditions = filters.conditions();
