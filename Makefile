@@ -5,7 +5,7 @@ VENV ?= .venv
 TORCH_VENV ?= .venv-torch
 TORCH ?= torch==2.13.0
 PYTEST ?= pytest
-PARALLEL ?= -n auto --maxprocesses 4 --dist loadfile
+PARALLEL ?= -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 LICENCES ?= licensedcode-data==32.1.0
 QUERY = demo/licences/agpl-3.0.LICENSE
 

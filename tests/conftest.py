@@ -27,6 +27,31 @@ SEPARATE = {"torch": "make test-torch", "slow": "make test-all", "effectiveness"
 LEFT_OUT = pytest.StashKey[Counter[str]]()
 
 
+# Two processes share the tests file by file: with the longest files first, they finish at about the same time.
+LONGEST = (
+    "project/test_docs.py",
+    "serve/test_web_form.py",
+    "serve/test_api.py",
+    "tuning/test_tune.py",
+    "project/test_package.py",
+    "serve/test_robustness.py",
+    "serve/test_web_results.py",
+    "serve/test_web_comparison.py",
+    "serve/test_web_layout.py",
+    "serve/test_web_interaction.py",
+    "studies/test_study.py",
+    "index/test_crash.py",
+    "cli/test_tuning.py",
+    "serve/test_client.py",
+    "cli/test_running.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    order = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get("/".join(item.path.parts[-2:]), len(order)))
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[LEFT_OUT] = Counter()
 

@@ -268,7 +268,9 @@ def test_readers_of_queries_fulfil_the_contract(name: str, content: str) -> None
     assert all(isinstance(document, Document) for document in documents)
 
 
-@pytest.mark.parametrize("content", ["<!--" * 20_000, "<top>" * 20_000, "<a " * 20_000, "a\tb\n" * 20_000, "<top " * 9])
+@pytest.mark.parametrize(
+    "content", ["<!--" * 20_000, "<top>" * 20_000, "<a " * 20_000, "a\tb\n" * 20_000, "<top " * 9, "<?" * 20_000]
+)
 def test_hostile_files_of_queries(content: str) -> None:
     check_bytes(find_query_reader(Path("t.txt")), content.encode())
     check_bytes(find_query_reader(Path("t.tsv")), content.encode())

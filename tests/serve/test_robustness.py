@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import signal
 import socket
@@ -105,6 +106,14 @@ def head(server: Server, line: str, *headers: str) -> bytes:
     return "\r\n".join([f"{line} HTTP/1.1", f"Host: 127.0.0.1:{server.port}", *headers, "", ""]).encode()
 
 
+def status(connection: socket.socket) -> int:
+    """The status of the next response, which is read to its end."""
+    response = http.client.HTTPResponse(connection)
+    response.begin()
+    response.read()
+    return response.status
+
+
 def until_closed(connection: socket.socket) -> bytes:
     """Everything that the server sends before it closes a connection; a timeout is an error."""
     data = b""
@@ -148,9 +157,9 @@ def test_a_kept_connection_is_usable_after_a_body_that_was_not_read(server: Serv
     """A request for an unknown route is answered without its body, and the next request gets its own response."""
     with connected(server) as connection:
         connection.sendall(head(server, "POST /nowhere", "Content-Length: 100") + b"x" * 100)
-        assert b" 404 " in connection.recv(2**16).splitlines()[0]
+        assert status(connection) == 404
         connection.sendall(head(server, "GET /api/v1/health"))
-        assert b" 200 " in connection.recv(2**16).splitlines()[0]
+        assert status(connection) == 200
 
 
 def test_what_is_not_http_gets_a_400(server: Server, api: httpx.Client) -> None:

@@ -155,8 +155,8 @@ def test_filters_can_be_set_in_the_form(chrome: Browser, server: Server, searche
     with visit(chrome, server.url) as visited:
         page = visited.fill_form(words=["heron"])
         page.locator("#search-options > summary").click()
-        page.locator("#search-k").select_option("5")
-        page.locator("#search-date-from").fill("2005-01-01")
+        page.locator("#search-filter-k").select_option("5")
+        page.locator("#search-filter-date-from").fill("2005-01-01")
         visited.search()
         assert visited.ids() == found(searcher, "date >= 2005", k=5)
         expect(page.locator("#filter-date-from")).to_have_value("2005-01-01")

@@ -156,7 +156,7 @@ def _table(content: Iterable[str], fields: Fields) -> Iterator[_Query]:
 
 # ---------------------------------------------------------------------------- TREC topics
 
-_NOT_CONTENT = re.compile(r"<\?[^>]*>|<!--.*?-->|<!\[CDATA\[|\]\]>|<![A-Za-z][^>]*>", re.DOTALL)
+_NOT_CONTENT = re.compile(r"<\?[^<>]*>|<!\[CDATA\[|\]\]>|<![A-Za-z][^<>]*>")  # comments: `_without_comments`
 _BEFORE = re.compile(r"\s*<(?!top(?:ic)?[\s>])[A-Za-z][^<>]*>", re.IGNORECASE)
 _TOPIC = re.compile(r"<top(?:ic)?(\s[^<>]*)?>", re.IGNORECASE)
 _TOPIC_END = re.compile(r"</top(?:ic)?\s*>", re.IGNORECASE)
@@ -181,7 +181,16 @@ def _are_topics(text: str) -> bool:
 
 def _without_markup(text: str) -> str:
     """The text without comments, declarations and CDATA marks; line numbers stay the same."""
-    return _NOT_CONTENT.sub(lambda match: "\n" * match[0].count("\n"), text)
+    return _NOT_CONTENT.sub(lambda match: "\n" * match[0].count("\n"), _without_comments(text))
+
+
+def _without_comments(text: str) -> str:
+    """In time that grows with the length of the text: a regular expression would search for each missing end."""
+    parts, start = [], 0
+    while (opening := text.find("<!--", start)) >= 0 and (end := text.find("-->", opening)) >= 0:
+        parts += [text[start:opening], "\n" * text.count("\n", opening, end)]
+        start = end + 3
+    return "".join([*parts, text[start:]])
 
 
 def _topics(text: str) -> Iterator[_Query]:
