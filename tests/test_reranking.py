@@ -86,7 +86,7 @@ def test_documents_keep_their_ids(documents: Any) -> None:
 def test_a_list_holds_texts_even_where_they_look_like_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "lease.txt").write_text("Something else.")
     monkeypatch.chdir(tmp_path)
-    results = rprs.rerank("The lease.txt file.", ["lease.txt", "missing.txt"], encoder=HASHED)
+    results = rprs.rerank("The lease.txt file.", ["lease.txt", "missing.txt"], encoder=HASHED, rerank="rprs")
     assert {pair.document for hit in results for pair in hit.pairs} == {"lease.txt", "missing.txt"}
 
 
@@ -142,3 +142,18 @@ def test_a_wrong_argument_is_one_line(query: Any, documents: Any, options: dict[
     with pytest.raises(UsageError, match=message) as caught:
         rprs.rerank(query, documents, **{"encoder": HASHED, **options})
     assert "\n" not in str(caught.value)
+
+
+def test_few_sentences_are_compared_with_fewer_neighbours() -> None:
+    """With n = 5, every sentence of so few would be among the nearest of every other."""
+    texts = {"lease": "The landlord heats the flat. Rent is due each month.", "cargo": "The fish thawed on the ship."}
+    query = "The landlord heats no flat."
+    results = rprs.rerank(query, texts, encoder="hashed")
+    assert [hit.id for hit in results] == ["lease", "cargo"]
+    assert (results[0].pairs[0].document, results[1].score) == ("The landlord heats the flat.", 0)
+    assert results.hits == rprs.rerank(query, texts, encoder="hashed", rerank="rprs(n=1)").hits
+    many = [" ".join(f"Sentence {number} of text {text}." for number in range(10)) for text in range(6)]
+    assert (
+        rprs.rerank(query, many, encoder="hashed").hits
+        == rprs.rerank(query, many, encoder="hashed", rerank="rprs").hits
+    )

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["rerank"]
 
+AUTO = "auto"  # rprs, with an n that suits the number of sentences
+
 _LAST_ENCODER: dict[str, LoadedEncoder] = {}  # at most one: loading a model takes longer than re-ranking a few texts
 
 
@@ -27,7 +29,7 @@ def rerank(
     documents: Documents,
     *,
     encoder: str | Component | None = None,
-    rerank: Reranker | str | None = "rprs",
+    rerank: Reranker | str | None = "auto",
     first: Ranker | str | None = None,
     k: int | None = None,
     splitter: str | Component | None = None,
@@ -40,7 +42,8 @@ def rerank(
     `documents` are texts by id, or a list of texts (their ids are "0", "1", …), records or Documents, or a DataFrame.
     All of them are candidates, also those that share no word with the query or are equal to it; `k` limits the results.
     The candidates are first ordered by `first` (bm25), followed by those that it leaves out, in the order given; this
-    order decides ties, and it is the final one with `rerank=None`.
+    order decides ties, and it is the final one with `rerank=None`. By default, `rerank` is rprs with its usual n = 5,
+    or with a tenth of all sentences if there are fewer than 50: otherwise every sentence would be among the n nearest.
 
     To search the same documents with several queries, use `Searcher(Index.in_memory(documents))`.
     """
@@ -48,11 +51,12 @@ def rerank(
     from rprs.document import query_documents
     from rprs.index.memory import index_in_memory
     from rprs.progress import as_progress
-    from rprs.rank import System
+    from rprs.rank import RPRS, System
     from rprs.rank.every import EveryDocument
     from rprs.search import Searcher
 
-    system = System(spec.DEFAULT["ranker"] if first is None else first, rerank)
+    ranker = spec.DEFAULT["ranker"] if first is None else first
+    system = System(ranker, None if rerank == AUTO else rerank)
     bars = as_progress(progress)
     query_documents(query)  # a wrong query is an error before any model is loaded
     candidates = _candidates(documents)
@@ -60,6 +64,8 @@ def rerank(
     with index_in_memory(
         candidates, splitter=splitter, analyzer=analyzer, encoder=encoder, progress=bars, load=_load
     ) as index:
+        if rerank == AUTO:
+            system = system.changed(rerank=RPRS(n=min(RPRS.n, max(1, int(index.sentence_counts.sum()) // 10))))
         searcher = Searcher(index, system, first=every, depth=max(1, len(candidates)), progress=bars)
         return searcher.search(query, len(candidates) if k is None else k, keep_self=True, pairs=pairs)
 
