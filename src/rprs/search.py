@@ -133,6 +133,8 @@ class Searcher:
         run, or, with `strict`, raises its error. With a `cache`, finished rankings are kept there, so that an
         interrupted run resumes.
         """
+        if not isinstance(tag, str | None):
+            raise UsageError(f"The tag of a run must be a text. Got {tag!r:.80}")
         self.index.select(where)  # a wrong filter is one error, not one for each query
         excluded, store = read_exclusions(exclude, queries), as_cache(cache)
         failures: dict[str, str] = {}

@@ -90,6 +90,18 @@ class Component:
     name: ClassVar[str]
     kinds: ClassVar[tuple[Kind, ...]]  # what it can be used as; the first is the default
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Check the types of the parameters before a component's own checks compare their values."""
+        super().__init_subclass__(**options)
+        own_checks: Any = cls.__dict__.get("__post_init__")
+
+        def check(self: Component) -> None:
+            _check_types(self)
+            if own_checks is not None:
+                own_checks(self)
+
+        cls.__post_init__ = check  # type: ignore[attr-defined]
+
     def __str__(self) -> str:
         return text(self)
 
@@ -397,6 +409,30 @@ def _write(value: Any, full: bool) -> str:
 
 
 # ---------------------------------------------------------------------------- checks of parameters
+
+
+def _check_types(component: Any) -> None:
+    """Raise a `UsageError` for a parameter of the wrong type, as far as its type is a plain one."""
+    hints = _hints(component.__class__)
+    for field in dataclasses.fields(component):
+        value, hint = getattr(component, field.name), hints.get(field.name)
+        options = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+        if all(_is_plain(option) for option in options) and not any(_accepts(option, value) for option in options):
+            expected = _describe(options, component.kinds[0])
+            raise UsageError(
+                f"The {field.name!r} parameter of {component.name} must be {expected}. Got {value!r:.80} instead."
+            )
+
+
+def _is_plain(option: Any) -> bool:
+    return option in (int, float, str, bool, type(None))
+
+
+def _accepts(option: Any, value: Any) -> bool:
+    """Whether a value from Python, such as a NumPy number, has this type."""
+    if option in (int, float):
+        return isinstance(value, Integral if option is int else Real) and not isinstance(value, bool)
+    return isinstance(value, option)
 
 
 def require(component: Any, field: str, good: bool, what: str) -> None:

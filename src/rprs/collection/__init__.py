@@ -10,22 +10,25 @@ entry points in the group `rprs.collection` and check them with `rprs.testing.co
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, cast
 
 from rprs.collection.convert import Written, write_beir
 from rprs.collection.source import Collection
+from rprs.errors import UsageError
 from rprs.spec import parse
 
 __all__ = ["Collection", "Written", "open_collection", "write_beir"]
 
 
-def open_collection(text: str, base: Path | None = None) -> Collection:
+def open_collection(text: str | PurePath, base: Path | None = None) -> Collection:
     """The collection that a text describes; the path of a folder means a BEIR folder.
 
     Relative paths in the text are relative to `base`, by default the current folder.
     """
-    base = base or Path()
+    if not isinstance(text, str | PurePath):
+        raise UsageError(f"A collection is a folder or a text such as 'beir(folder)'. Got {text!r:.80}")
+    base, text = base or Path(), str(text)
     if (base / text).is_dir():
         from rprs.collection.beir import Beir
 

@@ -16,14 +16,14 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
 from filelock import FileLock
 from numpy.typing import NDArray
 
-from rprs.errors import ReadError
+from rprs.errors import ReadError, UsageError
 from rprs.files.atomic import sync_folder, write_atomically
 from rprs.files.hashes import digest, sha256
 
@@ -179,7 +179,11 @@ class Cache:
 
 def as_cache(cache: Cache | str | Path | None) -> Cache | None:
     """A cache, also from the path of its folder."""
-    return cache if cache is None or isinstance(cache, Cache) else Cache(Path(cache))
+    if cache is None or isinstance(cache, Cache):
+        return cache
+    if not isinstance(cache, str | PurePath):
+        raise UsageError(f"The cache must be the path of a folder. Got {cache!r:.80}")
+    return Cache(Path(cache))
 
 
 def _delete(path: Path) -> None:

@@ -8,7 +8,7 @@ import tomllib
 import types
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from rprs.errors import ReadError, UsageError
@@ -19,10 +19,12 @@ T = TypeVar("T")
 _TYPES = {str: "a text", int: "an integer", float: "a number", bool: "true or false", dict: "a table"}
 
 
-def read_toml(path: Path, what: str = "TOML file") -> dict[str, Any]:
+def read_toml(path: str | PurePath, what: str = "TOML file") -> dict[str, Any]:
     """The tables of a file."""
+    if not isinstance(path, str | PurePath):
+        raise UsageError(f"Expected the path of a {what}. Got {path!r:.80}")
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise ReadError(f"{path}: no such {what}") from error
     except (OSError, ValueError) as error:

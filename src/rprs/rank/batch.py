@@ -35,6 +35,8 @@ def allowed_documents(
 
     Unless `keep_self`, the documents of the query itself are left out, by id and by text.
     """
+    if isinstance(exclude, str | bytes) or not isinstance(exclude, Iterable):
+        raise UsageError(f"exclude must be a list of document ids. Got {exclude!r:.80}")
     allowed = index.select(where)
     own = [] if keep_self else [number for each in query for number in index.same_content(each)]
     ids = [*exclude, *(() if keep_self else (each.id for each in query))]

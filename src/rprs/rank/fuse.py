@@ -77,6 +77,9 @@ class Fuse(Component):
     grid: ClassVar[Mapping[str, tuple[Any, ...]]] = {"weight": tuple(tenth / 10 for tenth in range(11))}
 
     def __post_init__(self) -> None:
+        for part in ("a", "b"):
+            fits = isinstance(getattr(self, part), Ranker | Reranker)
+            require(self, part, fits, "a first stage or a re-ranker, such as BM25() or RPRS()")
         require(self, "method", self.method in ("rrf", "minmax"), "'rrf' or 'minmax'")
         require(self, "weight", 0 <= self.weight <= 1, "a number in [0, 1]")
         require(self, "k", self.k >= 0, "an integer in [0, inf)")

@@ -115,6 +115,8 @@ def _check_paths(sources: object) -> list[str | PurePath]:
     for path in paths:
         if not isinstance(path, str | PurePath):
             raise UsageError(f"A path must be a string or a pathlib.Path. Got {path!r:.80}")
+        if path == "":
+            raise UsageError("The path is empty: name a file or folder, or . for the current folder")
     return paths
 
 

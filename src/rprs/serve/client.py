@@ -49,6 +49,8 @@ class Client:
     def __init__(
         self, url: str, token: str | None = None, *, timeout: float = 300, progress: Progress = silent
     ) -> None:
+        if not isinstance(url, str):
+            raise UsageError(f"The address of a server must have the form http://HOST:PORT. Got {url!r:.80}")
         self.url = url.rstrip("/")
         self.timeout = timeout
         self.progress = progress

@@ -159,8 +159,8 @@ class _PlanTable:
 
 def read_plan(path: str | Path) -> Plan:
     """The study that a TOML file describes."""
-    path = Path(path)
-    table = fill(_PlanTable, read_toml(path, "study"), str(path))
+    tables, path = read_toml(path, "study"), Path(path)
+    table = fill(_PlanTable, tables, str(path))
     if not table.measures:
         raise UsageError(f"{path}: 'measures' must name at least one measure")
     if not table.systems:

@@ -189,7 +189,15 @@ def parse_grid(grid: Mapping[str, Any] | Iterable[str] | None) -> dict[str, tupl
     if grid is None:
         return {}
     if isinstance(grid, Mapping):
-        return {name: listed_values(name, values) for name, values in grid.items()}
+        return {str(name): listed_values(str(name), values) for name, values in grid.items()}
+    if (
+        isinstance(grid, str | bytes)
+        or not isinstance(grid, Iterable)
+        or not all(isinstance(text, str) for text in grid)
+    ):
+        raise UsageError(
+            f"A grid is {{'k1': '0..3/0.2', 'b': [0.5, 1]}} or ['k1=0..3/0.2', 'b=0.5,1']. Got {grid!r:.80}"
+        )
     return dict(parse_axis(text) for text in grid)
 
 

@@ -35,7 +35,7 @@ class _Settings:
 
 def read_settings(path: str | Path) -> System:
     """The system that a TOML file describes; what it leaves out is as in `System()`."""
-    tables = read_toml(Path(path), "settings file")
+    tables = read_toml(path, "settings file")
     tables.pop("about", None)
     try:
         settings = fill(_Settings, tables, str(path))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from rprs.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path, PurePath
     from typing import Unpack
 
@@ -70,6 +71,10 @@ def tune(
 
     if what not in get_args(What):
         raise UsageError(f"'what' must be one of {', '.join(get_args(What))}. Got {what!r} instead.")
+    if not isinstance(system, System | None):
+        raise UsageError(f"The system must be a rprs.System; name a first stage as first=... Got {system!r} instead.")
+    if isinstance(folds, bool) or not isinstance(folds, int | Mapping | None):
+        raise UsageError(f"folds must be a number of parts, or the fold of each query. Got {folds!r:.80}")
     base, values = (system or System()).changed(**options), parse_grid(grid)
     target = set_measure(measure) if what == "cutoff" else parse_measure(str(measure))
     check_grid(what, base, values)
