@@ -60,9 +60,7 @@ def write_run(to: TextIO | str | PurePath, query_id: str, ranking: Ranking, tag:
     Scores are written in full precision, so that `read_run` reads back the same ranking.
     """
     if not isinstance(ranking, Ranking):
-        raise UsageError(
-            f"Expected the Ranking of one query; a complete run is written by Run.write. Got {ranking!r:.80}"
-        )
+        raise UsageError(f"Expected the Ranking of one query; Run.write writes a complete run. Got {ranking!r:.80}")
     for what, name in (("query", query_id), ("tag", tag), *(("document", id) for id in ranking.ids)):
         if len(str(name).split()) != 1 or str(name).strip() != name:
             raise UsageError(f"The {what} {name!r} cannot be written to a run file: white space separates its columns")
