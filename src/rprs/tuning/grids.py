@@ -190,8 +190,8 @@ def parse_grid(grid: Mapping[str, Any] | Iterable[str] | None) -> dict[str, tupl
         return {}
     if isinstance(grid, Mapping):
         return {str(name): listed_values(str(name), values) for name, values in grid.items()}
-    texts = list(grid) if isinstance(grid, Iterable) and not isinstance(grid, str) else [None]
-    if not all(isinstance(text, str) for text in texts):
+    texts: Any = grid
+    if isinstance(texts, str) or not isinstance(texts, Iterable) or not all(isinstance(text, str) for text in texts):
         raise UsageError(f"A grid is {{'k1': '0..3/0.2', 'b': [0, 1]}} or ['k1=0..3/0.2', 'b=0,1']. Got {grid!r:.80}")
     return dict(parse_axis(text) for text in grid)
 
