@@ -66,28 +66,25 @@ def tune_bm25(
         _at(ranker, point)  # a wrong value is an error before anything is computed
     documents = {query.id: query for query in queries}
     judged = judged_queries(list(documents), qrels)
-    key, fingerprint = spec.text(ranker, full=True), index.fingerprint if cache else ""
+    shared = {"ranker": spec.text(ranker, full=True), "depth": base.depth, "grid": axes.values, "measure": str(measure)}
+    shared |= {"index": index.fingerprint} if cache else {}
 
     def mask(query: str) -> Mask:
         return allowed_documents(index, [documents[query]], exclude=(exclude or {}).get(query, ()))
 
     def parts(query: str) -> Floats:
-        allowed = mask(query)
+        document, allowed, judgements = documents[query], mask(query), qrels[query]
 
         def compute() -> dict[str, Floats]:
-            return {"parts": _parts(ranker, documents[query], index, base.depth, allowed, axes, measure, qrels[query])}
+            return {"parts": _parts(ranker, document, index, base.depth, allowed, axes, measure, judgements)}
 
         if cache is None:
             return compute()["parts"]
         inputs = {
-            "index": fingerprint,
-            "ranker": key,
-            "depth": base.depth,
-            "query": [query, documents[query].content_hash],
+            **shared,
+            "query": [query, document.content_hash],
             "allowed": mask_digest(allowed),
-            "grid": axes.values,
-            "measure": str(measure),
-            "qrels": sorted(qrels[query].items()),
+            "qrels": sorted(judgements.items()),
         }
         return cache.arrays("bm25-points", inputs, compute)["parts"]
 

@@ -163,31 +163,18 @@ def tune_reranker(
     if isinstance(reranker, Loadable):
         reranker.load(progress)
     key = identity(reranker, cache) if cache else None
-    fingerprint = index.fingerprint if key else ""
-
-    def outcome(query: str) -> Mapping[str, NDArray[Any]]:
-        if cache is None or key is None:
-            return trials.outcome(query)
-        first = run.get(query, EMPTY_RANKING)
-        inputs = {
-            "index": fingerprint,
-            "query": [query, trials.queries[query].content_hash],
-            "candidates": [first.ids, first.scores.tolist()],
-            "mean_sentences": mean_sentences,
-            "rerank": key,
-            "grid": axes.values,
-            "measure": str(measure),
-            "qrels": sorted(qrels[query].items()),
-        }
-        return cache.arrays("rerank-points", inputs, partial(trials.outcome, query))
+    shared = {"index": index.fingerprint, "rerank": key, "grid": axes.values} if key else None
 
     def rank(query: str, point: Mapping[str, Value]) -> Ranking:
         return trials.prepared(query).rank(_Point.of(_at(reranker, point), _depth(point, base)))
 
-    outcomes = []
+    outcomes: list[Mapping[str, NDArray[Any]]] = []
     with progress("re-ranking", len(judged), "queries") as advance:
         for query in judged:
-            outcomes.append(outcome(query))
+            if cache is None or shared is None:
+                outcomes.append(trials.outcome(query))
+            else:
+                outcomes.append(trials.cached_outcome(query, cache, shared))
             advance(1)
     same = [point.reranker == reranker and point.depth == base.depth for point in points]
     problem = Problem(
@@ -269,6 +256,19 @@ class _Trials:
             self.kept[query] = prepared.without_vectors()
         truncation = np.array(astuple(rankings[-1].truncation), dtype=np.int64)
         return {"parts": _all_parts(self.measure, rankings, self.qrels[query]), "truncation": truncation}
+
+    def cached_outcome(self, query: str, cache: Cache, shared: Mapping[str, Any]) -> Mapping[str, NDArray[Any]]:
+        """The same from the cache; `shared` is what the outcomes of all queries depend on."""
+        candidates = self.run.get(query, EMPTY_RANKING)
+        inputs = {
+            **shared,
+            "query": [query, self.queries[query].content_hash],
+            "candidates": [candidates.ids, candidates.scores.tolist()],
+            "mean_sentences": self.mean_sentences,
+            "measure": str(self.measure),
+            "qrels": sorted(self.qrels[query].items()),
+        }
+        return cache.arrays("rerank-points", inputs, partial(self.outcome, query))
 
 
 def _truncation_notes(outcomes: Iterable[Mapping[str, NDArray[Any]]]) -> tuple[str, ...]:
