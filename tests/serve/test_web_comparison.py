@@ -267,7 +267,10 @@ SINCE_ANSWER = """() => {
 }"""
 DRAWN = """nodes => nodes.filter(node => node.checkVisibility({contentVisibilityAuto: true})).length"""
 LAST_SEEN = """pane => new Promise(resolve => {
+    let frames = 0;
     const look = () => {
+        // Text that is still being added moves the end away: a reader would press the key again.
+        if (++frames % 60 === 0) pane.scrollTop = pane.scrollHeight;
         const last = [...pane.querySelectorAll(".chapter:last-child > .block:last-child .sentence")].at(-1);
         const [seen, window] = [last?.getBoundingClientRect(), pane.getBoundingClientRect()];
         if (seen && seen.top >= window.top && seen.bottom <= window.bottom) resolve(last.textContent);
