@@ -53,3 +53,16 @@ def test_two_studies_with_one_name_are_an_error(home: Path) -> None:
     assert "has no part 'units'" in refused(
         "study", home / "small.toml", "--data", home / "data", "--to", home / "out", "--only", "units"
     )
+
+
+def test_excluded_documents_are_not_ranked(home: Path) -> None:
+    words = ("study", home / "small.toml", "--to", home / "out", "--data", home / "data", "--only", "systems")
+    done(*words)
+    run = home / "out" / "small" / "runs" / "rprs.trec"
+    query, _, best, *_ = run.read_text().splitlines()[0].split()
+    table = home / "mine.tsv"
+    table.write_text(f"query-id\tcorpus-id\n{query}\t{best}\n")
+    done(*words, "--exclude", table)
+    pairs = [tuple(line.split()[0:3:2]) for line in run.read_text().splitlines()]
+    assert (query, best) not in pairs
+    assert any(document == best for _, document in pairs)  # for other queries

@@ -6,11 +6,12 @@ from collections import Counter
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rprs.cli.messages import Messages, counted
+from rprs.cli.options import Exclude
 from rprs.errors import UsageError
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def study(
     only: Annotated[
         str, typer.Option("--only", help='Only these parts, separated by commas: "systems,ablation".', metavar="PARTS")
     ] = "",
+    exclude: Exclude = None,
     list_only: Annotated[
         bool, typer.Option("--list", help="Print the systems and analyses of the studies, and exit.")
     ] = False,
@@ -78,7 +80,8 @@ def study(
     for plan in plans:
         started, counts = perf_counter(), Counter[bool]()
         report = partial(_count_step, counts, messages if verbose else None)
-        folder = run_study(plan, to, data=data, cache=cache, only=parts, progress=messages.progress, report=report)
+        options: dict[str, Any] = {"data": data, "cache": cache, "only": parts, "exclude": exclude, "report": report}
+        folder = run_study(plan, to, progress=messages.progress, **options)
         typer.echo(folder / "report.html")
         seconds = perf_counter() - started
         messages.print(

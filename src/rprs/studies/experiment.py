@@ -27,7 +27,7 @@ from rprs.rank import BM25, RPRS, RunFile
 from rprs.rank.batch import first_stage, rerank_run
 from rprs.rank.fuse import run_files
 from rprs.rank.identity import identity
-from rprs.read import read_run
+from rprs.read import Exclusions, read_run
 from rprs.studies.runs import rank_pools, write_facts, write_rankings
 from rprs.tuning.pools import NEAREST, Pool, pools_at_depths
 
@@ -75,8 +75,16 @@ def find_collection(data: str, base: Path, download: str) -> Collection:
 class Experiment:
     """The steps over one collection. Use it in a `with` statement: that closes its indexes."""
 
-    def __init__(self, data: str, collection: Collection, cache: Cache, progress: Progress = silent) -> None:
+    def __init__(
+        self,
+        data: str,
+        collection: Collection,
+        cache: Cache,
+        progress: Progress = silent,
+        exclude: Exclusions | None = None,
+    ) -> None:
         self.data, self.collection, self.cache, self.progress = data, collection, cache, progress
+        self._exclude = exclude  # None: as the collection says
         self.folder = Path(getattr(collection, "folder", "."))
         self._open: dict[str, Index] = {}
         self._others: dict[str, Experiment] = {}
@@ -140,7 +148,7 @@ class Experiment:
     @cached_property
     def excluded(self) -> Mapping[str, frozenset[str]]:
         """By query, the documents that must not be ranked."""
-        return self.collection.excluded()
+        return self.collection.excluded() if self._exclude is None else self._exclude
 
     @cached_property
     def queries(self) -> list[Document]:

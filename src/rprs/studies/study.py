@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.util import find_spec
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from rprs import __version__
@@ -36,17 +36,20 @@ def study(
     data: str | Path | None = None,
     cache: str | Path | None = None,
     only: Sequence[str] = (),
+    exclude: str | PurePath | Mapping[str, Iterable[str]] | None = None,
     progress: Progress | bool | None = None,
     report: Callable[[str, bool, str], None] = lambda _step, _computed, _about: None,
 ) -> Path:
     """Compute the results of a study, a TOML file or a plan read from one; returns the results folder, `to`/name.
 
-    `only` names parts of it: "systems" and analyses. `report` is called once for every step with its name, whether it
-    had to be computed, and a description. A step that was computed before, by this study or by another with the same
-    `cache`, is not computed again.
+    `only` names parts of it: "systems" and analyses. `exclude` maps queries to documents that must not be ranked for
+    them, as a mapping or as a table; by default, the collection's own exclusions apply. `report` is called once for
+    every step with its name, whether it had to be computed, and a description. A step that was computed before, by this
+    study or by another with the same `cache`, is not computed again.
     """
     from rprs.files.cache import Cache
     from rprs.progress import as_progress
+    from rprs.read import read_exclusions
     from rprs.studies.experiment import Experiment, find_collection
     from rprs.studies.plan import Plan, read_plan
     from rprs.studies.systems import Study
@@ -57,8 +60,9 @@ def study(
         raise MissingExtra("A study", "matplotlib", "study")
     base = data_folder(plan, None if data is None else Path(data))
     collection = find_collection(plan.data, base, plan.download)
+    excluded = None if exclude is None else read_exclusions(exclude)
     steps = Cache(Path(cache or Path(to) / ".cache"), report)
-    with Experiment(plan.data, collection, steps, as_progress(progress)) as experiment:
+    with Experiment(plan.data, collection, steps, as_progress(progress), excluded) as experiment:
         running = Study(plan, experiment, base)
         running.check()
         _write(running, chosen, Path(to) / plan.name)
