@@ -46,6 +46,7 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
     },
     "ranker": {
         "bm25": "rprs.rank.bm25:BM25",
+        "cosine": "rprs.rank.cosine:Cosine",
         "fuse": "rprs.rank.fuse:Fuse",
         "maxsim": "rprs.rank.maxsim:MaxSim",
         "meanpool": "rprs.rank.maxsim:MeanPool",

@@ -12,7 +12,7 @@ from rprs import spec
 from rprs.document import Document
 from rprs.errors import UsageError
 
-__all__ = ["index_path", "parse_components", "require_count", "require_document", "settings_of"]
+__all__ = ["index_path", "parse_components", "require_choice", "require_count", "require_document", "settings_of"]
 
 COMPONENTS: tuple[spec.Kind, ...] = ("splitter", "analyzer", "encoder")
 
@@ -53,7 +53,15 @@ def _component(kind: spec.Kind, value: Any) -> Any:
     return value
 
 
-def settings_of(components: dict[spec.Kind, Any]) -> dict[str, str]:
+def settings_of(components: dict[spec.Kind, Any], phrases: bool) -> dict[str, str]:
     """The settings of a new index: the full texts of all components, with defaults for those left out."""
     complete = {kind: components.get(kind) or spec.parse(kind, spec.DEFAULT[kind]) for kind in COMPONENTS}
-    return {kind: spec.text(component, full=True) for kind, component in complete.items()}
+    texts = {str(kind): spec.text(component, full=True) for kind, component in complete.items()}
+    return {**texts, "phrases": "yes" if phrases else "no"}
+
+
+def require_choice(name: str, value: Any) -> bool:
+    """True or False, and nothing else."""
+    if not isinstance(value, bool | np.bool_):
+        raise UsageError(f"{name} must be True or False. Got {value!r:.80} instead.")
+    return bool(value)

@@ -12,10 +12,13 @@ from rprs.document import Document
 from rprs.errors import ReadError
 from rprs.index.arguments import require_document
 from rprs.index.catalog import Catalog, metadata_json
-from rprs.index.segment import Entry
+from rprs.index.segment import Entry, term_hashes
 from rprs.text.analyze import ngrams
 
-__all__ = ["Batch", "batches", "prepare"]
+__all__ = ["FAST_BATCH", "SLOW_BATCH", "Batch", "batches", "prepare"]
+
+FAST_BATCH = 24_000_000  # characters per segment where encoding is cheap
+SLOW_BATCH = 3_000_000  # where a transformer encodes every sentence: a crash then costs about a minute
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +57,14 @@ def batches(documents: Iterable[Document], catalog: Catalog, size: int, unchange
         yield Batch(list(batch.values()), changed, list(labels.values()))
 
 
-def prepare(text: str, splitter: Any, analyzer: Any) -> Entry:
-    """Split a text into sentences and count its terms."""
+def prepare(text: str, splitter: Any, analyzer: Any, *, phrases: bool) -> Entry:
+    """Split a text into sentences and count its terms; with `phrases`, keep the order of its words too."""
     words = analyzer.terms(text)
     counted = Counter(words)
     for n in range(2, analyzer.ngrams + 1):
         counted.update(ngrams(words, n))
-    return Entry(splitter.split(text), tuple(counted), tuple(counted.values()), len(words))
+    sequence = term_hashes(words) if phrases else None
+    return Entry(splitter.split(text), tuple(counted), tuple(counted.values()), len(words), sequence)
 
 
 def _check(document: Document) -> None:

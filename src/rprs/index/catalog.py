@@ -90,6 +90,16 @@ class Catalog(Database):
         value = self.setting("generation")
         return None if value is None else int(value)
 
+    @property
+    def phrases(self) -> bool:
+        """Whether the segments have phrases."""
+        return self.setting("phrases") == "yes"
+
+    @property
+    def norms(self) -> str | None:
+        """The path of the documents' norms; None where they do not fit the present documents."""
+        return self.setting("norms")
+
     def encoder(self) -> EncoderRow | None:
         """The encoder in use; None until there is one."""
         query = "SELECT generation, spec, fingerprint, dimension, report FROM encoders WHERE generation = ?"
@@ -249,6 +259,25 @@ class Catalog(Database):
         values = (row.number, row.documents, row.sentences, row.tokens, row.generation)
         self.connection.execute("INSERT INTO segments VALUES (?, ?, ?, ?, ?)", values)
         self.add_files(files)
+
+    def use_phrases(self) -> None:
+        """All segments have phrases now: the index is of the present format."""
+        rows = [("format", str(FORMAT)), ("phrases", "yes")]
+        self.connection.executemany("INSERT OR REPLACE INTO settings VALUES (?, ?)", rows)
+        seal(self.connection)
+
+    def use_norms(self, file: File) -> None:
+        """List the norms of the present documents."""
+        self.forget_norms()
+        self.add_files([file])
+        self.connection.execute("INSERT INTO settings VALUES ('norms', ?)", (file.path,))
+        seal(self.connection)
+
+    def forget_norms(self) -> None:
+        """No longer list the norms, because the documents change."""
+        self.connection.execute("DELETE FROM settings WHERE key = 'norms'")
+        self.forget_files("norms/*")
+        seal(self.connection)
 
     def add_vectors(self, segment: int, generation: int, file: File) -> None:
         """List the vectors of a segment, made by the encoder of that generation."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rprs.index.catalog import SegmentRow
 from rprs.index.files import File, RowFile, save, save_rows
+from rprs.index.phrases import merge_phrases, streams
 from rprs.index.segment import Inverted, Segment, ends, folder, invert, vectors_path
 from rprs.progress import Advance, no_op
 
@@ -49,6 +50,8 @@ def merge_segments(
         vectors = [segment.vectors for segment in segments if segment.vectors is not None]
         files.append(stream(vectors_path(number, generation), vectors, advance))
     files += _merge_postings(root, place, segments, live)
+    if streams(segments):
+        files += merge_phrases(root, number, streams(segments), _renumbered(live))
     row = SegmentRow(number, len(lengths), int(sentence_counts.sum()), int(lengths.sum()), generation)
     return files, row
 
@@ -67,8 +70,7 @@ def _rows(arrays: Sequence[NDArray[Any]], masks: Masks, advance: Advance) -> Ite
 
 def _merge_postings(root: Path, place: str, segments: Sequence[Segment], live: Masks) -> list[File]:
     """Merge by ranges of the terms' hashes, each small enough for memory."""
-    first = np.cumsum([0, *(mask.sum() for mask in live)])
-    renumbered = [np.where(mask, np.cumsum(mask) - 1 + base, -1) for mask, base in zip(live, first, strict=False)]
+    renumbered = _renumbered(live)
     terms = sum(len(segment.term_hash) for segment in segments)
     postings = sum(len(segment.posting_documents) for segment in segments)
     parts = 1 + max(terms // TERMS, postings // POSTINGS)
@@ -98,6 +100,12 @@ def _merge_postings(root: Path, place: str, segments: Sequence[Segment], live: M
         save(root, f"{place}/term_offsets.npy", ends(np.concatenate(sizes))),
         save(root, f"{place}/posting_offsets.npy", ends(np.concatenate(frequencies))),
     ]
+
+
+def _renumbered(live: Masks) -> list[NDArray[np.int64]]:
+    """The new ordinals of each segment's documents; -1 for those left out."""
+    first = np.cumsum([0, *(mask.sum() for mask in live)])
+    return [np.where(mask, np.cumsum(mask) - 1 + base, -1) for mask, base in zip(live, first, strict=False)]
 
 
 def _merge_range(

@@ -17,7 +17,8 @@ from rprs.index.files import no_space
 
 __all__ = ["FORMAT", "NO_INDEX", "Database", "create_tables", "prepare_connection", "seal"]
 
-FORMAT = 1
+FORMAT = 2
+READABLE = ("1", "2")  # formats; an index of format 1 has no phrases
 NO_INDEX = "There is no index at {0}: make one with `rprs index SOURCE --to {0}`"
 
 SCHEMA = """
@@ -96,9 +97,9 @@ class Database:
 
     def _check_format(self, root: Path) -> None:
         stored = self.setting("format")
-        if stored != str(FORMAT):
+        if stored not in READABLE:
             raise IndexMismatch(
-                f"{root} has the index format {stored}, this version of rprs reads {FORMAT}: index anew"
+                f"{root} has the index format {stored}, this version of rprs reads {' and '.join(READABLE)}: index anew"
             )
         if self.setting("seal") != _checksum(self.rows(SEALED)):
             raise self._corrupt("its settings have changed")

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rprs.errors import DiskFull, IndexCorrupt, InvalidIndex
 from rprs.files.hashes import sha256
 
-__all__ = ["File", "RowFile", "load", "no_space", "register", "save", "save_rows", "watch_disk"]
+__all__ = ["File", "RowFile", "load", "next_folder", "no_space", "register", "save", "save_rows", "watch_disk"]
 
 MINIMUM_FREE = 2**16  # bytes: with less, SQLite cannot even open its log
 
@@ -103,6 +103,14 @@ def load(root: Path, path: str) -> NDArray[Any]:
     if missing:
         raise IndexCorrupt(f"{root / path} is damaged (its header does not match its size): run `rprs verify {root}`")
     return np.asarray(array) if array.size == 0 else array
+
+
+def next_folder(root: Path, group: str) -> str:
+    """Create a new folder with the next number, such as norms/000002; its path within the index."""
+    numbers = [int(place.name) for place in (root / group).iterdir() if place.name.isdigit()]
+    path = f"{group}/{max(numbers, default=0) + 1:06d}"
+    (root / path).mkdir(parents=True)
+    return path
 
 
 def no_space(error: BaseException, root: Path) -> bool:

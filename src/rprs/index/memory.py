@@ -16,14 +16,15 @@ from rprs import spec
 from rprs.document import Document
 from rprs.encode import Fittable
 from rprs.errors import UsageError
-from rprs.index.arguments import parse_components, settings_of
+from rprs.index.arguments import parse_components, require_choice, settings_of
 from rprs.index.batches import batches, prepare
 from rprs.index.catalog import Catalog, SegmentRow
 from rprs.index.database import create_tables, prepare_connection
 from rprs.index.encoders import Load, LoadedEncoder, encode_sentences, fit_encoder, load_encoder
 from rprs.index.reader import Index
-from rprs.index.segment import Entry, Segment, segment_arrays
+from rprs.index.segment import Entry, Segment, segment_arrays, segment_phrases
 from rprs.progress import Progress
+from rprs.scoring.phrases import Stream
 
 __all__ = ["MemoryCatalog", "MemoryIndex", "index_in_memory"]
 
@@ -81,12 +82,13 @@ def index_in_memory(
     encoder: Any,
     progress: Progress,
     load: Load = load_encoder,
+    phrases: bool = True,
 ) -> MemoryIndex:
     """An index of documents without files; if an id occurs more than once, the last document counts."""
-    settings = settings_of(parse_components(splitter, analyzer, encoder))
+    settings = settings_of(parse_components(splitter, analyzer, encoder), require_choice("phrases", phrases))
     catalog = MemoryCatalog(settings)
     try:
-        arrays = _add_documents(catalog, documents, settings, progress)
+        arrays, stream = _add_documents(catalog, documents, settings, progress)
         component = spec.parse("encoder", settings["encoder"])
 
         def unencoded() -> dict[int, Segment]:
@@ -99,7 +101,8 @@ def index_in_memory(
         with catalog.transaction():
             catalog.use_encoder(loaded.row(GENERATION), ())
         vectors = _encode(catalog, arrays, loaded, progress) if arrays else None
-        return MemoryIndex(catalog, [Segment(PLACE, NUMBER, arrays, vectors)] if arrays else [], loaded)
+        segments = [Segment(PLACE, NUMBER, arrays, vectors, stream)] if arrays else []
+        return MemoryIndex(catalog, segments, loaded)
     except BaseException:
         catalog.close()
         raise
@@ -107,25 +110,25 @@ def index_in_memory(
 
 def _add_documents(
     catalog: Catalog, documents: Iterable[Document], settings: Mapping[str, str], progress: Progress
-) -> dict[str, NDArray[Any]]:
-    """Add the documents to the catalog; the arrays of their segment, none without documents."""
+) -> tuple[dict[str, NDArray[Any]], Stream | None]:
+    """Add the documents to the catalog; the arrays and phrases of their segment, none without documents."""
     splitter, analyzer = spec.parse("splitter", settings["splitter"]), spec.parse("analyzer", settings["analyzer"])
     entries: list[Entry] = []
     with progress("reading", unit="documents") as advance, catalog.transaction():
         for batch in batches(documents, catalog, sys.maxsize, Counter()):  # a single batch
             for ordinal, document in enumerate(batch.documents):
-                entry = prepare(document.text, splitter, analyzer)
+                entry = prepare(document.text, splitter, analyzer, phrases=settings["phrases"] == "yes")
                 catalog.add_document(document, (NUMBER, ordinal), (entry.length, len(entry.sentences)))
                 entries.append(entry)
                 advance(1)
         if not entries:
-            return {}
+            return {}, None
         sentences, words = sum(len(entry.sentences) for entry in entries), sum(entry.length for entry in entries)
         catalog.add_segment(SegmentRow(NUMBER, len(entries), sentences, words, GENERATION), ())
-    arrays = segment_arrays(entries)
-    for array in arrays.values():
+    arrays, stream = segment_arrays(entries), segment_phrases(entries)
+    for array in (*arrays.values(), *((stream.directory, stream.data) if stream else ())):
         array.flags.writeable = False  # as mapped files are: compiled functions are the same for both
-    return arrays
+    return arrays, stream
 
 
 def _encode(

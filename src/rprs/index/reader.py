@@ -22,6 +22,8 @@ from rprs.index.arguments import index_path, require_count, require_document
 from rprs.index.catalog import Catalog
 from rprs.index.encoders import open_encoder, reusable_encoder
 from rprs.index.fields import Field, metadata_fields
+from rprs.index.files import load
+from rprs.index.phrases import squared_norms
 from rprs.index.segment import Segment, Terms
 from rprs.index.where import to_sql
 from rprs.progress import Progress, as_progress
@@ -71,6 +73,7 @@ class Index(Mapping[str, Document]):
         splitter: str | Component | None = None,
         analyzer: str | Component | None = None,
         encoder: str | Component | None = None,
+        phrases: bool = True,
         progress: Progress | bool | None = None,
     ) -> Index:
         """An index without files, of the same documents and with the same rankings as `rprs.build` makes.
@@ -85,6 +88,7 @@ class Index(Mapping[str, Document]):
             splitter=splitter,
             analyzer=analyzer,
             encoder=encoder,
+            phrases=phrases,
             progress=as_progress(progress),
         )
 
@@ -98,13 +102,15 @@ class Index(Mapping[str, Document]):
         self.catalog.begin_snapshot()
         generation = self.catalog.generation
         rows = self.catalog.segments()
-        self._listed = generation, [row.number for row in rows]
+        self._listed = generation, [row.number for row in rows], self.catalog.norms
         ready = [row for row in rows if generation is not None and row.generation == generation]
         self.pending = sum(row.documents for row in rows) - sum(row.documents for row in ready)
         if generation is None:
             raise InvalidIndex(f"{self.path} is not finished: run `rprs index` with the same source again to resume")
         self.generation = generation
-        self._number_documents([Segment.open(self.path, row.number, generation) for row in ready])
+        phrases = self.catalog.phrases
+        self._number_documents([Segment.open(self.path, row.number, generation, phrases=phrases) for row in ready])
+        self._open_norms()
 
     def _number_documents(self, segments: list[Segment]) -> None:
         """Number the documents by id, and map numbers to places in segments and back."""
@@ -121,6 +127,16 @@ class Index(Mapping[str, Document]):
         for number, numbers in enumerate(self.numbers):
             documents = np.flatnonzero(self._segment == number)
             numbers[self._ordinal[documents]] = documents
+
+    def _open_norms(self) -> None:
+        """Use the norms on disk if they are those of the present documents; otherwise they are computed when needed."""
+        path = None if self.pending else self.catalog.norms
+        if path is None:
+            return
+        stored = load(self.path, path)
+        if stored.dtype.str != "<f8" or stored.shape != (len(self), 3):
+            raise IndexCorrupt(f"{self.path / path} does not fit the documents: run `rprs verify {self.path}`")
+        self.squared_norms = stored
 
     def close(self) -> None:
         """Close the catalog; arrays are freed with the last reference to them."""
@@ -184,10 +200,10 @@ class Index(Mapping[str, Document]):
     def fingerprint(self) -> str:
         """A hash of settings, encoder and documents: it changes whenever a ranking could."""
         digest = hashlib.sha256()
-        keys = ("format", "splitter", "analyzer")
+        keys = ("format", "splitter", "analyzer", "phrases")
         with self._lock:
             encoder = self.catalog.encoder()
-            settings = [self.catalog.setting(key) for key in keys]
+            settings = [value for value in map(self.catalog.setting, keys) if value is not None]  # old: no phrases
             digest.update(json.dumps([*settings, encoder and encoder.fingerprint]).encode())
             for row in self.catalog.content_hashes():
                 digest.update(json.dumps(row).encode())
@@ -325,6 +341,17 @@ class Index(Mapping[str, Document]):
         return mask
 
     # ------------------------------------------------------------------------ postings
+
+    @property
+    def has_phrases(self) -> bool:
+        """Whether sequences of two and three terms are indexed."""
+        return all(segment.phrases is not None for segment in self.segments)
+
+    @cached_property
+    def squared_norms(self) -> NDArray[np.float64]:
+        """(documents, 3): the squared norms of each document for the cosine, by the length of phrases."""
+        with self._lock:
+            return squared_norms(self.segments, self.numbers, len(self))
 
     def postings(self, terms: Terms) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """For every segment, where the postings of the terms start and stop."""

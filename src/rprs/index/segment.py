@@ -3,6 +3,7 @@
 Document `ordinal` of a segment has the sentences `sentence_offsets[ordinal]:sentence_offsets[ordinal + 1]`; term t has
 the postings `posting_offsets[t]:posting_offsets[t + 1]`. Terms are sorted by a 64-bit hash, so that thousands of query
 terms are found by one binary search over a mapped array; their bytes are compared too, so a collision changes nothing.
+Phrases of two and three terms have postings of their own, as a stream of bytes (see `scoring.phrases`).
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ from numpy.typing import NDArray
 from rprs.document import NOT_ENCODED, Sentences
 from rprs.errors import IndexCorrupt
 from rprs.index.files import File, load, save
+from rprs.scoring.phrases import Stream, stream
 
 __all__ = [
     "NAMES",
+    "PHRASE_NAMES",
     "TYPES",
     "Entry",
     "Inverted",
@@ -32,9 +35,13 @@ __all__ = [
     "folder",
     "hash_term",
     "invert",
+    "open_phrases",
     "segment_arrays",
+    "segment_phrases",
+    "term_hashes",
     "vectors_path",
     "write_arrays",
+    "write_phrases",
 ]
 
 TYPES = {  # of the arrays
@@ -50,6 +57,8 @@ TYPES = {  # of the arrays
     "paragraphs": ("<i4",),
 }
 NAMES = tuple(TYPES)
+PHRASE_TYPES = {"phrase_directory": ("<i8",), "phrase_data": ("|u1",)}  # of the arrays that an index may do without
+PHRASE_NAMES = tuple(PHRASE_TYPES)
 
 
 def folder(number: int) -> str:
@@ -70,12 +79,13 @@ def hash_term(term: bytes) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One document as a segment stores it: its sentences, and its terms with their counts."""
+    """One document as a segment stores it: its sentences, its terms with their counts, and its phrases."""
 
     sentences: Sentences
     terms: tuple[str, ...]  # distinct
     counts: tuple[int, ...]
     length: int  # words, repeated ones included
+    sequence: NDArray[np.uint64] | None = None  # hashes of its words in text order; None without phrases
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +109,12 @@ class Segment:
     """The arrays of a segment, checked against each other; `root` is the folder of the index, for messages."""
 
     def __init__(
-        self, root: Path, number: int, arrays: Mapping[str, NDArray[Any]], vectors: NDArray[np.float16] | None
+        self,
+        root: Path,
+        number: int,
+        arrays: Mapping[str, NDArray[Any]],
+        vectors: NDArray[np.float16] | None,
+        phrases: Stream | None = None,
     ) -> None:
         self.number = number
         self.place = root / folder(number)
@@ -114,16 +129,18 @@ class Segment:
         self.spans: NDArray[np.uint32] = arrays["spans"]
         self.paragraphs: NDArray[np.int32] = arrays["paragraphs"]
         self.vectors = vectors
+        self.phrases = phrases
         types = {name: array.dtype.str in TYPES[name] for name, array in arrays.items()}
         for name, valid in [*types.items(), *self._checks().items()]:
             if not valid:
                 raise self._corrupt(name)
 
     @classmethod
-    def open(cls, root: Path, number: int, generation: int | None) -> Segment:
+    def open(cls, root: Path, number: int, generation: int | None, *, phrases: bool = False) -> Segment:
         """Open a segment on disk with the vectors of an encoder; without vectors if `generation` is None."""
         vectors = None if generation is None else load(root, vectors_path(number, generation))
-        return cls(root, number, {name: load(root, f"{folder(number)}/{name}.npy") for name in NAMES}, vectors)
+        arrays = {name: load(root, f"{folder(number)}/{name}.npy") for name in NAMES}
+        return cls(root, number, arrays, vectors, open_phrases(root, number) if phrases else None)
 
     def _checks(self) -> dict[str, bool]:
         """Whether the arrays fit together, as far as their ends show; `rprs verify` reads them completely."""
@@ -131,7 +148,7 @@ class Segment:
         def complete(offsets: NDArray[Any], rows: int, size: int) -> bool:
             return offsets.shape == (rows + 1,) and int(offsets[0]) == 0 and int(offsets[-1]) == size
 
-        sentences, vectors = len(self.spans), self.vectors
+        sentences, vectors, phrases = len(self.spans), self.vectors, self.phrases
         return {
             "term_offsets": complete(self.term_offsets, len(self.term_hash), len(self.term_bytes)),
             "posting_offsets": complete(self.posting_offsets, len(self.term_hash), len(self.posting_documents)),
@@ -140,6 +157,7 @@ class Segment:
             "spans": self.spans.shape == (sentences, 2),
             "paragraphs": self.paragraphs.shape == (sentences,),
             "vectors": vectors is None or (vectors.dtype.str == "<f2" and vectors.shape[:1] == (sentences,)),
+            "phrase_directory": phrases is None or _valid_phrases(phrases),
         }
 
     def _corrupt(self, name: str) -> IndexCorrupt:
@@ -184,16 +202,53 @@ class Segment:
         return same
 
 
+def open_phrases(root: Path, number: int, name: str = "phrase") -> Stream:
+    """The phrases of a segment on disk."""
+    directory, data = (load(root, f"{folder(number)}/{name}_{part}.npy") for part in ("directory", "data"))
+    return Stream(directory, data)
+
+
+def _valid_phrases(phrases: Stream) -> bool:
+    """Whether the directory of the phrases fits their data, as far as its ends show."""
+    buckets = len(phrases.directory) - 1
+    types = [(array.dtype.str,) for array in (phrases.directory, phrases.data)]
+    return (
+        types == list(PHRASE_TYPES.values())
+        and buckets >= 1
+        and buckets.bit_count() == 1
+        and (int(phrases.directory[0]), int(phrases.directory[-1])) == (0, len(phrases.data))
+    )
+
+
+def term_hashes(words: Sequence[str]) -> NDArray[np.uint64]:
+    """The hashes of words in their order."""
+    hashes = {word: hash_term(word.encode("utf-8", "surrogatepass")) for word in set(words)}
+    return np.fromiter(map(hashes.__getitem__, words), dtype=np.uint64, count=len(words))
+
+
 def segment_arrays(entries: Sequence[Entry]) -> dict[str, NDArray[Any]]:
-    """The arrays of a segment by name, all but its vectors."""
+    """The arrays of a segment by name, all but its vectors and phrases."""
     return {**_postings(entries), **_sentences(entries)}
+
+
+def segment_phrases(entries: Sequence[Entry]) -> Stream | None:
+    """The phrases of a segment; None in an index without them."""
+    sequences = [entry.sequence for entry in entries if entry.sequence is not None]
+    return stream(sequences) if len(sequences) == len(entries) else None
 
 
 def write_arrays(root: Path, number: int, entries: Sequence[Entry]) -> list[File]:
     """Write the arrays of a new segment, all but its vectors."""
     (root / folder(number)).mkdir(parents=True)
-    arrays = segment_arrays(entries)
-    return [save(root, f"{folder(number)}/{name}.npy", arrays[name]) for name in NAMES]
+    arrays, phrases = segment_arrays(entries), segment_phrases(entries)
+    files = [save(root, f"{folder(number)}/{name}.npy", arrays[name]) for name in NAMES]
+    return files if phrases is None else [*files, *write_phrases(root, number, phrases)]
+
+
+def write_phrases(root: Path, number: int, phrases: Stream, name: str = "phrase") -> list[File]:
+    """Write the phrases of a segment."""
+    arrays: dict[str, NDArray[Any]] = {"directory": phrases.directory, "data": phrases.data}
+    return [save(root, f"{folder(number)}/{name}_{part}.npy", array) for part, array in arrays.items()]
 
 
 def _sentences(entries: Sequence[Entry]) -> dict[str, NDArray[Any]]:

@@ -12,8 +12,9 @@ from rprs.errors import IndexCorrupt
 from rprs.files.hashes import sha256
 from rprs.index.arguments import index_path
 from rprs.index.catalog import Catalog, SegmentRow, StoredDocument, label_checksum
-from rprs.index.segment import NAMES, Segment, folder, vectors_path
+from rprs.index.segment import NAMES, PHRASE_NAMES, Segment, folder, vectors_path
 from rprs.progress import Progress, as_progress
+from rprs.scoring.phrases import in_order
 
 __all__ = ["verify"]
 
@@ -65,9 +66,12 @@ def _files(catalog: Catalog, root: Path, progress: Progress) -> Iterator[str]:
 def _segments(catalog: Catalog) -> Iterator[str]:
     """Every segment has its files, every file its segment, and every document is in one."""
     rows = catalog.segments()
-    arrays = {f"{folder(row.number)}/{name}.npy" for row in rows for name in NAMES}
+    names = (*NAMES, *PHRASE_NAMES) if catalog.phrases else NAMES
+    arrays = {f"{folder(row.number)}/{name}.npy" for row in rows for name in names}
     vectors = {vectors_path(row.number, row.generation) for row in rows if row.generation is not None}
     named = {file.path for file in catalog.files() if file.path.startswith("segments/")}
+    if not catalog.phrases:  # an upgrade may have been interrupted
+        named = {path for path in named if "/phrase_" not in path}
     yield from (f"catalog.sqlite: {path} and its segment do not fit" for path in sorted((arrays | vectors) ^ named))
     yield from (f"catalog.sqlite: {id!r} is in no segment" for id in catalog.ids_without_segment())
 
@@ -77,7 +81,7 @@ def _contents(catalog: Catalog, root: Path, progress: Progress) -> Iterator[str]
     with progress("checking documents", sum(row.documents for row in rows), "documents") as advance:
         for row in rows:
             try:
-                segment = Segment.open(root, row.number, row.generation)
+                segment = Segment.open(root, row.number, row.generation, phrases=catalog.phrases)
             except (IndexCorrupt, FileNotFoundError) as error:
                 yield f"segment {row.number} cannot be opened: {error}"
                 continue
@@ -99,12 +103,13 @@ def _document(stored: StoredDocument, segment: Segment) -> Iterator[str]:
 
 def _segment(catalog: Catalog, segment: Segment, row: SegmentRow) -> Iterator[str]:
     """Whether a segment agrees with the catalog and its terms are in order; opening it checks the rest."""
-    listed = catalog.rows_of_segment(row.number)
+    listed, phrases = catalog.rows_of_segment(row.number), segment.phrases
     checks = {
         "the number of documents": len(segment.lengths) == row.documents == listed,
         "the number of sentences": len(segment.spans) == row.sentences,
         "the number of words": int(segment.lengths.sum()) == row.tokens,
         "the encoder of its vectors": row.generation in (None, catalog.generation),
         "the order of its terms": bool(np.all(segment.term_hash[1:] >= segment.term_hash[:-1])),
+        "the order of its phrases": phrases is None or bool(in_order(phrases.directory, phrases.data, row.documents)),
     }
     yield from (f"{name} does not fit" for name, valid in checks.items() if not valid)

@@ -25,8 +25,8 @@ from rprs.document import Document, document_id
 from rprs.encode import Encoder, Fittable
 from rprs.errors import IndexLocked, IndexMismatch, InvalidIndex, UsageError
 from rprs.files.atomic import sync_folder
-from rprs.index.arguments import index_path, parse_components, require_count, settings_of
-from rprs.index.batches import Batch, batches, prepare
+from rprs.index.arguments import index_path, parse_components, require_choice, require_count, settings_of
+from rprs.index.batches import FAST_BATCH, SLOW_BATCH, Batch, batches, prepare
 from rprs.index.catalog import Catalog, SegmentRow
 from rprs.index.compact import merge_segments
 from rprs.index.database import NO_INDEX
@@ -39,14 +39,15 @@ from rprs.index.encoders import (
     open_encoder,
     store_encoder,
 )
-from rprs.index.files import File, load, save_rows, watch_disk
+from rprs.index.files import File, load, next_folder, save, save_rows, watch_disk
+from rprs.index.phrases import squared_norms
+from rprs.index.reader import Index
 from rprs.index.segment import Entry, Segment, folder, vectors_path, write_arrays
+from rprs.index.upgrade import add_phrases
 from rprs.progress import Advance, Progress, as_progress, no_op
 
 __all__ = ["Added", "Writer"]
 
-FAST_BATCH = 24_000_000  # characters per segment where encoding is cheap
-SLOW_BATCH = 3_000_000  # where a transformer encodes every sentence: a crash then costs about a minute
 MANY_SEGMENTS = 64  # with more, they are compacted automatically
 
 
@@ -64,8 +65,9 @@ class Added:
 class Writer:
     """An index opened for changes; use it in a `with` statement. Only one process can do so at a time.
 
-    `splitter`, `analyzer` and `encoder` are components or texts such as "onnx(precision=fp32)". They are fixed when
-    the index is created; other ones for an existing index raise `IndexMismatch`.
+    `splitter`, `analyzer` and `encoder` are components or texts such as "onnx(precision=fp32)"; without `phrases`, only
+    single words are indexed. All are fixed when the index is created; other ones for an existing index raise
+    `IndexMismatch`.
     """
 
     def __init__(
@@ -76,12 +78,14 @@ class Writer:
         splitter: str | spec.Component | None = None,
         analyzer: str | spec.Component | None = None,
         encoder: str | spec.Component | None = None,
+        phrases: bool | None = None,
         progress: Progress | bool | None = None,
         batch: int | None = None,
     ) -> None:
         self.path = index_path(path)
         self.progress = as_progress(progress)
         components = parse_components(splitter, analyzer, encoder)
+        choice = None if phrases is None else require_choice("phrases", phrases)
         size = None if batch is None else require_count("batch", batch, 1)
         if create:
             _create_folder(self.path)
@@ -96,19 +100,20 @@ class Writer:
                     f"{self.path} is being written to by another process: wait until it is done"
                 ) from error
             try:
-                self._open(create, components)
+                self._open(create, components, choice)
             except BaseException:
                 self._lock.release()
                 raise
         slow = not isinstance(self.encoder, Fittable)
         self.batch = size or (SLOW_BATCH if slow else FAST_BATCH)
 
-    def _open(self, create: bool, components: dict[spec.Kind, Any]) -> None:
+    def _open(self, create: bool, components: dict[spec.Kind, Any], phrases: bool | None) -> None:
         if create and not (self.path / "catalog.sqlite").is_file():
-            Catalog.create(self.path, settings_of(components))
+            Catalog.create(self.path, settings_of(components, phrases is not False))
         self.catalog = Catalog(self.path, write=True)
         try:
             self._check_settings(components)
+            self._check_phrases(phrases)
             self.splitter = spec.parse("splitter", str(self.catalog.setting("splitter")))
             self.analyzer = spec.parse("analyzer", str(self.catalog.setting("analyzer")))
             self.encoder: Any = spec.parse("encoder", str(self.catalog.setting("encoder")))
@@ -127,6 +132,12 @@ class Writer:
                     "leave the option out, or make a new index"
                 )
 
+    def _check_phrases(self, phrases: bool | None) -> None:
+        if phrases is not None and phrases != self.catalog.phrases:
+            advice = f"run `rprs upgrade {self.path}`" if phrases else "leave the option out"
+            state = "without" if phrases else "with"
+            raise IndexMismatch(f"{self.path} was made {state} phrases: {advice}, or make a new index")
+
     def close(self) -> None:
         """Close the index and release its lock."""
         self.catalog.close()
@@ -142,7 +153,7 @@ class Writer:
         """Delete files that the catalog does not list, such as those of an interrupted writer."""
         listed = {file.path for file in self.catalog.files()}
         kept = {Path(path).parent.as_posix() for path in listed}
-        for group in ("segments", "encoders"):
+        for group in ("segments", "encoders", "norms"):
             (self.path / group).mkdir(exist_ok=True)
             for place in (self.path / group).iterdir():
                 if place.relative_to(self.path).as_posix() not in kept:
@@ -194,7 +205,7 @@ class Writer:
         return replace(total, unchanged=unchanged["documents"])
 
     def _prepare(self, document: Document) -> Entry:
-        return prepare(document.text, self.splitter, self.analyzer)
+        return prepare(document.text, self.splitter, self.analyzer, phrases=self.catalog.phrases)
 
     def _commit(self, batch: Batch, entries: list[Entry]) -> None:
         """Write a batch as a segment, then commit it and the removal of the versions that it replaces."""
@@ -212,6 +223,7 @@ class Writer:
                 self.catalog.relabel(document)
             self.catalog.remove(document.id for document in batch.documents)
             if entries:
+                self.catalog.forget_norms()
                 sentences = sum(len(entry.sentences) for entry in entries)
                 words = sum(entry.length for entry in entries)
                 self.catalog.add_segment(SegmentRow(number, len(entries), sentences, words, generation), files)
@@ -229,6 +241,20 @@ class Writer:
         self._encode_waiting()
         if len(self.catalog.segments()) > MANY_SEGMENTS:
             self.compact()
+        self._keep_norms()
+
+    def _keep_norms(self) -> None:
+        """Compute and store the documents' norms for the cosine, unless they are stored already."""
+        if not self.catalog.phrases or self.catalog.generation is None or self.catalog.norms:
+            return
+        with Index(self.path) as snapshot, self.progress("weighing phrases", unit="postings") as advance:
+            norms = squared_norms(snapshot.segments, snapshot.numbers, len(snapshot), advance)
+        place = next_folder(self.path, "norms")
+        file = save(self.path, f"{place}/squared.npy", norms)
+        self._sync(place)
+        with self.catalog.transaction():
+            self.catalog.use_norms(file)
+        self._delete_unlisted()
 
     def _encode_waiting(self) -> None:
         """Fit the encoder if there is none yet, and encode the segments without vectors."""
@@ -309,6 +335,18 @@ class Writer:
             self._loaded = encoder
             self._delete_unlisted()
 
+    def upgrade(self) -> bool:
+        """Add phrases to an index that was made without them, from its own texts; False if it has them already.
+
+        An interrupted upgrade resumes when it is called again. Searches continue in the meantime.
+        """
+        if self.catalog.phrases:
+            return False
+        with self._change():
+            add_phrases(self.path, self.catalog, self.analyzer, self.progress)
+            self.finish()
+        return True
+
     # ------------------------------------------------------------------------ removing and compacting
 
     def remove(self, ids: Iterable[str]) -> int:
@@ -316,8 +354,13 @@ class Writer:
         if isinstance(ids, str) or not isinstance(ids, Iterable):
             raise UsageError(f"Expected a list of ids. Got {ids!r:.80}")
         texts = [document_id(id) for id in ids]
-        with self._change(), self.catalog.transaction():
-            return self.catalog.remove(texts)
+        with self._change():
+            with self.catalog.transaction():
+                count = self.catalog.remove(texts)
+                if count:
+                    self.catalog.forget_norms()
+            self._keep_norms()
+        return count
 
     def compact(self) -> None:
         """Merge all segments into one, without removed documents."""
@@ -328,7 +371,8 @@ class Writer:
                 return
             number = old[-1].number + 1
             generation = self.catalog.generation
-            segments = [Segment.open(self.path, row.number, generation) for row in old]
+            phrases = self.catalog.phrases
+            segments = [Segment.open(self.path, row.number, generation, phrases=phrases) for row in old]
             live = [self._live(row) for row in old]
             with self.progress("compacting", sum(row.sentences for row in old), "sentences") as advance:
                 files, row = merge_segments(self.path, number, generation, segments, live, advance)
@@ -348,7 +392,7 @@ def _create_folder(path: Path) -> None:
     """Create the folder of the index; refuse one that holds other files."""
     if path.exists() and not path.is_dir():
         raise InvalidIndex(f"{path} is a file: choose another place for the index")
-    own = {"lock", "segments", "encoders", "catalog.sqlite"}
+    own = {"lock", "segments", "encoders", "norms", "catalog.sqlite"}
     if path.is_dir() and not (path / "catalog.sqlite").is_file():
         names = [entry.name for entry in path.iterdir()]
         others = sorted(name for name in names if name not in own and "catalog.draft" not in name)

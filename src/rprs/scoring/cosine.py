@@ -1,0 +1,72 @@
+"""The cosine over terms and phrases: sublinear counts, smoothed idf, one norm over all lengths.
+
+    w(g, d) = λ_|g| · (1 + ln tf(g, d)) · ln((N + 1) / (df(g) + 1))
+    score(q, d) = Σ_g w(g, q) · w(g, d) / (‖w(·, q)‖ · ‖w(·, d)‖)
+
+g is a sequence of one, two or three adjacent terms, λ the weight of its length (1 for all by default). The documents'
+squared norms are kept for each length, so that λ can be chosen at query time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["LOGARITHMS", "accumulate", "add_squares", "count_weight", "idf", "norms", "sublinear"]
+
+Floats = NDArray[np.float64]
+
+LOGARITHMS: Floats = 1 + np.log(np.maximum(np.arange(4096, dtype=np.float64), 1))  # 1 + ln count, for counts below 4096
+
+
+def idf(df: NDArray[Any], documents: int) -> Floats:
+    """ln((N + 1) / (df + 1)), in the shape of `df`: 0 for a term in all documents."""
+    return np.asarray(np.log((documents + 1) / (df + 1)), dtype=np.float64)
+
+
+def sublinear(counts: NDArray[Any]) -> Floats:
+    """1 + ln tf, in the shape of the counts, which are at least 1."""
+    return np.asarray(1 + np.log(counts), dtype=np.float64)
+
+
+def norms(squares: Floats, weights: Sequence[float]) -> Floats:
+    """(documents,): ‖w‖, from the squared norms (documents, lengths) and the weight of each length."""
+    return np.asarray(np.sqrt((squares * np.square(np.asarray(weights, dtype=np.float64))).sum(axis=1)))
+
+
+@numba.njit(nogil=True, cache=True)
+def count_weight(count, logarithms):  # type: ignore[no-untyped-def]
+    """1 + ln count, from the table for small counts."""
+    return logarithms[count] if 0 <= count < logarithms.size else 1 + np.log(np.float64(count))
+
+
+@numba.njit(nogil=True, cache=True)
+def accumulate(starts, stops, weights, documents, counts, logarithms, scores):  # type: ignore[no-untyped-def]
+    """Add weight · (1 + ln count) of every term to the `scores` of a segment's documents, term at a time.
+
+    Term t has the postings `starts[t]:stops[t]` of `documents` and `counts`.
+    """
+    for term in range(starts.size):
+        weight = weights[term]
+        for posting in range(starts[term], stops[term]):
+            document = np.uint32(documents[posting])
+            if document < scores.size:  # a damaged file must not cause writes out of bounds
+                scores[document] += weight * count_weight(counts[posting], logarithms)
+
+
+@numba.njit(nogil=True, cache=True)
+def add_squares(offsets, weights, documents, counts, logarithms, squares):  # type: ignore[no-untyped-def]
+    """Add the squared weight of every term of a segment to the `squares` of its documents.
+
+    Term t has the postings `offsets[t]:offsets[t + 1]` and the weight idf.
+    """
+    for term in range(weights.size):
+        for posting in range(offsets[term], min(offsets[term + 1], documents.size)):
+            document = np.uint32(documents[posting])
+            if document < squares.size:
+                value = weights[term] * count_weight(counts[posting], logarithms)
+                squares[document] += value * value

@@ -1,0 +1,357 @@
+"""Phrases, the sequences of two and three adjacent terms: their hashes, and their postings as a stream of bytes.
+
+A phrase is identified by 32 bits: 31 of a hash of its terms and one for its length, so that no dictionary of phrases
+is needed. Two phrases with the same bits count as one. That is rare (with 12 million phrases, it happens to fewer than
+1% of them), and it does not depend on how documents are distributed over segments.
+
+The postings of a segment are ordered by phrase, then by document. The stream is cut into 2^B buckets by the first B
+bits of the phrases; `directory` holds the offset of each bucket, and B follows from its size. A bucket is a sequence of
+
+    phrase   := phrase − previous phrase (at first, − least phrase of the bucket), n, n × posting
+    posting  := 2 · (document − previous document) + (1 if count > 1 else 0) [, count − 2 if count > 1]
+
+where the document before the first is −1 and all numbers are LEB128, 7 bits per byte, least first. The kernels stop at
+the end of a bucket and ignore documents that do not exist, so that a damaged file can give wrong numbers, but nothing
+worse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from rprs.scoring.cosine import count_weight
+
+__all__ = [
+    "SPACE",
+    "Inverted",
+    "Stream",
+    "accumulate",
+    "add_squares",
+    "bucket_bits",
+    "decode",
+    "encode",
+    "in_order",
+    "invert",
+    "live_frequencies",
+    "locate",
+    "phrase_hashes",
+    "stream",
+    "total_frequencies",
+]
+
+Bytes = NDArray[np.uint8]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+SPACE = 2**32  # all possible phrases
+PER_BUCKET = 8  # phrases, at most, on average
+MOST_BITS = 26  # of a directory: 512 MB
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+
+
+def phrase_hashes(terms: NDArray[np.uint64]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """(t − 1,) and (t − 2,): the phrases of two and of three terms in a text, from the hashes (t,) of its terms."""
+    pairs = _mix(terms[:-1] * _FACTOR + terms[1:])
+    triples = _mix(pairs[:-1] * _FACTOR + terms[2:])
+    length = np.uint64(1)  # the last bit is 0 for two terms, 1 for three
+    high = np.uint64(32)
+    return (pairs >> high & ~length).astype(np.uint32), (triples >> high | length).astype(np.uint32)
+
+
+def _mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Spread the bits of every value (the finaliser of SplitMix64)."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(values ^ (values >> np.uint64(31)))
+
+
+@dataclass(frozen=True, slots=True)
+class Inverted:
+    """Postings in the order of a segment: by phrase, then by document."""
+
+    phrases: NDArray[np.uint32]  # (postings,)
+    documents: NDArray[np.uint32]  # (postings,)
+    counts: NDArray[np.int64]  # (postings,)
+
+
+def invert(phrases: NDArray[np.uint32], documents: NDArray[Any]) -> Inverted:
+    """Count every phrase in every document, from its occurrences in any order."""
+    keys = (phrases.astype(np.uint64) << np.uint64(32)) | documents.astype(np.uint64)
+    keys.sort()
+    first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])) if len(keys) else np.empty(0, np.int64)
+    counts = np.diff(np.concatenate([first, [len(keys)]])).astype(np.int64)
+    keys = keys[first]
+    return Inverted((keys >> np.uint64(32)).astype(np.uint32), keys.astype(np.uint32), counts)
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Encoded postings: the offset of each bucket (2^B + 1,), and the bytes of all buckets."""
+
+    directory: NDArray[np.int64]
+    data: NDArray[np.uint8]
+
+
+def stream(sequences: Sequence[NDArray[np.uint64]]) -> Stream:
+    """The phrases of documents, from the hashes of each document's terms in text order."""
+    parts = [part for sequence in sequences for part in phrase_hashes(sequence)]
+    documents = np.repeat(np.arange(len(sequences), dtype=np.uint32).repeat(2), [len(part) for part in parts])
+    postings = invert(np.concatenate([np.empty(0, dtype=np.uint32), *parts]), documents)
+    distinct = 1 + int(np.count_nonzero(np.diff(postings.phrases)))
+    sizes, data = encode(postings, bucket_bits(distinct))
+    return Stream(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), data)
+
+
+def bucket_bits(phrases: int) -> int:
+    """B, for that many distinct phrases."""
+    return min((phrases // PER_BUCKET).bit_length(), MOST_BITS)
+
+
+def encode(postings: Inverted, bits: int, first: int = 0, last: int | None = None) -> tuple[Ints, Bytes]:
+    """The sizes in bytes of the buckets first:last (all of them by default), and their bytes.
+
+    All postings must belong to these buckets.
+    """
+    last = 1 << bits if last is None else last
+    sizes = np.zeros(last - first, dtype=np.int64)
+    arrays = (postings.phrases, postings.documents, postings.counts)
+    size = _write(*arrays, 32 - bits, first, sizes, np.empty(0, np.uint8), False)
+    data = np.empty(size, dtype=np.uint8)
+    _write(*arrays, 32 - bits, first, np.zeros_like(sizes), data, True)
+    return sizes, data
+
+
+@numba.njit(nogil=True, cache=True)
+def _write(phrases, documents, counts, shift, first, sizes, data, writing):  # type: ignore[no-untyped-def]
+    """Write the postings to `data`, or only measure them; add the size of every bucket to `sizes`."""
+    at, posting = 0, 0
+    bucket, previous = np.int64(-1), np.int64(0)
+    while posting < phrases.size:
+        phrase, start = np.int64(phrases[posting]), at
+        end = posting
+        while end < phrases.size and phrases[end] == phrase:
+            end += 1
+        if (phrase >> shift) != bucket:
+            bucket = phrase >> shift
+            previous = bucket << shift
+        at = _put(data, at, phrase - previous, writing)
+        at = _put(data, at, end - posting, writing)
+        before = np.int64(-1)
+        for place in range(posting, end):
+            document, count = np.int64(documents[place]), counts[place]
+            at = _put(data, at, 2 * (document - before) + (1 if count > 1 else 0), writing)
+            if count > 1:
+                at = _put(data, at, count - 2, writing)
+            before = document
+        sizes[bucket - first] += at - start
+        previous, posting = phrase, end
+    return at
+
+
+@numba.njit(nogil=True, cache=True)
+def _put(data, at, value, writing):  # type: ignore[no-untyped-def]
+    while value >= 128:
+        if writing:
+            data[at] = (value & 127) | 128
+        value >>= 7
+        at += 1
+    if writing:
+        data[at] = value
+    return at + 1
+
+
+@numba.njit(nogil=True, cache=True)
+def _get(data, at, end):  # type: ignore[no-untyped-def]
+    """A number and the offset behind it."""
+    value, shift = np.int64(0), 0
+    while at < end and shift < 63:
+        byte = np.int64(data[at])
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            break
+        shift += 7
+    return value, at
+
+
+@numba.njit(nogil=True, cache=True)
+def _posting(data, at, end):  # type: ignore[no-untyped-def]
+    """The distance to the next document, the count in it, and the offset behind the posting."""
+    value, at = _get(data, at, end)
+    if value & 1 == 0:
+        return value >> 1, 1, at
+    count, at = _get(data, at, end)
+    return value >> 1, count + 2, at
+
+
+@numba.njit(nogil=True, cache=True)
+def _skip(data, at, end, postings):  # type: ignore[no-untyped-def]
+    """The offset behind that many postings."""
+    while postings > 0 and at < end:
+        _, _, at = _posting(data, at, end)
+        postings -= 1
+    return at
+
+
+@numba.njit(nogil=True, cache=True)
+def _shift(directory):  # type: ignore[no-untyped-def]
+    """32 − B, from the size of the directory."""
+    shift = 32
+    while (np.int64(1) << (32 - shift)) < directory.size - 1:
+        shift -= 1
+    return shift
+
+
+# ---------------------------------------------------------------------------- a few phrases of a query
+
+
+@numba.njit(nogil=True, cache=True)
+def locate(directory, data, phrases, starts, sizes):  # type: ignore[no-untyped-def]
+    """Where the postings of each phrase start in `data`, and how many there are; 0 and 0 for an absent phrase."""
+    shift = _shift(directory)
+    for row in range(phrases.size):
+        target = np.int64(phrases[row])
+        bucket = target >> shift
+        at, end = directory[bucket], min(directory[bucket + 1], data.size)
+        phrase = bucket << shift
+        while 0 <= at < end:
+            step, at = _get(data, at, end)
+            size, at = _get(data, at, end)
+            phrase += step
+            if phrase >= target:
+                if phrase == target:
+                    starts[row], sizes[row] = at, size
+                break
+            at = _skip(data, at, end, size)
+
+
+@numba.njit(nogil=True, cache=True)
+def live_frequencies(data, starts, sizes, live, frequencies):  # type: ignore[no-untyped-def]
+    """Add how many live documents contain each phrase, from the results of `locate`."""
+    for row in range(starts.size):
+        at, document = starts[row], -1
+        for _ in range(min(sizes[row], data.size - at)):
+            step, _, at = _posting(data, at, data.size)
+            document += step
+            if 0 <= document < live.size and live[document]:
+                frequencies[row] += 1
+
+
+@numba.njit(nogil=True, cache=True)
+def accumulate(data, starts, sizes, weights, logarithms, scores):  # type: ignore[no-untyped-def]
+    """Add weight · (1 + ln count) of every phrase to the `scores` of a segment's documents, phrase at a time."""
+    for row in range(starts.size):
+        at, document, weight = starts[row], -1, weights[row]
+        for _ in range(min(sizes[row], data.size - at)):
+            step, count, at = _posting(data, at, data.size)
+            document += step
+            if 0 <= document < scores.size:
+                scores[document] += weight * count_weight(count, logarithms)
+
+
+# ---------------------------------------------------------------------------- all phrases, in ranges that fit in memory
+
+
+def decode(stream: Stream, low: int, high: int) -> Inverted:
+    """The postings of the phrases in [low, high)."""
+    directory, data = stream.directory, stream.data
+    nothing, none = np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.int64)
+    size = int(_decode(directory, data, low, high, nothing, nothing, none))
+    phrases, documents = np.empty(size, dtype=np.uint32), np.empty(size, dtype=np.uint32)
+    counts = np.empty(size, dtype=np.int64)
+    _decode(directory, data, low, high, phrases, documents, counts)
+    return Inverted(phrases, documents, counts)
+
+
+@numba.njit(nogil=True, cache=True)
+def _decode(directory, data, low, high, phrases, documents, counts):  # type: ignore[no-untyped-def]
+    """Decode as many postings as there is room for; the number of all of them."""
+    shift, row = _shift(directory), 0
+    for bucket in range(low >> shift, ((high - 1) >> shift) + 1):
+        at, end = directory[bucket], min(directory[bucket + 1], data.size)
+        phrase = bucket << shift
+        while 0 <= at < end and phrase < high:
+            step, at = _get(data, at, end)
+            size, at = _get(data, at, end)
+            phrase += step
+            if phrase < low or phrase >= high:
+                at = _skip(data, at, end, size)
+                continue
+            document = -1
+            for _ in range(min(size, end - at)):
+                step, count, at = _posting(data, at, end)
+                document += step
+                if row < phrases.size:
+                    phrases[row], documents[row], counts[row] = phrase, document, count
+                row += 1
+    return row
+
+
+@numba.njit(nogil=True, cache=True)
+def total_frequencies(phrases, documents, live, table, totals):  # type: ignore[no-untyped-def]
+    """Add the live documents of every phrase of a segment's postings to a hash table that all segments share.
+
+    `table` holds the phrases, -1 in a free place, and `totals` the numbers of documents. The size of both is a power of
+    two and larger than the number of distinct phrases.
+    """
+    for row in range(phrases.size):
+        if documents[row] < live.size and live[documents[row]]:
+            place = _place(np.int64(phrases[row]), table)
+            table[place] = phrases[row]
+            totals[place] += 1
+
+
+@numba.njit(nogil=True, cache=True)
+def _place(phrase, table):  # type: ignore[no-untyped-def]
+    """The place of a phrase in the hash table, or the free place for it (linear probing)."""
+    place = (phrase * 0x2545F491) & (table.size - 1)
+    while table[place] != phrase and table[place] >= 0:
+        place = (place + 1) & (table.size - 1)
+    return place
+
+
+@numba.njit(nogil=True, cache=True)
+def add_squares(  # type: ignore[no-untyped-def]
+    phrases, documents, counts, table, totals, idf, logarithms, squares
+):
+    """Add the squared weights of a segment's postings to `squares` (documents, 2): two terms, three terms.
+
+    `idf` holds the weight for every number of documents; the hash table is that of `total_frequencies`.
+    """
+    for row in range(phrases.size):
+        if documents[row] < len(squares):
+            total = totals[_place(np.int64(phrases[row]), table)]
+            value = idf[min(total, idf.size - 1)] * count_weight(counts[row], logarithms)
+            squares[documents[row], phrases[row] & 1] += value * value
+
+
+@numba.njit(nogil=True, cache=True)
+def in_order(directory, data, documents):  # type: ignore[no-untyped-def]
+    """Whether a stream is complete: phrases ascend within their buckets, documents ascend and exist."""
+    shift = _shift(directory)
+    for bucket in range(directory.size - 1):
+        at, end = directory[bucket], directory[bucket + 1]
+        if not 0 <= at <= end <= data.size:
+            return False
+        phrase, first = bucket << shift, True
+        while at < end:
+            step, at = _get(data, at, end)
+            size, at = _get(data, at, end)
+            phrase += step
+            if size < 1 or phrase >> shift != bucket or (step == 0 and not first):
+                return False
+            document, first = -1, False
+            for _ in range(size):
+                if at >= end:
+                    return False
+                step, _, at = _posting(data, at, end)
+                document += step
+                if step < 1 or document >= documents:
+                    return False
+    return True
