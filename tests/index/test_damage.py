@@ -7,15 +7,17 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
+from numpy.typing import NDArray
 
 from rprs.errors import IndexCorrupt, IndexMismatch, InvalidIndex, RprsError
 from rprs.index import Index, Writer, verify
-from rprs.index.segment import NAMES, Segment
+from rprs.index.segment import NAMES, PHRASE_NAMES, Segment
 from tests.support.crash import COLLECTION, HASHED, LearnedTable, invented, memory_folder, plug_in, rankings
 
-FILES = [f"segments/000002/{name}.npy" for name in (*NAMES, "vectors.000001")]
+FILES = [f"segments/000002/{name}.npy" for name in (*NAMES, *PHRASE_NAMES, "vectors.000001")]
 HEADER = 128  # bytes of header in every array of an index as small as this
 
 
@@ -80,14 +82,22 @@ def test_verify_names_a_truncated_changed_or_missing_file(broken: Path, file: st
         flip(target, position)
 
 
+def _array(path: Path, name: str) -> NDArray[Any]:
+    """An array of the second segment."""
+    segment = Segment.open(path, 2, 1, phrases=True)
+    owner = segment.phrases if name in PHRASE_NAMES else segment
+    array: NDArray[Any] = getattr(owner, name.removeprefix("phrase_") if name in PHRASE_NAMES else name)
+    return array
+
+
 @pytest.mark.parametrize("file", FILES)
 def test_a_damaged_header_never_opens_as_another_array(intact: Path, broken: Path, file: str) -> None:
     name = Path(file).stem.split(".")[0]
-    expected, refused = getattr(Segment.open(intact, 2, 1), name), 0
+    expected, refused = _array(intact, name), 0
     for position in range(HEADER):
         flip(broken / file, position)
         try:
-            array = getattr(Segment.open(broken, 2, 1), name)
+            array = _array(broken, name)
         except IndexCorrupt:
             refused += 1
         else:  # NumPy ignores some white space
@@ -194,7 +204,7 @@ def test_verify_reports_parts_that_do_not_fit_together(broken: Path, statement: 
 def test_another_format_is_refused(broken: Path) -> None:
     change(broken, "UPDATE settings SET value = '77' WHERE key = 'format'")
     for opened in (Index, Writer, verify):
-        with pytest.raises(IndexMismatch, match=r"has the index format 77, this version of rprs reads 1: index anew"):
+        with pytest.raises(IndexMismatch, match=r"has the index format 77, this version of rprs reads 1 and 2: index anew"):
             opened(broken)
 
 

@@ -1,4 +1,4 @@
-"""An index built by the first version of its format: it must open and rank the same as long as the format number stays.
+"""Indexes built by the first version of each format: they must open and rank the same as long as the format is read.
 
 `python -m tests.index.test_golden` builds one for a new format, under a new name.
 """
@@ -13,10 +13,11 @@ import pytest
 from rprs.document import Document
 from rprs.index import Index, Writer, verify
 from rprs.index.catalog import FORMAT
+from rprs.rank.cosine import Cosine
 from rprs.search import Searcher
 from tests.support.paths import DATA
 
-GOLDEN = DATA / f"golden-{FORMAT}.rprs"
+GOLDEN = [DATA / f"golden-{number}.rprs" for number in range(1, FORMAT + 1)]
 DOCUMENTS = [
     Document("ferry", "The ferry left the quay at dawn. Fog lay over the whole strait. The bell rang twice.", "Ferry"),
     Document("mill", "The miller ground the barley. Water turned the great wheel. The sacks stood in rows."),
@@ -38,8 +39,13 @@ def make(path: Path) -> None:
         (shutil.rmtree if (path / leftover).is_dir() else Path.unlink)(path / leftover)
 
 
-def test_the_present_version_reads_it_and_ranks_the_same(tmp_path: Path) -> None:
-    path = shutil.copytree(GOLDEN, tmp_path / "golden.rprs")
+@pytest.fixture(params=GOLDEN, ids=lambda golden: golden.stem)
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A copy of an index of each format."""
+    return Path(shutil.copytree(request.param, tmp_path / "golden.rprs"))
+
+
+def test_the_present_version_reads_it_and_ranks_the_same(path: Path) -> None:
     assert verify(path) == []
     with Index(path) as index:
         assert index.ids == ["empty", "ferry", "mill", "pilot", "toll"]
@@ -53,8 +59,7 @@ def test_the_present_version_reads_it_and_ranks_the_same(tmp_path: Path) -> None
         assert [hit.first_score for hit in results] == pytest.approx(first, rel=1e-12)
 
 
-def test_it_can_be_written_to(tmp_path: Path) -> None:
-    path = shutil.copytree(GOLDEN, tmp_path / "golden.rprs")
+def test_it_can_be_written_to(path: Path) -> None:
     with Writer(path) as writer:
         assert writer.add(DOCUMENTS).unchanged == 4
         writer.compact()
@@ -63,9 +68,21 @@ def test_it_can_be_written_to(tmp_path: Path) -> None:
         assert len(index) == len(DOCUMENTS)
 
 
-def test_it_is_small() -> None:
-    assert sum(file.stat().st_size for file in GOLDEN.rglob("*")) < 200_000
+def test_upgraded_it_ranks_by_phrases_as_a_new_index(path: Path, tmp_path: Path) -> None:
+    make(tmp_path / "new.rprs")
+    with Writer(path) as writer:
+        writer.upgrade()
+    assert verify(path) == []
+    with Index(path) as old, Index(tmp_path / "new.rprs") as new:
+        assert old.fingerprint == new.fingerprint
+        assert Cosine().scores(QUERY, old).tobytes() == Cosine().scores(QUERY, new).tobytes()
+        assert old.ids[int(Cosine().scores(QUERY, old).argmax())] == "ferry"  # "fog lay over" is in both
+
+
+@pytest.mark.parametrize("golden", GOLDEN, ids=lambda golden: golden.stem)
+def test_it_is_small(golden: Path) -> None:
+    assert sum(file.stat().st_size for file in golden.rglob("*")) < 200_000
 
 
 if __name__ == "__main__":
-    make(GOLDEN)
+    make(GOLDEN[-1])

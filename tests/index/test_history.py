@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from rprs.document import Document
 from rprs.errors import ReadError, UsageError
-from rprs.index import Added, Index, Writer, compact, encoders, segment, verify, writer
+from rprs.index import Added, Index, Writer, compact, encoders, phrases, segment, verify, writer
 from rprs.rank import BM25
 from tests.support.crash import COLLECTION, HASHED, invented, memory_folder, plug_in, rankings
 from tests.support.tiny_models import make_bert
@@ -44,6 +44,7 @@ def small_pieces() -> Iterator[None]:
         patch.object(compact, "POSTINGS", 20),
         patch.object(compact, "ROWS", 2),
         patch.object(encoders, "ENCODE_ROWS", 3),
+        patch.object(phrases, "RANGE", 16),
         patch.object(writer, "MANY_SEGMENTS", 7),
     ):
         yield

@@ -29,6 +29,7 @@ SYSTEMS: list[dict[str, Any]] = [
     {"first": "sdr", "rerank": "maxsim"},
     {"first": "maxsim", "rerank": "sdr"},
     {"first": "meanpool", "rerank": None},
+    {"first": "cosine", "rerank": None},
     {"first": "fuse(bm25,meanpool)", "rerank": "fuse(first,rprs)"},
 ]
 FILTERS = [None, "version = 1", "date < 2012-01-01 and not version = 1"]

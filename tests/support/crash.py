@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from rprs import spec
 from rprs.document import Document, Value
 from rprs.encode.hashed import Hashed
-from rprs.index import Index, Writer
+from rprs.index import Index, Writer, upgrade
 from rprs.progress import Advance, Progress, silent
 from rprs.spec import Component, Kind
 from tests.support.paths import ROOT
@@ -61,6 +61,7 @@ QUERIES = [invented(f"query {number}", sentences=4) for number in range(3)]
 def rankings(path: Path) -> bytes:
     """Everything that a search of the index can return, to the last bit."""
     from rprs.rank import BM25
+    from rprs.rank.cosine import Cosine
     from rprs.search import Searcher
 
     with Index(path) as index:
@@ -69,6 +70,8 @@ def rankings(path: Path) -> bytes:
         parts += [repr(astuple(index.document(id))).encode() for id in index.ids]
         for query in QUERIES:
             parts += [BM25().scores(query, index).tobytes(), BM25(kli=0.4).scores(query, index).tobytes()]
+            cosine = Cosine() if index.has_phrases else Cosine(ngrams=1)
+            parts += [cosine.scores(query, index).tobytes()]
             ranking = Searcher(index, depth=20).rank(query)
             parts += [repr(ranking.ids).encode(), ranking.scores.tobytes()]
             parts += [values.tobytes() for values in ranking.parts.values()]
@@ -151,6 +154,18 @@ def _index(encoder: str) -> Callable[[Path], None]:
     return job
 
 
+def _index_without_phrases(path: Path) -> None:
+    with Writer(path, create=True, encoder=HASHED, batch=200, phrases=False) as writer:
+        writer.add(COLLECTION)
+        writer.remove(REMOVED)
+
+
+def _upgrade(path: Path) -> None:
+    upgrade.PART = 90  # characters: several parts in a segment
+    with Writer(path) as writer:
+        writer.upgrade()
+
+
 def _add(path: Path) -> None:
     with Writer(path, batch=200) as writer:
         writer.remove(REMOVED)
@@ -173,6 +188,8 @@ JOBS: dict[str, Callable[[Path], None]] = {
     "add": _add,
     "compact": _compact,
     "refit": _refit,
+    "index-plain": _index_without_phrases,
+    "upgrade": _upgrade,
 }
 
 

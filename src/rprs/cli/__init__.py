@@ -126,6 +126,7 @@ for verb in (
     indexing.compact,
     indexing.verify,
     indexing.refit,
+    indexing.upgrade,
     indexing.info,
     browsing.list_,
     browsing.find,

@@ -23,6 +23,14 @@ def index(
     encoder: Encoder = None,
     splitter: Splitter = None,
     analyzer: Analyzer = None,
+    phrases: Annotated[
+        bool | None,
+        typer.Option(
+            "--phrases/--no-phrases",
+            help="Whether to index phrases of two and three words, which the default system needs.",
+            show_default="phrases",
+        ),
+    ] = None,
     strict: Strict = False,
     verbose: Verbose = False,
 ) -> None:
@@ -39,7 +47,13 @@ def index(
 
     messages: Messages = context.obj
     with Writer(
-        to, create=True, encoder=encoder, splitter=splitter, analyzer=analyzer, progress=messages.progress
+        to,
+        create=True,
+        encoder=encoder,
+        splitter=splitter,
+        analyzer=analyzer,
+        phrases=phrases,
+        progress=messages.progress,
     ) as writer:
         _add(messages, writer, sources, strict, verbose)
 
@@ -169,6 +183,24 @@ def refit(context: typer.Context, path: IndexPath) -> None:
         writer.refit()
     messages.print(f"{path} was fitted and encoded again in {perf_counter() - started:.1f} s")
     _print_encoder(messages, path)
+
+
+def upgrade(context: typer.Context, path: IndexPath) -> None:
+    """Bring an index of an older version up to date, from its own texts: add the phrases of two and three words.
+
+    An interrupted upgrade resumes. Searches continue in the meantime.
+
+    Example: rprs upgrade cases.rprs
+    """
+    from rprs.index import Writer
+
+    messages: Messages = context.obj
+    started = perf_counter()
+    with Writer(path, progress=messages.progress) as writer:
+        changed = writer.upgrade()
+    messages.print(
+        f"{path} has phrases now, added in {perf_counter() - started:.1f} s" if changed else f"{path} is up to date"
+    )
 
 
 def info(

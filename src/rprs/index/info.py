@@ -31,6 +31,7 @@ def index_info(path: Path) -> dict[str, Any]:
             "format": int(catalog.setting("format") or 0),
             "splitter": catalog.setting("splitter"),
             "analyzer": catalog.setting("analyzer"),
+            "phrases": catalog.phrases,
             "encoder": encoder_info(catalog),
             "fingerprint": None if generation is None else _fingerprint(path),
         }

@@ -77,14 +77,13 @@ def squared_norms(
 
 
 def _term_squares(segments: Sequence[Segment], live: Masks, idf: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-    """By segment (documents,): the squared norms of single terms; terms of the same 64-bit hash count as one."""
+    """By segment (documents,): the squared norms of single terms."""
     frequencies = [np.zeros(len(segment.term_hash), dtype=np.int64) for segment in segments]
     for segment, mask, df in zip(segments, live, frequencies, strict=True):
         bounds = (segment.posting_offsets[:-1], segment.posting_offsets[1:])
         postings = (segment.posting_documents, segment.posting_counts)
         bm25.live_counts(*bounds, *postings, mask, df, np.zeros_like(df))
-    hashes = np.concatenate([np.empty(0, dtype=np.uint64), *(segment.term_hash for segment in segments)])
-    _, place = np.unique(hashes, return_inverse=True)
+    place = _term_numbers(segments)
     totals = np.bincount(place, np.concatenate([np.empty(0), *frequencies])).astype(np.int64)
     squares = [np.zeros(len(mask), dtype=np.float64) for mask in live]
     start = 0
@@ -96,11 +95,24 @@ def _term_squares(segments: Sequence[Segment], live: Masks, idf: NDArray[np.floa
     return squares
 
 
+def _term_numbers(segments: Sequence[Segment]) -> NDArray[np.int64]:
+    """(terms of all segments,): a number for each distinct term; its bytes decide where two terms share a hash."""
+    hashes = [segment.term_hash for segment in segments]
+    if any(np.any(each[1:] == each[:-1]) for each in hashes):
+        numbers: dict[bytes, int] = {}
+        terms = (segment.term(place) for segment in segments for place in range(len(segment.term_hash)))
+        return np.array([numbers.setdefault(term, len(numbers)) for term in terms], dtype=np.int64)
+    _, inverse = np.unique(np.concatenate([np.empty(0, dtype=np.uint64), *hashes]), return_inverse=True)
+    return np.asarray(inverse, dtype=np.int64)
+
+
 def _phrase_squares(
     parts: Sequence[Stream], live: Masks, idf: NDArray[np.float64], advance: Advance
 ) -> list[NDArray[np.float64]]:
     """By segment (documents, 2): the squared norms of phrases of two and of three terms."""
     squares = [np.zeros((len(mask), 2), dtype=np.float64) for mask in live]
+    if not parts:
+        return squares
     for low, high in _ranges(parts, 32):
         decoded = [phrases.decode(part, low, high) for part in parts]
         size = sum(len(postings.phrases) for postings in decoded)

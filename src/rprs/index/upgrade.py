@@ -18,6 +18,8 @@ from rprs.scoring.phrases import stream
 
 __all__ = ["add_phrases"]
 
+PART = FAST_BATCH  # characters whose phrases are counted at a time
+
 
 def add_phrases(root: Path, catalog: Catalog, analyzer: Any, progress: Progress) -> None:
     """Add phrases to every segment that has none.
@@ -66,7 +68,7 @@ def _parts(catalog: Catalog, segment: int) -> Iterator[list[str]]:
     for _, text in catalog.texts(segment):
         batch.append(text)
         size += len(text)
-        if size >= FAST_BATCH:
+        if size >= PART:
             yield batch
             batch, size = [], 0
     if batch:

@@ -1,0 +1,155 @@
+"""The stream of phrase postings: what is encoded is decoded, looked up and counted exactly, and damage is harmless."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from rprs.scoring import phrases
+from rprs.scoring.phrases import SPACE, Inverted, Stream, decode, encode, in_order, invert, phrase_hashes, stream
+
+sequences = st.lists(st.lists(st.integers(0, 6), max_size=12), min_size=1, max_size=8)
+
+
+def hashed(words: list[int]) -> NDArray[np.uint64]:
+    """Stand-ins for the hashes of terms, spread over 64 bits."""
+    return np.array([(word + 1) * 0x9E3779B97F4A7C15 % 2**64 for word in words], dtype=np.uint64)
+
+
+def counted(documents: list[list[int]]) -> dict[int, dict[int, int]]:
+    """Phrase → document → count, one occurrence at a time."""
+    counts: dict[int, dict[int, int]] = {}
+    for number, words in enumerate(documents):
+        for length in (2, 3):
+            for start in range(len(words) - length + 1):
+                (phrase,) = phrase_hashes(hashed(words[start : start + length]))[length - 2].tolist()
+                counts.setdefault(phrase, Counter())[number] += 1
+    return counts
+
+
+def test_a_phrase_of_three_terms_is_odd_and_one_of_two_is_even() -> None:
+    pairs, triples = phrase_hashes(hashed([1, 2, 3, 4]))
+    assert (len(pairs), len(triples)) == (3, 2)
+    assert not np.any(pairs & 1)
+    assert np.all(triples & 1)
+
+
+def test_order_and_repetition_matter() -> None:
+    distinct = {tuple(words) for words in ([1, 2], [2, 1], [1, 1], [2, 2])}
+    assert len({int(phrase_hashes(hashed(list(words)))[0][0]) for words in distinct}) == 4
+
+
+@pytest.mark.parametrize("words", [[], [5], [5, 6]])
+def test_short_texts_have_few_phrases_or_none(words: list[int]) -> None:
+    pairs, triples = phrase_hashes(hashed(words))
+    assert (len(pairs), len(triples)) == (max(len(words) - 1, 0), 0)
+    empty = stream([hashed(words), hashed([])])
+    assert in_order(empty.directory, empty.data, 2)
+    assert len(decode(empty, 0, SPACE).phrases) == len(pairs)
+
+
+def test_collisions_are_as_rare_as_31_bits_allow() -> None:
+    random = Random(1)
+    terms = np.array([random.getrandbits(64) for _ in range(300_000)], dtype=np.uint64)
+    pairs = phrase_hashes(terms)[0]
+    expected = len(pairs) ** 2 / 2 / 2**31
+    assert abs(len(pairs) - len(np.unique(pairs)) - expected) < 6 * expected**0.5
+
+
+@settings(max_examples=150)
+@given(documents=sequences, cut=st.integers(0, SPACE), bits=st.sampled_from([0, 1, 5, 11]))
+def test_everything_is_decoded_as_it_was_encoded(documents: list[list[int]], cut: int, bits: int) -> None:
+    counts = counted(documents)
+    rows = [(phrase, document, count) for phrase in sorted(counts) for document, count in sorted(counts[phrase].items())]
+    streams = [stream([hashed(words) for words in documents])]
+    columns = [np.array([row[column] for row in rows], dtype=np.int64) for column in range(3)]
+    sizes, data = encode(Inverted(columns[0].astype(np.uint32), columns[1].astype(np.uint32), columns[2]), bits)
+    streams.append(Stream(np.concatenate([[0], np.cumsum(sizes)]), data))
+    for each in streams:
+        assert in_order(each.directory, each.data, len(documents))
+        parts = [decode(each, 0, cut), decode(each, cut, SPACE)] if 0 < cut < SPACE else [decode(each, 0, SPACE)]
+        decoded = [
+            row for part in parts for row in zip(part.phrases.tolist(), part.documents.tolist(), part.counts.tolist())
+        ]
+        assert decoded == rows
+
+
+@settings(max_examples=100)
+@given(documents=sequences, removed=st.sets(st.integers(0, 7)), seed=st.integers(0, 99))
+def test_lookup_frequency_and_scores_equal_a_count_by_hand(
+    documents: list[list[int]], removed: set[int], seed: int
+) -> None:
+    counts = counted(documents)
+    encoded = stream([hashed(words) for words in documents])
+    random = Random(seed)
+    queried = np.array(sorted({*counts, *(random.getrandbits(32) for _ in range(5))}), dtype=np.uint32)
+    starts, sizes = np.zeros(len(queried), dtype=np.int64), np.zeros(len(queried), dtype=np.int64)
+    phrases.locate(encoded.directory, encoded.data, queried, starts, sizes)
+    assert sizes.tolist() == [len(counts.get(phrase, ())) for phrase in queried.tolist()]
+
+    live = np.array([number not in removed for number in range(len(documents))])
+    df = np.zeros(len(queried), dtype=np.int64)
+    phrases.live_frequencies(encoded.data, starts, sizes, live, df)
+    assert df.tolist() == [len(counts.get(phrase, {}).keys() - removed) for phrase in queried.tolist()]
+
+    weights, scores = np.arange(1.0, len(queried) + 1), np.zeros(len(documents))
+    phrases.accumulate(encoded.data, starts, sizes, weights, np.array([1.0, 1.0]), scores)
+    expected = np.zeros(len(documents))
+    for weight, phrase in zip(weights, queried.tolist(), strict=True):
+        for number, count in counts.get(phrase, {}).items():
+            expected[number] += weight * (1 + np.log(count))
+    assert scores == pytest.approx(expected, rel=1e-12)
+
+
+def test_counts_of_any_size() -> None:
+    counts = [1, 2, 3, 127, 128, 129, 130, 16_383, 16_386, 2_000_000_000]
+    postings = Inverted(
+        np.full(len(counts), 77, dtype=np.uint32),
+        np.array([0, 1, 63, 64, 65, 8191, 8192, 100_000, 2**21, 2**31], dtype=np.uint32),
+        np.array(counts, dtype=np.int64),
+    )
+    sizes, data = encode(postings, 0)
+    decoded = decode(Stream(np.array([0, *np.cumsum(sizes)]), data), 0, SPACE)
+    assert decoded.counts.tolist() == counts
+    assert decoded.documents.tolist() == postings.documents.tolist()
+
+
+def _everything(encoded: Stream, documents: int) -> list[Any]:
+    """Call every function that reads a stream."""
+    queried = np.arange(0, SPACE, SPACE // 50, dtype=np.uint32)
+    starts, sizes = np.zeros(len(queried), dtype=np.int64), np.zeros(len(queried), dtype=np.int64)
+    phrases.locate(encoded.directory, encoded.data, queried, starts, sizes)
+    live, scores = np.ones(documents, dtype=bool), np.zeros(documents)
+    phrases.live_frequencies(encoded.data, starts, sizes, live, np.zeros_like(sizes))
+    phrases.accumulate(encoded.data, starts, sizes, np.ones(len(queried)), np.ones(2), scores)
+    return [decode(encoded, 0, SPACE), scores]
+
+
+def test_a_damaged_stream_is_read_without_harm() -> None:
+    random = Random(3)
+    documents = [[random.randrange(5) for _ in range(20)] for _ in range(6)]
+    intact = stream([hashed(words) for words in documents])
+    noticed = 0
+    for _ in range(400):
+        directory, data = intact.directory.copy(), intact.data.copy()
+        data[random.randrange(len(data))] ^= 1 << random.randrange(8)
+        directory[random.randrange(len(directory))] += random.choice([0, 1, -1, 2**40, -(2**40)])
+        damaged = Stream(directory, data)
+        noticed += not in_order(directory, data, len(documents))
+        with np.errstate(all="ignore"):
+            _everything(damaged, len(documents))
+    assert noticed > 200
+
+
+def test_invert_counts_occurrences_in_any_order() -> None:
+    inverted = invert(np.array([9, 4, 9, 9], dtype=np.uint32), np.array([1, 0, 0, 1]))
+    assert inverted.phrases.tolist() == [4, 9, 9]
+    assert inverted.documents.tolist() == [0, 0, 1]
+    assert inverted.counts.tolist() == [1, 1, 2]
