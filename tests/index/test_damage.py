@@ -204,7 +204,7 @@ def test_verify_reports_parts_that_do_not_fit_together(broken: Path, statement: 
 def test_another_format_is_refused(broken: Path) -> None:
     change(broken, "UPDATE settings SET value = '77' WHERE key = 'format'")
     for opened in (Index, Writer, verify):
-        with pytest.raises(IndexMismatch, match=r"has the index format 77, this version of rprs reads 1 and 2: index anew"):
+        with pytest.raises(IndexMismatch, match=r"has the index format 77, this version of rprs reads 1 and 2: index"):
             opened(broken)
 
 

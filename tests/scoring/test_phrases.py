@@ -67,7 +67,7 @@ def test_collisions_are_as_rare_as_31_bits_allow() -> None:
 @given(documents=sequences, cut=st.integers(0, SPACE), bits=st.sampled_from([0, 1, 5, 11]))
 def test_everything_is_decoded_as_it_was_encoded(documents: list[list[int]], cut: int, bits: int) -> None:
     counts = counted(documents)
-    rows = [(phrase, document, count) for phrase in sorted(counts) for document, count in sorted(counts[phrase].items())]
+    rows = [(phrase, *posting) for phrase in sorted(counts) for posting in sorted(counts[phrase].items())]
     streams = [stream([hashed(words) for words in documents])]
     columns = [np.array([row[column] for row in rows], dtype=np.int64) for column in range(3)]
     sizes, data = encode(Inverted(columns[0].astype(np.uint32), columns[1].astype(np.uint32), columns[2]), bits)
@@ -75,10 +75,9 @@ def test_everything_is_decoded_as_it_was_encoded(documents: list[list[int]], cut
     for each in streams:
         assert in_order(each.directory, each.data, len(documents))
         parts = [decode(each, 0, cut), decode(each, cut, SPACE)] if 0 < cut < SPACE else [decode(each, 0, SPACE)]
-        decoded = [
-            row for part in parts for row in zip(part.phrases.tolist(), part.documents.tolist(), part.counts.tolist())
-        ]
-        assert decoded == rows
+        names = ("phrases", "documents", "counts")
+        arrays = [np.concatenate([getattr(part, name) for part in parts]) for name in names]
+        assert list(zip(*(array.tolist() for array in arrays), strict=True)) == rows
 
 
 @settings(max_examples=100)
