@@ -23,7 +23,7 @@ from rprs.rank import System, load_candidates
 from rprs.rank.batch import allowed_documents, cached_ranking, mask_digest
 from rprs.rank.identity import identity
 from rprs.rank.stages import Mask
-from rprs.rank.system import SystemOptions
+from rprs.rank.system import SystemOptions, as_system
 from rprs.read import read_exclusions
 from rprs.read.inputs import Queries, read_query_set
 from rprs.results.hits import Explanation, Hit, Pair, Results
@@ -54,24 +54,20 @@ class _Outcome:
 class Searcher:
     """Ranks the documents of an index by their similarity to a whole document.
 
-    `Searcher("cases.rprs", first="bm25", rerank="rprs", depth=50)`, or with a `System` that holds these settings;
-    options given beside it replace the system's own. `progress=True` shows a progress bar.
+    `Searcher("cases.rprs")`, with a named system as `Searcher("cases.rprs", "paper")`, or with a `System`; options such
+    as `first="bm25"`, `rerank="rprs"` and `depth=50` replace the system's own. `progress=True` shows a progress bar.
     """
 
     def __init__(
         self,
         index: Index | str | Path,
-        system: System | None = None,
+        system: System | str | None = None,
         *,
         progress: Progress | bool | None = None,
         **options: Unpack[SystemOptions],
     ) -> None:
-        if not isinstance(system, System | None):
-            raise UsageError(
-                f"The system must be a rprs.System; name a first stage as first=... Got {system!r} instead."
-            )
+        self.system = as_system(system, options)
         self.index = index if isinstance(index, Index) else Index(index)
-        self.system = (system or System()).changed(**options)
         self.progress = as_progress(progress)
 
     def __repr__(self) -> str:

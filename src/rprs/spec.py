@@ -45,6 +45,7 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "table": "rprs.encode.fitted:Saved",
     },
     "ranker": {
+        "blend": "rprs.rank.blend:Blend",
         "bm25": "rprs.rank.bm25:BM25",
         "cosine": "rprs.rank.cosine:Cosine",
         "fuse": "rprs.rank.fuse:Fuse",
@@ -74,13 +75,13 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
 }
 
 
-# Components used by default. The parameters of bm25 are those that the paper calls optimised: k1 = 2.8, b = 1.
+# Components used by default. `rprs.rank.named` has the names of other systems.
 DEFAULT: dict[Kind, str] = {
     "splitter": "sentences",
     "analyzer": "words",
     "encoder": "fitted",
-    "ranker": "bm25",
-    "reranker": "rprs",
+    "ranker": "blend",
+    "reranker": "fuse(first,rprs,method=zscore,weight=none)",
 }
 DEPTH = 100  # candidates that the first stage hands on
 

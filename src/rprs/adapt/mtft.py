@@ -24,7 +24,6 @@ from typing import Any, TypeVar
 import numpy as np
 from tokenizers import Tokenizer
 
-from rprs import spec
 from rprs.adapt.export import Adapted, write_cross
 from rprs.adapt.model import Base, New, load, load_base, tokenizer
 from rprs.adapt.sequences import Sequences
@@ -64,7 +63,7 @@ def mtft(
     base: str,
     to: str | Path,
     *,
-    first: Ranker | str = spec.DEFAULT["ranker"],
+    first: Ranker | str = "bm25",
     depth: int = 50,
     excluded: Excluded | None = None,
     triplet: float = 1.0,

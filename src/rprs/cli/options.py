@@ -127,11 +127,21 @@ QueryText = Annotated[
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first file that cannot be read.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Name all skipped files, not only the first 20.")]
+SystemName = Annotated[
+    str | None,
+    typer.Option(
+        "--system",
+        help="A system by its name, from `rprs systems`: default, paper, bm25 or fast. Options override its parts.",
+        metavar="NAME",
+        show_default="default",
+    ),
+]
 First = Annotated[
     str,
     typer.Option(
         "--first",
-        help='The first stage: "bm25(k1=2.8, b=1, kli=0.1)", "runfile(path)", sdr, maxsim, meanpool, "fuse(bm25,sdr)".',
+        help='The first stage: blend, cosine, "bm25(k1=2.8, b=1, kli=0.1)", "runfile(path)", rprs, sdr, maxsim, '
+        'meanpool, "fuse(bm25,sdr)".',
         metavar="SPEC",
     ),
 ]

@@ -30,6 +30,7 @@ from rprs.cli.options import (
     QueryText,
     Rerank,
     SettingsFile,
+    SystemName,
     Target,
     Where,
 )
@@ -69,6 +70,7 @@ def search(
     text: QueryText = None,
     ids: QueryIds = None,
     k: Annotated[int, typer.Option("-k", help="The number of hits.", min=1)] = DEFAULT_K,
+    system: SystemName = None,
     first: First = FIRST,
     rerank: Rerank = RERANK,
     depth: Depth = DEPTH,
@@ -120,6 +122,7 @@ def explain(
     more: QueryFiles = None,
     text: QueryText = None,
     ids: QueryIds = None,
+    system: SystemName = None,
     first: First = FIRST,
     rerank: Rerank = RERANK,
     depth: Depth = DEPTH,

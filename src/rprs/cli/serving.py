@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rprs.cli.messages import Messages, counted
-from rprs.cli.options import FIRST, RERANK, Depth, First, IndexPath, Rerank, SettingsFile
+from rprs.cli.options import FIRST, RERANK, Depth, First, IndexPath, Rerank, SettingsFile, SystemName
 from rprs.cli.system import selected_system
 from rprs.errors import UsageError
 from rprs.spec import DEPTH
@@ -69,6 +69,7 @@ def serve(
     token_file: TokenFile = None,
     allow_write: AllowWrite = False,
     allow_host: AllowHost = None,
+    system: SystemName = None,
     first: First = FIRST,
     rerank: Rerank = RERANK,
     depth: Depth = DEPTH,

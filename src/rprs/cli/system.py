@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from rprs.errors import UsageError
+
 if TYPE_CHECKING:
     from rprs.rank import System
 
@@ -14,11 +16,14 @@ __all__ = ["selected_system"]
 
 
 def selected_system(context: typer.Context, settings: Path | None) -> System:
-    """The system from a command's options, then from its settings file, then from the defaults."""
+    """The system from a command's options, then from its settings file or the name of a system, then the default."""
     from rprs.rank import System
     from rprs.tuning.settings import read_settings
 
-    system = read_settings(settings) if settings is not None else System()
+    name = context.params.get("system")
+    if name and settings is not None:
+        raise UsageError("Choose the system by --system or by --settings, not by both")
+    system = read_settings(settings) if settings is not None else System.named(name or "default")
     names = [name for name in ("first", "rerank", "depth") if name in context.params and _is_explicit(context, name)]
     return system.changed(**{name: context.params[name] for name in names})
 

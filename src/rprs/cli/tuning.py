@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rprs.cli.messages import LimitedMessages, Messages, counted
-from rprs.cli.options import FIRST, RERANK, Depth, Exclude, First, IndexPath, Queries, Rerank, SettingsFile
+from rprs.cli.options import FIRST, RERANK, Depth, Exclude, First, IndexPath, Queries, Rerank, SettingsFile, SystemName
 from rprs.cli.system import selected_system
 from rprs.spec import DEPTH
 
@@ -76,6 +76,7 @@ def tune(
     measure: Target = MEASURE,
     grid: Grid = None,
     folds: Parts = None,
+    system: SystemName = None,
     first: First = FIRST,
     rerank: Rerank = RERANK,
     depth: Depth = DEPTH,

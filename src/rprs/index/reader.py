@@ -196,6 +196,13 @@ class Index(Mapping[str, Document]):
         """The text of an encoder that gives the same vectors to other documents; a fitted one is not refitted."""
         return reusable_encoder(self.catalog, self.path)
 
+    @cached_property
+    def knows_language(self) -> bool:
+        """Whether the encoder knows the language of the collection, as measured when the documents were encoded."""
+        with self._lock:
+            row = self.catalog.encoder()
+        return row is None or bool(row.measurements.get("knows_language", True))
+
     @property
     def fingerprint(self) -> str:
         """A hash of settings, encoder and documents: it changes whenever a ranking could."""

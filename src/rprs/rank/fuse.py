@@ -15,7 +15,9 @@ from rprs.encode import Loadable
 from rprs.errors import UsageError
 from rprs.index import Index
 from rprs.progress import Advance, Progress, no_op, silent
+from rprs.rank.blend import Blend
 from rprs.rank.bm25 import BM25
+from rprs.rank.cosine import Cosine
 from rprs.rank.runfile import RunFile
 from rprs.rank.stages import Mask, Ranker, Reranker, Stage, order_candidates, require_sentences
 from rprs.scoring import fuse
@@ -51,6 +53,7 @@ class PreparedFusion:
 
     a: Floats  # (k,): on a common scale
     b: Floats  # (k,)
+    automatic: float  # the weight of b that follows from the query and the collection
     parts: Mapping[str, Floats]
     neighbours: Neighbours | None
     notes: tuple[str, ...]
@@ -61,16 +64,17 @@ class PreparedFusion:
 class Fuse(Component):
     """Two first stages, or two re-rankers, as one: `fuse(bm25, sdr)`, `fuse(first, rprs(n=4,k1=0), weight=0.3)`.
 
-    `method` is "rrf" (by ranks, with the constant `k`) or "minmax" (by scores, scaled within each list); `weight` is
-    the weight of `b`. As a first stage it ranks the documents of both lists, each `depth` deep; a document in one list
-    only gets nothing from the other. Evidence and score parts come from the component that has them, from `a` where
-    both do.
+    `method` is "rrf" (by ranks, with the constant `k`), "minmax" (by scores, scaled within each list) or "zscore" (by
+    the logarithms of scores). `weight` is the weight of `b`; `weight=none`, for re-rankers, lets it follow from the
+    length of the query and from whether the encoder knows the language. As a first stage it ranks the documents of both
+    lists, each `depth` deep; a document in one list only gets nothing from the other. Evidence and score parts come
+    from the component that has them, from `a` where both do.
     """
 
     a: Stage
     b: Stage
     method: fuse.Method = "rrf"
-    weight: float = 0.5
+    weight: float | None = 0.5
     k: int = 60
     name: ClassVar[str] = "fuse"
     kinds: ClassVar[tuple[Kind, ...]] = ("ranker", "reranker")
@@ -80,8 +84,8 @@ class Fuse(Component):
         for part in ("a", "b"):
             fits = isinstance(getattr(self, part), Ranker | Reranker)
             require(self, part, fits, "a first stage or a re-ranker, such as BM25() or RPRS()")
-        require(self, "method", self.method in ("rrf", "minmax"), "'rrf' or 'minmax'")
-        require(self, "weight", 0 <= self.weight <= 1, "a number in [0, 1]")
+        require(self, "method", self.method in ("rrf", "minmax", "zscore"), "'rrf', 'minmax' or 'zscore'")
+        require(self, "weight", self.weight is None or 0 <= self.weight <= 1, "none or a number in [0, 1]")
         require(self, "k", self.k >= 0, "an integer in [0, inf)")
 
     def load(self, progress: Progress = silent) -> None:
@@ -94,10 +98,12 @@ class Fuse(Component):
 
     def rank(self, query: Document, index: Index, depth: int, allowed: Mask) -> Ranking:
         """The best documents of both lists; a score part is NaN for a document that has none."""
+        if self.weight is None:
+            raise UsageError(f"{self} as a first stage needs a weight: a number in [0, 1]")
         lists = [ranker.rank(query, index, depth, allowed) for ranker in self._rankers()]
         ids = sorted({id for ranking in lists for id in ranking.ids})
-        shares = [_by_id(ranking, fuse.shares(ranking.scores, self.method, self.k), ids, 0.0) for ranking in lists]
-        scores = fuse.mix(shares[0], shares[1], self.weight)
+        shares = [self._shares(ranking, ids) for ranking in lists]
+        scores = fuse.mix(shares[0], shares[1], self.weight, self.method)
         order = np.lexsort((np.arange(len(ids)), -scores))[:depth]
         return Ranking(
             ids=tuple(ids[place] for place in order),
@@ -105,6 +111,11 @@ class Fuse(Component):
             parts={name: values[order] for name, values in _parts_by_id(lists, ids).items()},
             notes=tuple(dict.fromkeys(note for ranking in lists for note in ranking.notes)),
         )
+
+    def _shares(self, ranking: Ranking, ids: Sequence[str]) -> Floats:
+        """What one list contributes to the documents of both."""
+        values = fuse.shares(ranking.scores, self.method, self.k)
+        return _by_id(ranking, values, ids, float(values.min(initial=0.0)) if self.method == "zscore" else 0.0)
 
     def _rankers(self) -> list[Ranker]:
         rankers: list[Ranker] = [part for part in (self.a, self.b) if isinstance(part, Ranker)]
@@ -127,6 +138,9 @@ class Fuse(Component):
         return PreparedFusion(
             a=_scatter(fuse.shares(a.scores, self.method, self.k), orders[0]),
             b=_scatter(fuse.shares(b.scores, self.method, self.k), orders[1]),
+            automatic=fuse.automatic_weight(
+                len(query) / candidates.mean_sentences if candidates.mean_sentences else 1.0, candidates.knows_language
+            ),
             parts={
                 name: _scatter(values, order)
                 for ranking, order in ((b, orders[1]), (a, orders[0]))
@@ -141,7 +155,7 @@ class Fuse(Component):
         """Add the two up with the present weight."""
         return order_candidates(
             candidates,
-            fuse.mix(prepared.a, prepared.b, self.weight),
+            fuse.mix(prepared.a, prepared.b, prepared.automatic if self.weight is None else self.weight, self.method),
             parts=prepared.parts,
             neighbours=prepared.neighbours,
             notes=prepared.notes,
@@ -197,7 +211,7 @@ def uses_vectors(ranker: Any) -> bool:
     """Whether a first stage may read sentence vectors; False only where its ranking is the same with any encoder."""
     if isinstance(ranker, Fuse):
         return uses_vectors(ranker.a) or uses_vectors(ranker.b)
-    return not isinstance(ranker, BM25 | RunFile)
+    return not isinstance(ranker, BM25 | Blend | Cosine | RunFile)
 
 
 def run_files(ranker: Any) -> list[RunFile]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 
@@ -16,7 +17,7 @@ from rprs.evaluation.measures import parse_rule
 from rprs.progress import Progress, silent
 from rprs.rank.stages import Ranker, Reranker
 
-__all__ = ["NO_RERANKER", "System", "SystemOptions", "require_depth"]
+__all__ = ["NO_RERANKER", "System", "SystemOptions", "as_system", "require_depth"]
 
 NO_RERANKER = "none"  # the text form of `rerank=None`, on the command line and in TOML
 
@@ -59,10 +60,24 @@ class System:
         stages = f"{self.first} → {self.rerank}" if self.rerank else str(self.first)
         return f"{stages}, cut at {self.cutoff}" if self.cutoff else stages
 
+    @classmethod
+    def named(cls, name: str) -> System:
+        """A system by its name: "default", "paper", "bm25" or "fast"."""
+        from rprs.rank.named import named_system
+
+        return named_system(name).system
+
+    @property
+    def name(self) -> str | None:
+        """Its name, if it has one."""
+        from rprs.rank.named import system_name
+
+        return system_name(self)
+
     @property
     def tag(self) -> str:
         """The name of a run of this system, in one word."""
-        return "_".join(str(self.rerank or self.first).split())
+        return self.name or "_".join(str(self.rerank or self.first).split())
 
     def changed(self, **options: Any) -> System:
         """The same system with other values of some fields."""
@@ -78,6 +93,18 @@ class System:
         if self.cutoff is None:
             return ranking
         return ranking.top(int(cut(self.cutoff, np.asarray(ranking.scores, dtype=np.float64)[None])[0]))
+
+
+def as_system(system: Any, options: Mapping[str, Any]) -> System:
+    """A system from a `System`, a name or None (the default), with other values of some fields."""
+    if isinstance(system, str):
+        system = System.named(system)
+    if not isinstance(system, System | None):
+        raise UsageError(
+            f"The system must be a rprs.System or a name such as 'paper'; name a first stage as first=... "
+            f"Got {system!r} instead."
+        )
+    return (system or System()).changed(**options)
 
 
 def require_depth(depth: Any, name: str = "depth") -> int:

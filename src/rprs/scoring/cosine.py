@@ -16,7 +16,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LOGARITHMS", "accumulate", "add_squares", "count_weight", "idf", "norms", "sublinear"]
+__all__ = ["LOGARITHMS", "accumulate", "add_squares", "cosines", "count_weight", "idf", "sublinear"]
 
 Floats = NDArray[np.float64]
 
@@ -28,14 +28,24 @@ def idf(df: NDArray[Any], documents: int) -> Floats:
     return np.asarray(np.log((documents + 1) / (df + 1)), dtype=np.float64)
 
 
+def cosines(products: Floats, query: Floats, documents: Floats, weights: Sequence[float]) -> Floats:
+    """(documents,): the scores, from sums over the sequences of each length.
+
+    `products` (lengths, documents) are Σ w(g, q) · w(g, d) with λ = 1, `query` (lengths,) and `documents` (documents,
+    lengths) the squared norms. Lengths are added one by one, so that the sums do not depend on a library's order.
+    """
+    total, left, right = np.zeros(products.shape[1]), 0.0, np.zeros(products.shape[1])
+    for length, weight in enumerate(weights[: len(products)]):
+        total = total + weight**2 * products[length]
+        left = left + weight**2 * float(query[length])
+        right = right + weight**2 * documents[:, length]
+    norms = np.sqrt(left) * np.sqrt(right)
+    return np.asarray(np.divide(total, norms, out=np.zeros(len(norms)), where=norms > 0))
+
+
 def sublinear(counts: NDArray[Any]) -> Floats:
     """1 + ln tf, in the shape of the counts, which are at least 1."""
     return np.asarray(1 + np.log(counts), dtype=np.float64)
-
-
-def norms(squares: Floats, weights: Sequence[float]) -> Floats:
-    """(documents,): ‖w‖, from the squared norms (documents, lengths) and the weight of each length."""
-    return np.asarray(np.sqrt((squares * np.square(np.asarray(weights, dtype=np.float64))).sum(axis=1)))
 
 
 @numba.njit(nogil=True, cache=True)

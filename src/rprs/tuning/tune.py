@@ -37,7 +37,7 @@ def tune(
     measure: Measure | str = MEASURE,
     grid: Mapping[str, Any] | Sequence[str] | None = None,
     folds: Folds = None,
-    system: System | None = None,
+    system: System | str | None = None,
     exclude: str | PurePath | Mapping[str, Iterable[str]] | None = None,
     candidates: Mapping[str, Ranking] | None = None,
     mean_sentences: float | None = None,
@@ -62,7 +62,7 @@ def tune(
     from rprs.files.cache import as_cache
     from rprs.index import Index
     from rprs.progress import as_progress
-    from rprs.rank import System
+    from rprs.rank.system import as_system
     from rprs.read import read_exclusions
     from rprs.read.inputs import read_judgements, read_query_set
     from rprs.tuning.cutoffs import set_measure
@@ -71,11 +71,9 @@ def tune(
 
     if what not in get_args(What):
         raise UsageError(f"'what' must be one of {', '.join(get_args(What))}. Got {what!r} instead.")
-    if not isinstance(system, System | None):
-        raise UsageError(f"The system must be a rprs.System; name a first stage as first=... Got {system!r} instead.")
     if isinstance(folds, bool) or not isinstance(folds, int | Mapping | None):
         raise UsageError(f"folds must be a number of parts, or the fold of each query. Got {folds!r:.80}")
-    base, values = (system or System()).changed(**options), parse_grid(grid)
+    base, values = as_system(system, options), parse_grid(grid)
     target = set_measure(measure) if what == "cutoff" else parse_measure(str(measure))
     check_grid(what, base, values)
     judgements = read_judgements(qrels)
