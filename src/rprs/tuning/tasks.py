@@ -106,6 +106,7 @@ def _rerank(task: Task) -> Tuned:
             candidates,
             depths,
             n=max(*rprs_grid.n, reranker.n, NEAREST),
+            ties=reranker.ties,
             mean_sentences=task.mean_sentences,
             cache=task.cache,
             index_key=task.index_key,
