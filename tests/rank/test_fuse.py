@@ -175,7 +175,13 @@ def test_scaling() -> None:
 
 
 @pytest.mark.parametrize(
-    "how", ["bm25, sdr", "rprs(n=2), bm25", "bm25, bm25(b=0,kli=0.3), method=minmax, weight=0.2", "bm25, fuse(maxsim, bm25(k1=9))"]
+    "how",
+    [
+        "bm25, sdr",
+        "rprs(n=2), bm25",
+        "bm25, bm25(b=0,kli=0.3), method=minmax, weight=0.2",
+        "bm25, fuse(maxsim, bm25(k1=9))",
+    ],
 )
 def test_a_first_stage_keeps_the_contract(how: str) -> None:
     check_ranker(parse("ranker", f"fuse({how})"), SAMPLE[:7])

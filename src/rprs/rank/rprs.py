@@ -55,12 +55,15 @@ class RPRS(Component):
         """The best documents of the index that have at least one of the n nearest sentences; ties by ascending id."""
         nearest = neighbours_in_index(query, index, allowed, self.n, self.ties)
         some, places = restrict(nearest)
-        avgdl = self.average_length(nearest, index.mean_sentences)
-        scored = rprs.rprs(some, n=self.n, k1=self.k1, b=self.b, avgdl=avgdl, form=self.form)
-        order = rprs.order(scored, some)[: min(depth, np.count_nonzero(scored.score > 0))]
-        numbers = np.flatnonzero(allowed)[places[order]]
+        ids = [index.ids[number] for number in np.flatnonzero(allowed)[places]]
+        return self.rank_neighbours(some, ids, self.average_length(nearest, index.mean_sentences), depth)
+
+    def rank_neighbours(self, nearest: Neighbours, ids: Sequence[str], avgdl: float, depth: int) -> Ranking:
+        """The same from n or more precomputed neighbours over documents with these ids, in their order."""
+        scored = rprs.rprs(nearest, n=self.n, k1=self.k1, b=self.b, avgdl=avgdl, form=self.form)
+        order = rprs.order(scored, nearest)[: min(depth, np.count_nonzero(scored.score > 0))]
         return Ranking(
-            ids=tuple(index.ids[number] for number in numbers),
+            ids=tuple(ids[place] for place in order),
             scores=scored.score[order],
             parts={"qp": scored.qp[order], "dp": scored.dp[order]},
         )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, overload
 
@@ -75,12 +75,15 @@ def pools_at_depths(
     depths = sorted(set(depths))
     pools: list[Sequence[Pool] | Path] = []
     key = index_key or (index.fingerprint if cache else "")
-    compute = partial(at_depths, index, depths=depths, n=n, ties=ties, mean_sentences=mean_sentences)
+
+    def compute(query: Document, ranking: Ranking) -> Collection[Pool]:
+        return at_depths(index, query, ranking, depths, n=n, ties=ties, mean_sentences=mean_sentences).values()
+
     with progress("neighbours", len(queries), "queries") as advance:
         for query in queries:
             ranking = run.get(query.id, EMPTY_RANKING)
             if cache is None:
-                pools.append([*compute(query, ranking).values()])
+                pools.append([*compute(query, ranking)])
             else:
                 inputs = {
                     "index": key,
@@ -93,9 +96,8 @@ def pools_at_depths(
                 }
                 path = cache.place("pools", inputs).path
                 if not path.exists():
-                    computed = compute(query, ranking)
                     path.parent.mkdir(parents=True, exist_ok=True)
-                    save_pools(path, computed.values())
+                    save_pools(path, compute(query, ranking))
                 pools.append(path)
             advance(1)
     return {depth: _AtDepth(pools, place) for place, depth in enumerate(depths)}
