@@ -206,7 +206,8 @@ class Neighbours:
     """R_n: for each of m query sentences, its n most similar sentences of a pool of candidates, best first.
 
     The pool is the sentences of all candidates in first-stage order: those of candidate d are
-    `offsets[d]:offsets[d + 1]`. Among equally similar sentences, the one with the smaller number comes first.
+    `offsets[d]:offsets[d + 1]`. Among equally similar sentences, the one with the smaller number comes first, unless
+    the re-ranker decides ties differently.
     """
 
     similarity: NDArray[np.float32]  # (m, n), descending in each row

@@ -14,7 +14,17 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import TaskID
 
-__all__ = ["Advance", "Progress", "ProgressBars", "as_progress", "no_op", "silent", "stopper"]
+__all__ = [
+    "Advance",
+    "Progress",
+    "ProgressBars",
+    "as_progress",
+    "no_op",
+    "scan_progress",
+    "show_scans",
+    "silent",
+    "stopper",
+]
 
 Advance = Callable[[int], None]
 
@@ -46,6 +56,20 @@ class Progress(Protocol):
 def silent(what: str, total: int | None = None, unit: str = "") -> Iterator[Advance]:
     """Progress that is not shown: the default of the library."""
     yield no_op
+
+
+# Where a first stage that reads all sentences of an index shows its progress. A new thread does not inherit it.
+scan_progress: ContextVar[Progress] = ContextVar("scan_progress", default=silent)
+
+
+@contextmanager
+def show_scans(progress: Progress) -> Iterator[None]:
+    """Show the progress of first stages that read all sentences of an index."""
+    token = scan_progress.set(progress)
+    try:
+        yield
+    finally:
+        scan_progress.reset(token)
 
 
 def as_progress(progress: Progress | bool | None) -> Progress:

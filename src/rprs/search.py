@@ -18,7 +18,7 @@ from rprs.document import Document, Query, Ranking, Sentences, combine, query_do
 from rprs.errors import EmptyQuery, UsageError
 from rprs.files.cache import Cache, as_cache
 from rprs.index import Index
-from rprs.progress import Progress, as_progress
+from rprs.progress import Progress, as_progress, show_scans
 from rprs.rank import System, load_candidates
 from rprs.rank.batch import allowed_documents, cached_ranking, mask_digest
 from rprs.rank.identity import identity
@@ -234,7 +234,11 @@ class Searcher:
             )
         if not len(query):
             raise EmptyQuery(f"The query {document.id!r} has no sentences: there is nothing to compare")
-        with _timed(seconds, "first stage"), self.progress("first stage", unit="documents") as advance:
+        with (
+            _timed(seconds, "first stage"),
+            self.progress("first stage", unit="documents") as advance,
+            show_scans(self.progress),
+        ):
             first = self.system.first.rank(document, self.index, self.system.depth, allowed)
             advance(len(first))
         if also is not None and also not in first.ids:

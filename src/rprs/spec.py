@@ -51,6 +51,7 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "fuse": "rprs.rank.fuse:Fuse",
         "maxsim": "rprs.rank.maxsim:MaxSim",
         "meanpool": "rprs.rank.maxsim:MeanPool",
+        "rprs": "rprs.rank.rprs:RPRS",
         "runfile": "rprs.rank.runfile:RunFile",
         "sdr": "rprs.rank.sdr:SDR",
     },

@@ -175,7 +175,13 @@ def test_scaling() -> None:
 
 
 @pytest.mark.parametrize(
-    "how", ["bm25, sdr", "bm25, bm25(b=0,kli=0.3), method=minmax, weight=0.2", "bm25, fuse(maxsim, bm25(k1=9))"]
+    "how",
+    [
+        "bm25, sdr",
+        "rprs(n=2), bm25",
+        "bm25, bm25(b=0,kli=0.3), method=minmax, weight=0.2",
+        "bm25, fuse(maxsim, bm25(k1=9))",
+    ],
 )
 def test_a_first_stage_keeps_the_contract(how: str) -> None:
     check_ranker(parse("ranker", f"fuse({how})"), SAMPLE[:7])
@@ -316,8 +322,8 @@ def test_one_class_is_a_first_stage_and_a_reranker() -> None:
     assert parse("reranker", "fuse(first, sdr)") == Fuse(First(), SDR())
     with pytest.raises(UsageError, match="There is no reranker named 'bm25'"):
         parse("reranker", "fuse(first, bm25)")
-    with pytest.raises(UsageError, match="There is no ranker named 'rprs'"):
-        parse("ranker", "fuse(bm25, rprs)")
+    with pytest.raises(UsageError, match="There is no ranker named 'birch'"):
+        parse("ranker", "fuse(bm25, birch)")
 
 
 def test_parts_that_do_not_fit_are_one_line() -> None:
@@ -325,7 +331,7 @@ def test_parts_that_do_not_fit_are_one_line() -> None:
     with pytest.raises(UsageError, match="needs two re-rankers as its parts"):
         Fuse(BM25(), RPRS()).rerank(query, pool)
     with built(SAMPLE) as index, pytest.raises(UsageError, match="needs two first stages as its parts"):
-        Fuse(BM25(), RPRS()).rank(SAMPLE[0], index, 5, np.ones(len(index), dtype=bool))
+        Fuse(BM25(), Birch()).rank(SAMPLE[0], index, 5, np.ones(len(index), dtype=bool))
 
 
 def test_which_first_stages_depend_on_vectors() -> None:

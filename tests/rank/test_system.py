@@ -11,6 +11,7 @@ from rprs import BM25, RPRS, System
 from rprs.document import Ranking
 from rprs.errors import UsageError
 from rprs.evaluation.cutoff import Ratio, Top
+from rprs.rank.birch import Birch
 from rprs.rank.sdr import SDR
 
 RANKING = Ranking(tuple("abcd"), np.array([10.0, 8.0, 5.0, 1.0]), {"qp": np.arange(4.0)}, notes=("a note",))
@@ -50,7 +51,7 @@ def test_the_cut_off_is_applied_to_scores_and_parts() -> None:
         ({"depth": "50"}, "The depth of re-ranking must be an integer in [1, inf). Got '50' instead."),
         ({"depth": True}, "The depth of re-ranking must be an integer in [1, inf). Got True instead."),
         ({"depth": 2.5}, "The depth of re-ranking must be an integer in [1, inf). Got 2.5 instead."),
-        ({"first": RPRS()}, "RPRS(n=5, k1=1.5, b=0.5, avgdl='collection', form='full') is not a first stage"),
+        ({"first": Birch()}, "Birch(a=0.5, w2=0.5, w3=0.5, top=3, scorer='cosine', model='') is not a first stage"),
         ({"first": BM25}, "is not a first stage, such as bm25"),
         ({"first": None}, "None is not a first stage, such as bm25"),
         ({"rerank": BM25()}, "is not a re-ranker, such as rprs"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, get_args
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from rprs.document import Candidates, Neighbours, Ranking, Sentences
 from rprs.errors import EmptyQuery, UsageError
 from rprs.rank import RPRS
-from rprs.scoring.neighbours import neighbours
+from rprs.scoring.neighbours import Ties, neighbours, tie_priority
 from rprs.scoring.rprs import Form, order, rprs
 from rprs.scoring.vectors import GRID
 from rprs.spec import parse
@@ -112,6 +113,42 @@ def test_equals_the_oracle(
         assert order(scored, found).tolist() == oracle.ranking([row[0] for row in expected], lengths)
 
 
+@settings(max_examples=300, deadline=None)
+@given(
+    query=queries,
+    pool=documents,
+    names=st.permutations("ABCDEF"),
+    n=st.integers(1, 12),
+    k1=tenths,
+    ties=st.sampled_from(get_args(Ties)),
+)
+def test_ties_equal_the_oracle(query: Any, pool: Any, names: list[str], n: int, k1: Fraction, ties: Ties) -> None:
+    """Whole numbers between -2 and 2 in three dimensions: nearly every list of neighbours ends in a tie."""
+    ids = names[: len(pool)]
+    empty = np.empty((0, 3), np.float16)
+    arrays = [vectors(d) if d else empty for d in pool]
+    nearest = neighbours(vectors(query), arrays, n, priority=tie_priority(ids, ties))
+    flat = [(d, s) for d, document in enumerate(pool) for s in range(len(document))]
+    expected = oracle.nearest(query, pool, n, ties, ids)
+    assert [[flat[s] for s in row] for row in nearest.sentence.tolist()] == expected
+    component = RPRS(n=n, k1=float(k1), b=0.3, avgdl=2.5, ties=ties)
+    sentences = Sentences(np.zeros((len(query), 2), np.int64), np.zeros(len(query), np.int32), vectors(query))
+    ranking = component.rerank(sentences, replace(candidates(*arrays), ranking=Ranking(tuple(ids), np.zeros(len(ids)))))
+    scores = oracle.score(query, pool, n, k1, Fraction(3, 10), Fraction(5, 2), ties=ties, ids=ids)
+    actual = dict(zip(ranking.ids, ranking.scores.tolist(), strict=True))
+    assert [actual[id] for id in ids] == pytest.approx([float(row[0]) for row in scores], rel=1e-12, abs=1e-15)
+
+
+def test_a_tie_at_the_boundary_by_hand() -> None:
+    """One query sentence, n = 1, and the same sentence in three candidates, ranked c, a, b."""
+    same = vectors([(1, 0, 0)])
+    query = Sentences(np.zeros((1, 2), np.int64), np.zeros(1, np.int32), same)
+    pool = replace(candidates(same, same, same), ranking=Ranking(("c", "a", "b"), np.array([3.0, 2.0, 1.0])))
+    best = {ties: RPRS(n=1, k1=0, ties=ties).rerank(query, pool) for ties in get_args(Ties)}
+    assert {ties: ranking.ids[0] for ties, ranking in best.items()} == {"first": "c", "id": "a", "worst": "b"}
+    assert all(ranking.scores.tolist() == [1, 0, 0] for ranking in best.values())
+
+
 def test_identical_documents_tie_in_first_stage_order() -> None:
     same = vectors([(1, 0, 0), (0, 1, 0)])
     query = vectors([(1, 0, 0), (0, 1, 0)])
@@ -157,6 +194,26 @@ class TestComponent:
         query = Sentences(np.zeros((1, 2), np.int64), np.zeros(1, np.int32), vectors([(1, 0, 0)]))
         ranking = RPRS(n=1, k1=1, b=1, avgdl="candidates").rerank(query, candidates(vectors([(1, 0, 0)])))
         assert ranking.parts["qp"].tolist() == [0.5]  # dl = avgdl = 1
+
+    def test_average_length_as_a_number(self) -> None:
+        query = Sentences(np.zeros((1, 2), np.int64), np.zeros(1, np.int32), vectors([(1, 0, 0)]))
+        pool = candidates(vectors([(1, 0, 0)]))
+        for component in (RPRS(n=1, k1=1, b=1, avgdl=0.25), parse("reranker", "rprs(n=1,k1=1,b=1,avgdl=0.25)")):
+            assert component.rerank(query, pool).parts["qp"].tolist() == [1 / (1 + 4)]  # dl / avgdl = 4
+
+    def test_the_text_of_a_numeric_average(self) -> None:
+        assert str(RPRS(avgdl=120)) == "rprs(avgdl=120)"
+        assert parse("reranker", "rprs(avgdl=120)") == RPRS(avgdl=120)
+        assert str(parse("ranker", "rprs(avgdl=candidates,ties=worst)")) == "rprs(avgdl=candidates,ties=worst)"
+
+    @pytest.mark.parametrize("avgdl", [0, -3.0, float("inf"), float("nan"), True, None, "median"])
+    def test_a_wrong_average(self, avgdl: Any) -> None:
+        with pytest.raises(UsageError, match=r"must be 'collection' or 'candidates' or a number in \(0, inf\)"):
+            RPRS(avgdl=avgdl)
+
+    def test_a_wrong_choice_for_ties(self) -> None:
+        with pytest.raises(UsageError, match="The 'ties' parameter of rprs must be 'first' or 'id' or 'worst'"):
+            parse("reranker", "rprs(ties=best)")
 
     def test_no_query_sentences(self) -> None:
         nothing = Sentences(np.zeros((0, 2), np.int64), np.zeros(0, np.int32))

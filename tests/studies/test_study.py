@@ -98,6 +98,7 @@ def place(tmp_path: Path) -> Place:
 def test_the_folder_holds_every_documented_file(everything: Place) -> None:
     files = contents(everything.folder / "results" / "study")
     tables = {"systems", "settings", "tuning", "significance", "ablation", "sensitivity", "units", "truncation"}
+    tables |= {"ties"}
     tables |= {"depth", "length-bias", "length-bias-hits", "pearson", "lengths", "judgements", "judged", "condensed"}
     pictures = {"systems", "differences", "sensitivity", "units", "truncation", "depth", "length-bias"}
     pictures |= {"length-bias-hits", "pearson", "lengths"}
@@ -105,6 +106,7 @@ def test_the_folder_holds_every_documented_file(everything: Place) -> None:
     expected |= {f"figures/{name}.{end}" for name in pictures for end in ("svg", "png")}
     expected |= {f"runs/{name}.trec" for name in ("bm25", "rprs", "rprs-w-freq", "a-run", "over-the-run")}
     expected |= {f"runs/{name}.trec" for name in ("candidates-alone", "bm25-tuned", "rprs-tuned", "tuned-elsewhere")}
+    expected |= {"runs/rprs-whole-collection.trec"}
     assert set(files) == expected | {"report.html", "scores.csv", "scores.json", "results.json"}
     assert set(everything.results()["files"]) == set(files) - {"results.json"}
 
@@ -114,7 +116,7 @@ def test_the_report_has_every_part(everything: Place) -> None:
     titles = re.findall(r"<h2>(.*?)</h2>", page)
     assert titles[:3] == ["Contents", "Systems", "Ablation"]
     assert titles[-2:] == ["Tuning", "Significance"]
-    assert len(titles) == 14
+    assert len(titles) == 15
     figures = list((everything.folder / "results" / "study" / "figures").glob("*.svg"))
     assert page.count("<svg") == page.count("<figcaption") == len(figures) > 0
     assert "rprs study study.toml" in page
@@ -190,6 +192,9 @@ def test_every_analysis_meets_the_system_itself(everything: Place) -> None:
     parts = everything.results()["parts"]
     total = parts["systems"]["RPRS w/freq"]["scores"]["AP"]
     assert parts["ablation"]["full"]["AP"] == total
+    assert parts["ties"]["first"]["AP"] == total
+    assert (parts["ties"]["first"]["order_changed"], parts["ties"]["first"]["documents_changed"]) == (0, 0)
+    assert list(parts["ties"]) == ["first", "id", "worst"]
     assert parts["units"]["sentences"]["AP"] == parts["truncation"]["full"]["AP"] == total
     assert parts["depth"]["first stage"]["AP"] >= parts["systems"]["BM25"]["scores"]["AP"]
     assert list(parts["depth"]) == ["2", "6", "10", "first stage"]

@@ -13,10 +13,20 @@ def similarity(a: Vector, b: Vector) -> int:
     return sum(x * y for x, y in zip(a, b, strict=True))
 
 
-def nearest(query: Sequence[Vector], pool: Sequence[Sequence[Vector]], n: int) -> list[list[Sentence]]:
-    """R_n: for each query sentence its n most similar; among equals, the higher-ranked document's, then the earlier."""
+def nearest(
+    query: Sequence[Vector], pool: Sequence[Sequence[Vector]], n: int, ties: str = "first", ids: Sequence[str] = ()
+) -> list[list[Sentence]]:
+    """R_n: for each query sentence its n most similar; among equals, the preferred document's, then the earlier.
+
+    "first" prefers the higher-ranked document, "worst" the lower-ranked one, and "id" the one with the smaller id.
+    """
     everything = [(d, s) for d, document in enumerate(pool) for s in range(len(document))]
-    return [sorted(everything, key=lambda ds: (-similarity(q, pool[ds[0]][ds[1]]), ds))[:n] for q in query]
+
+    def preference(ds: Sentence) -> tuple[int | str, int]:
+        d, s = ds
+        return (ids[d] if ties == "id" else -d if ties == "worst" else d, s)
+
+    return [sorted(everything, key=lambda ds: (-similarity(q, pool[ds[0]][ds[1]]), preference(ds)))[:n] for q in query]
 
 
 def score(
@@ -27,9 +37,11 @@ def score(
     b: Fraction,
     avgdl: Fraction,
     form: str = "full",
+    ties: str = "first",
+    ids: Sequence[str] = (),
 ) -> list[tuple[Fraction, Fraction, Fraction]]:
     """For each candidate: score, QP, DP."""
-    r_n = [set(row) for row in nearest(query, pool, n)]
+    r_n = [set(row) for row in nearest(query, pool, n, ties, ids)]
     m = len(query)
     results = []
     for d, document in enumerate(pool):

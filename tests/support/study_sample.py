@@ -22,6 +22,7 @@ depth = 8
 BM25 = { rerank = "none" }
 RPRS = { rerank = "rprs(n=4,k1=0)" }
 "RPRS w/freq" = { rerank = "rprs(n=4,k1=2.8,b=1.0)" }
+"RPRS, whole collection" = { first = "rprs(n=4)", rerank = "none" }
 "a run" = { first = "runfile(runs/other.trec)", rerank = "none", depth = 3 }
 "over the run" = { first = "a run", depth = 3 }
 "candidates alone" = { encoder = "hashed(dimension=32)", pool_only = true }
@@ -36,6 +37,7 @@ baselines = ["BM25"]
 system = "RPRS w/freq"
 ablation = true
 sensitivity = { n = [1, 5], k1 = "0..3/1.5", b = [0, 1] }
+ties = { k = 3 }
 units = { lengths = [16, 64] }
 truncation = { lengths = [32, 128], pool_only = true }
 depth = { depths = "2..10/4" }

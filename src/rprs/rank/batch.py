@@ -15,7 +15,7 @@ from rprs.encode import Loadable
 from rprs.errors import EmptyQuery, UsageError
 from rprs.files.cache import Cache
 from rprs.index import Index
-from rprs.progress import Progress, silent
+from rprs.progress import Progress, show_scans, silent
 from rprs.rank.identity import identity
 from rprs.rank.stages import Mask, Ranker, Reranker, load_candidates
 from rprs.read.qrels import Exclusions
@@ -63,7 +63,7 @@ def first_stage(
     failures: list[UsageError] = []
     key = identity(component, cache) if cache else None
     fingerprint = index.fingerprint if key else ""
-    with progress("first stage", len(queries), "queries") as advance:
+    with progress("first stage", len(queries), "queries") as advance, show_scans(progress):
         for query in queries:
             mask = allowed_documents(index, [query], exclude=(exclude or {}).get(query.id, ()))
             inputs = {

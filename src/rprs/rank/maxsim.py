@@ -37,7 +37,7 @@ class MaxSim(Component):
             index,
             depth,
             allowed,
-            lambda sentences, documents: maxsim(sentences.vectors, documents, self.direction),
+            lambda sentences, documents, advance: maxsim(sentences.vectors, documents, self.direction, advance),
         )
 
     def rerank(self, query: Sentences, candidates: Candidates, advance: Advance = no_op) -> Ranking:
@@ -56,7 +56,11 @@ class MeanPool(Component):
     def rank(self, query: Document, index: Index, depth: int, allowed: Mask) -> Ranking:
         """The best documents of the index that have sentences."""
         return rank_by_vectors(
-            query, index, depth, allowed, lambda sentences, documents: meanpool(sentences.vectors, documents)
+            query,
+            index,
+            depth,
+            allowed,
+            lambda sentences, documents, advance: meanpool(sentences.vectors, documents, advance),
         )
 
     def rerank(self, query: Sentences, candidates: Candidates, advance: Advance = no_op) -> Ranking:

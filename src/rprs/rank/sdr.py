@@ -35,7 +35,11 @@ class SDR(Component):
     def rank(self, query: Document, index: Index, depth: int, allowed: Mask) -> Ranking:
         """The best documents of the index that have sentences."""
         return rank_by_vectors(
-            query, index, depth, allowed, lambda sentences, documents: sdr(sentences, documents, self.normalise)
+            query,
+            index,
+            depth,
+            allowed,
+            lambda sentences, documents, advance: sdr(sentences, documents, self.normalise, advance=advance),
         )
 
     def rerank(self, query: Sentences, candidates: Candidates, advance: Advance = no_op) -> Ranking:

@@ -1,4 +1,4 @@
-"""One pass over any number of documents, block by block, on all cores: what SDR, MaxSim and mean pooling share.
+"""One pass over any number of documents, block by block, on all cores: what SDR, MaxSim, mean pooling and RPRS share.
 
 Every worker takes a chunk of consecutive complete documents from one iterator, widens their vectors block by block,
 multiplies each block with the query's vectors (BLAS) and folds the products into running values (Numba), from which
@@ -52,6 +52,7 @@ class Plan:
 class Block:
     """c sentences of consecutive documents; the last document may continue in the next block of the same worker."""
 
+    first: int  # number of the first of them among the sentences of all documents, in the order of the pass
     vectors: Wide  # (c, dimension)
     ends: NDArray[np.uint8]  # (c,): 0, PARAGRAPH or DOCUMENT
     owner: Ints  # (c,): the row of `values` for the document of each sentence
@@ -92,12 +93,12 @@ def scan(
 
     def work(visit: Visit) -> None:
         try:
-            for first, chunk in iter(source.next_chunk, None):
-                sizes = np.array([len(document) for document in chunk], dtype=np.int64)
-                values = np.full((len(chunk), width), empty, dtype=np.float64)
+            for chunk in iter(source.next_chunk, None):
+                sizes = np.array([len(document) for document in chunk.documents], dtype=np.int64)
+                values = np.full((len(sizes), width), empty, dtype=np.float64)
                 for block in _blocks(chunk, sizes, plan.block):
                     visit(block, values)
-                parts.append((first, values, sizes))
+                parts.append((chunk.position, values, sizes))
                 advance(int(sizes.sum()))
         finally:
             source.close()  # a worker that ends, with or without an error, ends the pass for all
@@ -113,52 +114,61 @@ def scan(
     return Scan(values, np.concatenate([np.zeros(0, dtype=np.int64), *(part[2] for part in parts)]))
 
 
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    """Consecutive documents, with the numbers of documents and sentences before them."""
+
+    documents: Sequence[Sentences]
+    position: int
+    sentences: int
+
+
 class _Source:
     """Hands out chunks of consecutive documents to several threads."""
 
     def __init__(self, documents: Iterable[Sentences], chunk: int) -> None:
         self._documents = iter(documents)
         self._chunk = chunk
-        self._position = 0
+        self._position = self._sentences = 0
         self._open = True
         self._lock = Lock()
 
-    def next_chunk(self) -> tuple[int, list[Sentences]] | None:
-        """The next documents and the number of the first of them, or None if there are no more."""
+    def next_chunk(self) -> _Chunk | None:
+        """The next documents, or None if there are no more."""
         with self._lock:
-            chunk: list[Sentences] = []
+            documents: list[Sentences] = []
             rows = 0
             while self._open and rows < self._chunk:
                 document = next(self._documents, None)
                 if document is None:
                     self._open = False
                 else:
-                    chunk.append(document)
+                    documents.append(document)
                     rows += len(document)
-            first = self._position
-            self._position += len(chunk)
-            return (first, chunk) if chunk else None
+            chunk = _Chunk(documents, self._position, self._sentences)
+            self._position, self._sentences = self._position + len(documents), self._sentences + rows
+            return chunk if documents else None
 
     def close(self) -> None:
         """Hand out no more documents."""
         self._open = False
 
 
-def _blocks(chunk: Sequence[Sentences], sizes: Ints, limit: int) -> Iterator[Block]:
+def _blocks(chunk: _Chunk, sizes: Ints, limit: int) -> Iterator[Block]:
     """The sentences of a chunk in blocks of about equal size, each of at most `limit` sentences."""
     offsets = np.concatenate([[0], np.cumsum(sizes[sizes > 0])])
     total = int(offsets[-1])
     if not total:
         return
-    documents = [document for document in chunk if len(document)]
+    documents = [document for document in chunk.documents if len(document)]
     ends = np.zeros(total, dtype=np.uint8)
     ends[:-1] = np.diff(np.concatenate([document.paragraphs for document in documents])) != 0
     ends[offsets[1:] - 1] = DOCUMENT
-    owner = np.repeat(np.arange(len(chunk)), sizes)
+    owner = np.repeat(np.arange(len(sizes)), sizes)
     size = -(-total // -(-total // limit))
     for first, vectors in blocks([document.vectors for document in documents], offsets, 0, total, size):
         part = slice(first, first + len(vectors))
-        yield Block(vectors, ends[part], owner[part])
+        yield Block(chunk.sentences + first, vectors, ends[part], owner[part])
 
 
 def multiply(query: Wide, folds: Sequence[Fold], plan: Plan) -> Visit:

@@ -3,7 +3,8 @@
 The pool is processed in blocks that fit into the cache: widen a block of vectors to float32, multiply it with the
 query's vectors (BLAS), and update the running list of the n best of every query sentence (Numba). Memory therefore
 depends on the query and the block, not on the pool. Vectors on the grid of `scoring.vectors` have exact products, and
-the order (similarity, then position in the pool) is total, so neither blocks nor threads change the result.
+every sentence has a key of its own that decides between equals, so that neither blocks nor threads nor the order in
+which the sentences are processed change the result.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
+from typing import Literal
 
 import numba
 import numpy as np
@@ -21,9 +23,25 @@ from rprs.document import Neighbours
 from rprs.progress import Advance, no_op
 from rprs.scoring.threads import cores, one_blas_thread
 
-__all__ = ["POOL_ROWS", "QUERY_ROWS", "Vectors", "blocks", "merge", "neighbours", "widen"]
+__all__ = [
+    "POOL_ROWS",
+    "QUERY_ROWS",
+    "NearestLists",
+    "Ties",
+    "Vectors",
+    "blocks",
+    "merge",
+    "neighbours",
+    "sentences_of_keys",
+    "tie_keys",
+    "tie_priority",
+    "widen",
+]
 
 Vectors = NDArray[np.float16]
+Wide = NDArray[np.float32]
+Ints = NDArray[np.int64]
+Ties = Literal["first", "id", "worst"]
 
 QUERY_ROWS = 1024  # a block of products is QUERY_ROWS × POOL_ROWS float32: 2 MB
 POOL_ROWS = 512
@@ -35,6 +53,7 @@ def neighbours(
     pool: Sequence[Vectors],
     n: int,
     *,
+    priority: Ints | None = None,
     threads: int | None = None,
     block: int = POOL_ROWS,
     advance: Advance = no_op,
@@ -42,7 +61,8 @@ def neighbours(
     """The n nearest sentences of the pool for each of m query sentences (m, dimension); all where the pool has fewer.
 
     `pool` holds one array of vectors per candidate document, in first-stage order: among equally similar sentences, the
-    one of the better ranked document comes first, then the earlier one. `advance` counts processed pool rows.
+    one of the better ranked document comes first, then the earlier one. With a `priority`, the smallest comes first
+    instead (see `tie_priority`). `advance` counts processed pool rows.
     """
     offsets = np.concatenate([[0], np.cumsum([len(rows) for rows in pool], dtype=np.int64)]).astype(np.int64)
     size = int(offsets[-1])
@@ -54,24 +74,18 @@ def neighbours(
     workers = max(1, min(threads or cores(), -(-size // block)))
     bounds = [size * worker // workers for worker in range(workers + 1)]
 
-    def work(start: int, stop: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        best = np.full((len(query), width), -np.inf, dtype=np.float32)
-        where = np.full((len(query), width), size, dtype=np.int64)
-        products = np.empty((min(QUERY_ROWS, len(query)), block), dtype=np.float32)
+    def work(start: int, stop: int) -> NearestLists:
+        lists = NearestLists(wide, width, block)
         for first, rows in blocks(pool, offsets, start, stop, block):
-            for top in range(0, len(query), QUERY_ROWS):
-                part = slice(top, min(top + QUERY_ROWS, len(query)))
-                out = products[: part.stop - top, : len(rows)]
-                np.matmul(wide[part], rows.T, out=out)
-                _keep_best(out, first, best[part], where[part])
+            lists.update(rows, tie_keys(np.arange(first, first + len(rows)), offsets, priority))
             advance(len(rows))
-        return best, where
+        return lists
 
     with one_blas_thread():
         others = [_threads().submit(work, *ends) for ends in pairwise(bounds[1:])]
         parts = [work(*bounds[:2]), *(other.result() for other in others)]
-    similarity, sentence = merge([best for best, _ in parts], [where for _, where in parts], width)
-    return Neighbours(similarity, sentence, offsets)
+    similarity, keys = merge([part.similarity for part in parts], [part.keys for part in parts], width)
+    return Neighbours(similarity, sentences_of_keys(keys, offsets), offsets)
 
 
 @cache
@@ -80,39 +94,88 @@ def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(cores(), "neighbours")
 
 
-def merge(
-    similarities: Sequence[NDArray[np.float32]], sentences: Sequence[NDArray[np.int64]], n: int
-) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Merge partial lists (m, n') over disjoint parts of a pool, in the pool's order, into lists (m, n) of the best."""
+# ---------------------------------------------------------------------------- equally similar sentences
+
+
+def tie_priority(ids: Sequence[str], ties: Ties) -> Ints | None:
+    """(k,): which of k candidates comes first among equally similar sentences, the smallest first; None: as ranked.
+
+    `ids` is in first-stage order. "first" prefers the candidate that the first stage ranked higher, "id" the smaller
+    id, and "worst" the candidate that it ranked lower: the reverse of "first".
+    """
+    if ties == "first":
+        return None
+    if ties == "worst":
+        return -np.arange(len(ids), dtype=np.int64)
+    priority = np.empty(len(ids), dtype=np.int64)
+    priority[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids))
+    return priority
+
+
+def tie_keys(sentence: Ints, offsets: Ints, priority: Ints | None) -> Ints:
+    """A key for each sentence of a pool, by its number: of two equally similar ones, the smaller key comes first."""
+    if priority is None:
+        return sentence
+    document = np.searchsorted(offsets, sentence, side="right") - 1
+    return np.asarray(priority[document] * (offsets[-1] + 1) + sentence, dtype=np.int64)
+
+
+def sentences_of_keys(keys: Ints, offsets: Ints) -> Ints:
+    """The numbers of the sentences that have these keys."""
+    return np.asarray(keys % (offsets[-1] + 1), dtype=np.int64)
+
+
+def merge(similarities: Sequence[Wide], keys: Sequence[Ints], n: int) -> tuple[Wide, Ints]:
+    """Merge partial lists (m, n') over disjoint parts of a pool, with the keys of sentences, into lists (m, n)."""
     if len(similarities) == 1:
-        return similarities[0][:, :n], sentences[0][:, :n]
-    similarity, sentence = np.hstack(similarities), np.hstack(sentences)
-    order = np.argsort(-similarity, axis=1, kind="stable")[:, :n]
-    return np.take_along_axis(similarity, order, 1), np.take_along_axis(sentence, order, 1)
+        return similarities[0][:, :n], keys[0][:, :n]
+    similarity, key = np.hstack(similarities), np.hstack(keys)
+    order = np.lexsort((key, -similarity), axis=1)[:, :n]
+    return np.take_along_axis(similarity, order, 1), np.take_along_axis(key, order, 1)
 
 
-def blocks(
-    pool: Sequence[Vectors], offsets: NDArray[np.int64], start: int, stop: int, block: int
-) -> Iterator[tuple[int, NDArray[np.float32]]]:
+# ---------------------------------------------------------------------------- running lists
+
+
+class NearestLists:
+    """The n best sentences of each of m query sentences so far; at least n sentences must follow to fill the lists."""
+
+    def __init__(self, query: Wide, n: int, block: int = POOL_ROWS) -> None:
+        self.similarity = np.full((len(query), n), -np.inf, dtype=np.float32)  # descending in each row
+        self.keys = np.full((len(query), n), np.iinfo(np.int64).max, dtype=np.int64)
+        self._query = query
+        self._products = np.empty((min(QUERY_ROWS, len(query)), block), dtype=np.float32)
+
+    def update(self, rows: Wide, keys: Ints) -> None:
+        """Compare further sentences, at most `block`, with their keys, which decide between equals."""
+        for top in range(0, len(self._query), QUERY_ROWS):
+            part = slice(top, min(top + QUERY_ROWS, len(self._query)))
+            products = self._products[: part.stop - top, : len(rows)]
+            np.matmul(self._query[part], rows.T, out=products)
+            _keep_best(products, keys, self.similarity[part], self.keys[part])
+
+
+def blocks(pool: Sequence[Vectors], offsets: Ints, start: int, stop: int, block: int) -> Iterator[tuple[int, Wide]]:
     """The pool's rows from start to stop as float32, at most `block` at a time, with the number of the first row."""
     buffer = np.empty((min(block, stop - start), pool[0].shape[1]), dtype=np.float32)
+    size, bounds = len(buffer), offsets.tolist()  # Python's integers: NumPy's take a noticeable part of the time
     first, filled = start, 0
     document = int(np.searchsorted(offsets, start, side="right")) - 1
     position = start
     while position < stop:
-        rows = pool[document][position - offsets[document] :]
-        count = min(len(rows), len(buffer) - filled, stop - position)
+        row = position - bounds[document]
+        count = min(bounds[document + 1] - position, size - filled, stop - position)
         if count:
-            _widen(rows[:count].view(np.uint16), buffer[filled : filled + count])
+            _widen(pool[document][row : row + count].view(np.uint16), buffer[filled : filled + count])
             position, filled = position + count, filled + count
-        if position == offsets[document + 1]:
+        if position == bounds[document + 1]:
             document += 1
-        if filled == len(buffer) or position == stop:
+        if filled == size or position == stop:
             yield first, buffer[:filled]
             first, filled = position, 0
 
 
-def widen(vectors: Vectors) -> NDArray[np.float32]:
+def widen(vectors: Vectors) -> Wide:
     """float16 → float32, ten times faster than `astype`."""
     wide = np.empty(vectors.shape, dtype=np.float32)
     _widen(np.ascontiguousarray(vectors).view(np.uint16), wide)
@@ -131,37 +194,38 @@ def _widen(half, wide):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})
-def _keep_best(products, first, best, where):  # type: ignore[no-untyped-def]
-    """Insert a block of similarities (query rows × pool rows) into the running lists, each in descending order.
+def _keep_best(products, keys, best, where):  # type: ignore[no-untyped-def]
+    """Insert a block of similarities (query rows × pool rows) into the running lists, in descending order.
 
-    Pool rows come in ascending order and only a greater similarity displaces, so that the earlier of two equals stays.
+    Among equals, the smaller key comes first.
     """
     last = best.shape[1] - 1
     columns = products.shape[1]
+    lowest = keys.min()
     for row in range(products.shape[0]):
         worst = best[row, last]
         for start in range(0, columns, STRIDE):
             stop = min(start + STRIDE, columns)
             if stop - start == STRIDE:
-                greatest = worst
+                greatest = products[row, start]
                 for column in range(STRIDE):  # of constant length, so that it compiles to vector instructions
                     greatest = max(products[row, start + column], greatest)
-                if greatest <= worst:
+                if greatest < worst or (greatest == worst and lowest > where[row, last]):
                     continue
             for column in range(start, stop):
                 similarity = products[row, column]
-                if similarity > worst:
-                    _insert(best[row], where[row], similarity, first + column)
+                if similarity > worst or (similarity == worst and keys[column] < where[row, last]):
+                    _insert(best[row], where[row], similarity, keys[column])
                     worst = best[row, last]
 
 
 @numba.njit(nogil=True, cache=True)
-def _insert(best, where, similarity, position):  # type: ignore[no-untyped-def]
-    """Insert a similarity after all that are at least as great, and drop the last of the list."""
+def _insert(best, where, similarity, key):  # type: ignore[no-untyped-def]
+    """Insert a similarity where it belongs, and drop the last of the list."""
     place = best.size - 1
-    while place > 0 and best[place - 1] < similarity:
+    while place > 0 and (best[place - 1] < similarity or (best[place - 1] == similarity and where[place - 1] > key)):
         best[place] = best[place - 1]
         where[place] = where[place - 1]
         place -= 1
     best[place] = similarity
-    where[place] = position
+    where[place] = key

@@ -21,7 +21,12 @@ __all__ = ["Job", "Jobs", "Limiter", "Update"]
 
 Result = TypeVar("Result")
 
-STAGES = {"sentences of the query": "sentences", "first stage": "candidates", "re-ranking": "ranking"}
+STAGES = {
+    "sentences of the query": "sentences",
+    "first stage": "candidates",
+    "comparing all sentences": "candidates",
+    "re-ranking": "ranking",
+}
 UPDATE_INTERVAL = 0.05  # seconds between two updates of a stage
 POLL = 0.1  # seconds until a cancellation is noticed
 REMEMBERED = 256  # jobs that have ended

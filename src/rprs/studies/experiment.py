@@ -28,6 +28,7 @@ from rprs.rank.batch import first_stage, rerank_run
 from rprs.rank.fuse import run_files
 from rprs.rank.identity import identity
 from rprs.read import Exclusions, read_run
+from rprs.scoring.neighbours import Ties
 from rprs.studies.runs import rank_pools, write_facts, write_rankings
 from rprs.tuning.pools import NEAREST, Pool, pools_at_depths
 
@@ -288,7 +289,13 @@ class Experiment:
     # ------------------------------------------------------------------------ pools and rankings
 
     def pools(
-        self, index: Step, run: Step, depths: tuple[int, ...], n: int, mean_sentences: float
+        self,
+        index: Step,
+        run: Step,
+        depths: tuple[int, ...],
+        n: int,
+        mean_sentences: float,
+        ties: Ties = "first",
     ) -> dict[int, Sequence[Pool]]:
         """The neighbours of every query's candidates, by depth, at about the cost of the deepest."""
         n = max(n, NEAREST)  # other systems and grids can then use them too
@@ -300,6 +307,7 @@ class Experiment:
                 read_run(run.path / "run.trec"),
                 depths,
                 n=n,
+                ties=ties,
                 mean_sentences=mean_sentences,
                 cache=self.cache,
                 index_key=index.key,
@@ -317,6 +325,7 @@ class Experiment:
             "mean_sentences": mean_sentences,
             "depths": depths,
             "n": n,
+            **({} if ties == "first" else {"ties": ties}),
         }
         self.cache.grow("pools", inputs, produce, about=f"{self.data}: depth {', '.join(map(str, depths))}")
         return pools()
@@ -335,7 +344,8 @@ class Experiment:
 
         def produce(path: Path) -> None:
             if isinstance(reranker, RPRS):
-                rankings = rank_pools(self.pools(index, run, (depth,), reranker.n, mean_sentences)[depth], reranker)
+                pools = self.pools(index, run, (depth,), reranker.n, mean_sentences, reranker.ties)
+                rankings = rank_pools(pools[depth], reranker)
             else:
                 rankings = rerank_run(
                     self.open(index),

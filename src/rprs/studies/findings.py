@@ -14,6 +14,7 @@ from rprs.studies.lengths import length_bias, lengths, pearson
 from rprs.studies.overview import compare_systems, overview, significance, tuning
 from rprs.studies.sensitivity import sensitivity
 from rprs.studies.systems import Study
+from rprs.studies.ties import ties
 from rprs.studies.units import truncation, units
 from rprs.studies.unjudged import unjudged
 
@@ -22,6 +23,7 @@ __all__ = ["compute_findings"]
 _ANALYSES: dict[str, Callable[[Study, Any], Finding]] = {
     "ablation": ablation,
     "sensitivity": sensitivity,
+    "ties": ties,
     "units": units,
     "truncation": truncation,
     "depth": depth,

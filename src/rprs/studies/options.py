@@ -19,6 +19,7 @@ __all__ = [
     "Lengths",
     "Pearson",
     "Sensitivity",
+    "TieOrders",
     "Truncation",
     "Units",
     "Unjudged",
@@ -44,6 +45,16 @@ class Sensitivity:
     def __post_init__(self) -> None:
         rprs_grid(self.n, self.k1, self.b)
         _check_measure(self.measure)
+
+
+@dataclass(frozen=True)
+class TieOrders:
+    """Each choice for equally similar sentences, with the queries whose best k documents change."""
+
+    k: int = 10
+
+    def __post_init__(self) -> None:
+        positive_integers("k", self.k)
 
 
 @dataclass(frozen=True)
@@ -156,6 +167,7 @@ def _check_measure(measure: str) -> None:
 ANALYSES: dict[str, type[Any]] = {
     "ablation": Ablation,
     "sensitivity": Sensitivity,
+    "ties": TieOrders,
     "units": Units,
     "truncation": Truncation,
     "depth": Depth,

@@ -355,7 +355,7 @@ def _analyses(path: Path, table: dict[str, Any], systems: list[PlannedSystem]) -
             require_name(system, names, f"{where} {name}", "system")
     if "length_bias" in analyses and "relevant" in names:
         raise UsageError(f"{where} length_bias: a system cannot be called 'relevant', which names a curve: rename it")
-    needing = {"ablation", "sensitivity", "units", "truncation", "depth"} & set(analyses)
+    needing = {"ablation", "sensitivity", "ties", "units", "truncation", "depth"} & set(analyses)
     if needing and subject is None:
         raise UsageError(f"{where}: {sorted(needing)[0]} needs a system that re-ranks with rprs(...)")
     return subject, analyses

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,6 +16,7 @@ from rprs.files.cache import Step
 from rprs.rank import RPRS
 from rprs.rank.fuse import run_files, uses_vectors
 from rprs.read import read_run
+from rprs.scoring.neighbours import Ties
 from rprs.spec import parse
 from rprs.studies.experiment import Experiment, Kind
 from rprs.studies.plan import Plan, PlannedSystem
@@ -115,11 +117,17 @@ class Study:
         """avgdl: of the whole collection, also where only candidates are encoded."""
         return self.experiment.open(self.main_index(system)).mean_sentences
 
-    def pools(self, system: PlannedSystem, depths: tuple[int, ...], n: int = NEAREST) -> dict[int, Sequence[Pool]]:
-        """The neighbours of a system's candidates, by depth; at least as many as its re-ranker uses."""
+    def pools(
+        self, system: PlannedSystem, depths: tuple[int, ...], n: int = NEAREST, ties: Ties | None = None
+    ) -> dict[int, Sequence[Pool]]:
+        """The neighbours of a system's candidates, by depth; at least as many as its re-ranker uses.
+
+        `ties` decides between equally similar sentences instead of the re-ranker's own choice.
+        """
         first, mean = self.first(system, max(depths)), self.mean_sentences(system)
-        n = max(n, rprs_of(system).n)
-        return self.experiment.pools(self.index(system, max(depths)), first, depths, n, mean)
+        reranker = rprs_of(system) if ties is None else dataclasses.replace(rprs_of(system), ties=ties)
+        n = max(n, reranker.n)
+        return self.experiment.pools(self.index(system, max(depths)), first, depths, n, mean, reranker.ties)
 
     # ------------------------------------------------------------------------ rankings
 

@@ -34,6 +34,7 @@ __all__ = [
     "judged_queries",
     "map_queries",
     "measured",
+    "measured_lists",
     "unused_judgements",
 ]
 
@@ -177,6 +178,20 @@ def measured(measure: Measure, grades: Ints, scores: Floats, judgements: Mapping
     positive = np.array([grade for grade in judgements.values() if grade > 0], dtype=np.int64)
     irrelevant = sum(grade == 0 for grade in judgements.values())
     return measure.parts(Ranked(np.maximum(grades, 0), scores, positive, grades >= 0, irrelevant))
+
+
+def measured_lists(
+    measure: Measure, grades: Ints, scores: Floats, sizes: Ints, judgements: Mapping[str, int]
+) -> Floats:
+    """The same for p lists of different `sizes` (p,), of which the arrays (p, depth) hold the first documents."""
+    parts = {
+        size: measured(measure, grades[sizes == size, :size], scores[sizes == size, :size], judgements)
+        for size in np.unique(sizes).tolist()
+    }
+    joined = np.empty((len(sizes), next(iter(parts.values())).shape[1]))
+    for size, values in parts.items():
+        joined[sizes == size] = values
+    return joined
 
 
 def deal(contents: Mapping[str, str], folds: int, seed: int = 0) -> dict[str, int]:

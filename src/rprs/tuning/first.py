@@ -28,7 +28,7 @@ from rprs.tuning.choose import (
     choose,
     judged_queries,
     map_queries,
-    measured,
+    measured_lists,
     unused_judgements,
 )
 from rprs.tuning.grids import Axes, Bm25Grid, Value
@@ -61,7 +61,7 @@ def tune_bm25(
     base, measure, axes = base or System(), as_measure(measure), (grid or Bm25Grid()).axes()
     ranker = base.first
     if not isinstance(ranker, BM25):
-        raise UsageError(f"The first stage {ranker} has no grid: bm25 has")
+        raise UsageError(f"The first stage {ranker} has no grid: bm25 has one, and so does rprs")
     for point in axes.points():
         _at(ranker, point)  # a wrong value is an error before anything is computed
     documents = {query.id: query for query in queries}
@@ -138,16 +138,9 @@ def _parts(
     for start in range(0, len(pairs[0]), chunk):
         some = slice(start, start + chunk)
         lists = rank_grid(ranker, query, index, depth, allowed, pairs[0][some], pairs[1][some], shares)
-        flat = lists.sizes.ravel()
-        parts: dict[int, Floats] = {}
-        for size in np.unique(flat).tolist():
-            rows = flat == size
-            listed = grades[lists.numbers.reshape(-1, depth)[rows, :size]]
-            parts[size] = measured(measure, listed, lists.scores.reshape(-1, depth)[rows, :size], judgements)
-        joined = np.empty((len(flat), next(iter(parts.values())).shape[1]))
-        for size, values in parts.items():
-            joined[flat == size] = values
-        blocks.append(joined.reshape(len(shares), -1, joined.shape[1]))
+        listed, scores = grades[lists.numbers.reshape(-1, depth)], lists.scores.reshape(-1, depth)
+        parts = measured_lists(measure, listed, scores, lists.sizes.ravel(), judgements)
+        blocks.append(parts.reshape(len(shares), -1, parts.shape[1]))
     everything = np.concatenate(blocks, axis=1)
     return everything.reshape(-1, everything.shape[2])
 

@@ -111,10 +111,10 @@ class RprsGrid:
     k1: Sequence[float] = _FIFTHS
     b: Sequence[float] = _TENTHS
 
-    def axes(self, depths: Sequence[int]) -> Axes:
-        """As a box, with the depths as one more parameter."""
-        values = {
-            "depth": integers("depth", depths),
+    def axes(self, depths: Sequence[int] = ()) -> Axes:
+        """As a box, with the depths as one more parameter if there are any."""
+        values: dict[str, tuple[Value, ...]] = {
+            **({"depth": integers("depth", depths)} if depths else {}),
             "n": integers("n", self.n),
             "k1": _floats("k1", self.k1),
             "b": _floats("b", self.b),
@@ -123,7 +123,7 @@ class RprsGrid:
             RPRS(k1=k1)  # raises an error for a wrong value
         for b in self.b:
             RPRS(b=b)
-        return Axes(values, ("k1", "n", "b", "depth"))
+        return Axes(values, ("k1", "n", "b", "depth") if depths else ("k1", "n", "b"))
 
 
 @dataclass(frozen=True)

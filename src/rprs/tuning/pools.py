@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -20,7 +20,7 @@ from rprs.files.atomic import write_atomically
 from rprs.files.cache import Cache
 from rprs.index import Index
 from rprs.progress import Progress, silent
-from rprs.scoring.neighbours import merge, neighbours
+from rprs.scoring.neighbours import Ties, merge, neighbours, sentences_of_keys, tie_keys, tie_priority
 
 __all__ = [
     "NEAREST",
@@ -59,6 +59,7 @@ def pools_at_depths(
     depths: Sequence[int],
     *,
     n: int = NEAREST,
+    ties: Ties = "first",
     mean_sentences: float | None = None,
     cache: Cache | None = None,
     index_key: str | None = None,
@@ -68,16 +69,21 @@ def pools_at_depths(
 
     With a cache they stay on disk and are read when they are used; `index_key` is what they depend on there instead of
     the fingerprint of the index. Where the index holds a part of the collection only, `mean_sentences` is that of the
-    whole collection. A query without sentences or without a ranking has a pool without candidates.
+    whole collection. `ties` decides between equally similar sentences, as in `RPRS`. A query without sentences or
+    without a ranking has a pool without candidates.
     """
     depths = sorted(set(depths))
     pools: list[Sequence[Pool] | Path] = []
     key = index_key or (index.fingerprint if cache else "")
+
+    def compute(query: Document, ranking: Ranking) -> Collection[Pool]:
+        return at_depths(index, query, ranking, depths, n=n, ties=ties, mean_sentences=mean_sentences).values()
+
     with progress("neighbours", len(queries), "queries") as advance:
         for query in queries:
             ranking = run.get(query.id, EMPTY_RANKING)
             if cache is None:
-                pools.append([*at_depths(index, query, ranking, depths, n=n, mean_sentences=mean_sentences).values()])
+                pools.append([*compute(query, ranking)])
             else:
                 inputs = {
                     "index": key,
@@ -86,12 +92,12 @@ def pools_at_depths(
                     "depths": depths,
                     "n": n,
                     "mean_sentences": mean_sentences,
+                    **({} if ties == "first" else {"ties": ties}),
                 }
                 path = cache.place("pools", inputs).path
                 if not path.exists():
-                    computed = at_depths(index, query, ranking, depths, n=n, mean_sentences=mean_sentences)
                     path.parent.mkdir(parents=True, exist_ok=True)
-                    save_pools(path, computed.values())
+                    save_pools(path, compute(query, ranking))
                 pools.append(path)
             advance(1)
     return {depth: _AtDepth(pools, place) for place, depth in enumerate(depths)}
@@ -130,6 +136,7 @@ def at_depths(
     depths: Sequence[int],
     *,
     n: int = NEAREST,
+    ties: Ties = "first",
     mean_sentences: float | None = None,
 ) -> dict[int, Pool]:
     """The pools of one query for several depths at about the cost of the deepest.
@@ -142,23 +149,27 @@ def at_depths(
     sentences = index.query_sentences(query) if present else NO_SENTENCES
     if not len(sentences):
         present = []
+    priority = tie_priority([ranking.ids[place] for place in present], ties)
     pools: dict[int, Pool] = {}
     so_far = neighbours(sentences.vectors, [], n)
     for depth in sorted(set(depths)):
         start, stop = len(so_far.offsets) - 1, min(depth, len(present))
         if stop > start:
             block = [index.sentences(ranking.ids[place]).vectors for place in present[start:stop]]
-            so_far = _join(so_far, neighbours(sentences.vectors, block, n), n)
+            local = None if priority is None else priority[start:stop]
+            so_far = _join(so_far, neighbours(sentences.vectors, block, n, priority=local), n, priority)
         ids = tuple(ranking.ids[place] for place in present[:stop])
         pools[depth] = Pool(query.id, ids, ranking.scores[present[:stop]], so_far, avgdl, query.content_hash)
     return pools
 
 
-def _join(left: Neighbours, right: Neighbours, n: int) -> Neighbours:
+def _join(left: Neighbours, right: Neighbours, n: int, priority: NDArray[np.int64] | None) -> Neighbours:
     """The neighbours over two blocks of candidates, the left ones ranked higher."""
-    moved = right.sentence + left.offsets[-1]
-    similarity, sentence = merge([left.similarity, right.similarity], [left.sentence, moved], n)
-    return Neighbours(similarity, sentence, np.concatenate([left.offsets, left.offsets[-1] + right.offsets[1:]]))
+    offsets = np.concatenate([left.offsets, left.offsets[-1] + right.offsets[1:]])
+    numbers = left.sentence, right.sentence + left.offsets[-1]
+    keys = [tie_keys(sentence, offsets, priority) for sentence in numbers]
+    similarity, key = merge([left.similarity, right.similarity], keys, n)
+    return Neighbours(similarity, sentences_of_keys(key, offsets), offsets)
 
 
 # ---------------------------------------------------------------------------- files

@@ -106,8 +106,7 @@ def _rprs_parts(pool: Pool, measure: Measure, axes: Axes, reranker: RPRS, judgem
         have = pool.neighbours.sentence.shape[1]
         raise UsageError(f"The grid needs n up to {n[-1]}, but the pool of {pool.query!r} has {have} neighbours")
     pairs = np.repeat(k1, len(b)), np.tile(b, len(k1))
-    lengths = np.diff(pool.neighbours.offsets)
-    avgdl = pool.mean_sentences if reranker.avgdl == "collection" else float(lengths.mean()) if len(lengths) else 0.0
+    avgdl = reranker.average_length(pool.neighbours, pool.mean_sentences)
     grades = np.array([judgements.get(id, -1) for id in pool.ids], dtype=np.int64)
     chunk = max(1, CELLS // max(1, len(n) * len(pool)))
     blocks = []

@@ -24,6 +24,7 @@ from rprs.tuning.grids import DEPTHS, Axes, Bm25Grid, CutoffGrid, RprsGrid, Valu
 from rprs.tuning.pools import NEAREST, pools_at_depths
 from rprs.tuning.rerankers import reranker_axes, tune_reranker, tune_rprs
 from rprs.tuning.tune import What
+from rprs.tuning.whole import require_tunable, tune_whole_rprs
 
 __all__ = ["Task", "check_grid", "judged_documents", "run_task"]
 
@@ -37,9 +38,12 @@ def run_task(what: What, task: Task) -> Tuned:
 def check_grid(what: What, base: System, grid: Mapping[str, Sequence[Value]]) -> Axes:
     """All points to try; a wrong parameter or value is an error here, before anything is computed."""
     if what == "first":
-        if not isinstance(base.first, BM25):
-            raise UsageError(f"The first stage {base.first} has no grid: bm25 has")
-        _require_names(grid, Bm25Grid, "The first stage has no parameter {!r} to tune: it has {}")
+        box = Bm25Grid if isinstance(base.first, BM25) else RprsGrid
+        if box is RprsGrid:
+            require_tunable(base.first)
+        _require_names(grid, box, "The first stage has no parameter {!r} to tune: it has {}")
+        if box is RprsGrid:
+            return _rprs_grid(grid).axes()
         return _bm25_grid(grid).axes()
     if what == "cutoff":
         _require_names(grid, CutoffGrid, "A cut-off has no parameter {!r}: it has {}")
@@ -106,6 +110,7 @@ def _rerank(task: Task) -> Tuned:
             candidates,
             depths,
             n=max(*rprs_grid.n, reranker.n, NEAREST),
+            ties=reranker.ties,
             mean_sentences=task.mean_sentences,
             cache=task.cache,
             index_key=task.index_key,
@@ -137,18 +142,17 @@ def _depth(task: Task) -> Tuned:
 
 
 def _first(task: Task) -> Tuned:
-    return tune_bm25(
-        task.index,
-        task.queries,
-        task.qrels,
-        task.measure,
-        _bm25_grid(task.grid),
-        folds=task.folds,
-        base=task.base,
-        exclude=task.exclude,
-        cache=task.cache,
-        progress=task.progress,
-    )
+    data = task.index, task.queries, task.qrels, task.measure
+    options: dict[str, Any] = {
+        "folds": task.folds,
+        "base": task.base,
+        "exclude": task.exclude,
+        "cache": task.cache,
+        "progress": task.progress,
+    }
+    if isinstance(task.base.first, RPRS):
+        return tune_whole_rprs(*data, _rprs_grid(task.grid), **options)
+    return tune_bm25(*data, _bm25_grid(task.grid), **options)
 
 
 def _cutoff(task: Task) -> Tuned:

@@ -14,7 +14,7 @@ const of = (done, total) => (total === null || total === undefined || done >= to
 const MESSAGES = {
   reading: ({ done, total }) => (total ? `Reading: ${size(done)} of ${size(total)}` : "Reading"),
   sentences: ({ done, total }) => `${of(done, total)} ${done === 1 ? "sentence" : "sentences"}`,
-  candidates: ({ done, total }) => (done ? `${plural(done, "candidate")} of ${plural(total, "document")}` : "Finding candidates"),
+  candidates: ({ done, total, unit }) => (unit === "sentences" ? `${of(done, total)} sentences compared` : done ? `${plural(done, "candidate")} of ${plural(total, "document")}` : "Finding candidates"),
   ranking: ({ done, total }) => `${count(done)}${total ? ` of ${count(total)}` : ""} sentences compared`,
 };
 
@@ -43,14 +43,14 @@ export function progressLine(root, documents, cancel) {
     const ended = data.total === null ? data.done > 0 : data.done >= data.total; // candidates are counted only once, at the end
     if (data.stage === stage && !ended && performance.now() - lastUpdate < PAUSE) return;
     [stage, lastUpdate] = [data.stage, performance.now()];
-    status.textContent = MESSAGES[stage](stage === "candidates" ? { ...data, total: documents } : data);
+    status.textContent = MESSAGES[stage](data.unit === "documents" ? { ...data, total: documents } : data);
     draw(data);
   }
 
-  function draw({ done, total }) {
+  function draw({ done, total, unit }) {
     const at = STAGES.indexOf(stage);
     steps.forEach((step, place) => (step.dataset.state = place < at ? "done" : place === at ? "current" : "ahead"));
-    if (!total || stage === "candidates") return bar.removeAttribute("value");
+    if (!total || unit === "documents") return bar.removeAttribute("value");
     bar.max = total;
     bar.value = done;
   }
