@@ -518,7 +518,7 @@ class TestText:
 
     def test_a_wrong_system_is_one_line(self, index: Index) -> None:
         with pytest.raises(UsageError, match=r"The system must be a rprs\.System"):
-            Searcher(index, "bm25")  # type: ignore[arg-type]
+            Searcher(index, BM25())  # type: ignore[arg-type]
 
 
 class TestRun:

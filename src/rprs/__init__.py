@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from rprs.progress import Progress
     from rprs.rank import BM25, RPRS, RunFile, System
     from rprs.rank.birch import Birch
+    from rprs.rank.blend import Blend
+    from rprs.rank.cosine import Cosine
     from rprs.rank.cross import Cross
     from rprs.rank.fuse import First, Fuse
     from rprs.rank.maxsim import MaxSim, MeanPool
@@ -74,10 +76,12 @@ __all__ = [
     "SDR",
     "Added",
     "Birch",
+    "Blend",
     "Busy",
     "Cancelled",
     "Client",
     "Comparison",
+    "Cosine",
     "Cross",
     "DiskFull",
     "Document",
@@ -164,6 +168,8 @@ _HOME = {
     "rprs.progress": ["Progress"],
     "rprs.rank": ["BM25", "RPRS", "RunFile", "System"],
     "rprs.rank.birch": ["Birch"],
+    "rprs.rank.blend": ["Blend"],
+    "rprs.rank.cosine": ["Cosine"],
     "rprs.rank.cross": ["Cross"],
     "rprs.rank.fuse": ["First", "Fuse"],
     "rprs.rank.maxsim": ["MaxSim", "MeanPool"],
@@ -213,6 +219,7 @@ def build(
     splitter: str | Component | None = None,
     analyzer: str | Component | None = None,
     encoder: str | Component | None = None,
+    phrases: bool | None = None,
     strict: bool = False,
     skipped: Callable[[Skipped], None] | None = None,
     progress: Progress | bool | None = None,
@@ -232,5 +239,6 @@ def build(
     if skipped is not None and not callable(skipped):
         raise UsageError(f"skipped must be a function of one argument. Got {skipped!r:.80} instead.")
     items = read_documents(documents, strict=strict, skipped=skipped or ignore)
-    with Writer(path, create=True, splitter=splitter, analyzer=analyzer, encoder=encoder, progress=progress) as writer:
+    components = {"splitter": splitter, "analyzer": analyzer, "encoder": encoder}
+    with Writer(path, create=True, **components, phrases=phrases, progress=progress) as writer:
         return writer.add(items)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["rerank"]
 
-AUTO = "auto"  # rprs, with an n that suits the number of sentences
+AUTO = "auto"  # as in the default system, with an n of rprs that suits the number of sentences
 
 _LAST_ENCODER: dict[str, LoadedEncoder] = {}  # at most one: loading a model takes longer than re-ranking a few texts
 
@@ -41,9 +41,10 @@ def rerank(
 
     `documents` are texts by id, or a list of texts (their ids are "0", "1", …), records or Documents, or a DataFrame.
     All of them are candidates, also those that share no word with the query or are equal to it; `k` limits the results.
-    The candidates are first ordered by `first` (bm25), followed by those that it leaves out, in the order given; this
-    order decides ties, and it is the final one with `rerank=None`. By default, `rerank` is rprs with its usual n = 5,
-    or with a tenth of all sentences if there are fewer than 50: otherwise every sentence would be among the n nearest.
+    The candidates are first ordered by `first` (blend), followed by those that it leaves out, in the order given; this
+    order decides ties, and it is the final one with `rerank=None`. By default, `rerank` is that of the default system,
+    in which the n of rprs is a tenth of all sentences if there are fewer than 50: otherwise every sentence would be
+    among the n nearest.
 
     To search the same documents with several queries, use `Searcher(Index.in_memory(documents))`.
     """
@@ -53,6 +54,7 @@ def rerank(
     from rprs.progress import as_progress
     from rprs.rank import RPRS, System
     from rprs.rank.every import EveryDocument
+    from rprs.rank.fuse import First, Fuse
     from rprs.search import Searcher
 
     ranker = spec.DEFAULT["ranker"] if first is None else first
@@ -65,7 +67,8 @@ def rerank(
         candidates, splitter=splitter, analyzer=analyzer, encoder=encoder, progress=bars, load=_load
     ) as index:
         if rerank == AUTO:
-            system = system.changed(rerank=RPRS(n=min(RPRS.n, max(1, int(index.sentence_counts.sum()) // 10))))
+            nearest = RPRS(n=min(RPRS.n, max(1, int(index.sentence_counts.sum()) // 10)))
+            system = system.changed(rerank=Fuse(First(), nearest, "zscore", None))
         searcher = Searcher(index, system, first=every, depth=max(1, len(candidates)), progress=bars)
         return searcher.search(query, len(candidates) if k is None else k, keep_self=True, pairs=pairs)
 

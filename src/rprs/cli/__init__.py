@@ -16,7 +16,19 @@ import typer
 from typer.core import TyperGroup
 
 from rprs import __version__
-from rprs.cli import adapting, browsing, converting, indexing, measuring, running, searching, serving, studying, tuning
+from rprs.cli import (
+    adapting,
+    browsing,
+    converting,
+    indexing,
+    measuring,
+    running,
+    searching,
+    serving,
+    studying,
+    system,
+    tuning,
+)
 from rprs.errors import RprsError
 
 __all__ = ["app", "main"]
@@ -131,6 +143,7 @@ for verb in (
     browsing.list_,
     browsing.find,
     browsing.show,
+    system.systems,
     searching.search,
     searching.explain,
     serving.serve,

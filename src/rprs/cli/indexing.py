@@ -20,6 +20,15 @@ def index(
     context: typer.Context,
     sources: Sources,
     to: Annotated[Path, typer.Option("--to", help="The folder of the index.", metavar="INDEX", show_default=False)],
+    system: Annotated[
+        str | None,
+        typer.Option(
+            "--system",
+            help="Split sentences as a named system needs them: paper cuts them after 25 words.",
+            metavar="NAME",
+            show_default="default",
+        ),
+    ] = None,
     encoder: Encoder = None,
     splitter: Splitter = None,
     analyzer: Analyzer = None,
@@ -44,8 +53,11 @@ def index(
     Example: rprs index corpus.jsonl.gz --to cases.rprs --encoder "onnx(precision=fp32)"
     """
     from rprs.index import Writer
+    from rprs.rank.named import named_system
 
     messages: Messages = context.obj
+    if system is not None and splitter is None:
+        splitter = named_system(system).splitter
     with Writer(
         to,
         create=True,

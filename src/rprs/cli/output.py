@@ -241,10 +241,11 @@ def shorten(text: str, width: int) -> str:
 
 def print_facts(facts: Mapping[str, Any]) -> None:
     """The facts about an index, one per line."""
-    _print_rows((name, _fact(name, value)) for name, value in facts.items())
+    print_rows((name, _fact(name, value)) for name, value in facts.items())
 
 
-def _print_rows(rows: Iterable[tuple[str, str]]) -> None:
+def print_rows(rows: Iterable[tuple[str, str]]) -> None:
+    """Names with their values, one row each."""
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="dim")
     table.add_column(overflow="fold")
@@ -283,5 +284,5 @@ def print_document(document: Document, summary: DocumentSummary) -> None:
     """The facts about a document, one per line, then its text."""
     counts = [("sentences", f"{summary.sentences:,}"), ("words", f"{summary.words:,}")]
     metadata = [(name, "" if value is None else str(value)) for name, value in document.metadata.items()]
-    _print_rows([("id", document.id), ("title", document.title), *counts, *metadata])
+    print_rows([("id", document.id), ("title", document.title), *counts, *metadata])
     print(f"\n{document.text}")

@@ -1,18 +1,19 @@
-"""The system that a command uses."""
+"""The system that a command uses, and the list of those that have a name."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rprs.cli.options import DocumentFormat
 from rprs.errors import UsageError
 
 if TYPE_CHECKING:
     from rprs.rank import System
 
-__all__ = ["selected_system"]
+__all__ = ["selected_system", "systems"]
 
 
 def selected_system(context: typer.Context, settings: Path | None) -> System:
@@ -26,6 +27,30 @@ def selected_system(context: typer.Context, settings: Path | None) -> System:
     system = read_settings(settings) if settings is not None else System.named(name or "default")
     names = [name for name in ("first", "rerank", "depth") if name in context.params and _is_explicit(context, name)]
     return system.changed(**{name: context.params[name] for name in names})
+
+
+def systems(
+    format: Annotated[DocumentFormat, typer.Option("--format", help="The format of the list.")] = DocumentFormat.table,
+) -> None:
+    """List the systems that have a name, with their first stage and re-ranker.
+
+    Use one with --system, or as `system = "paper"` in a study.
+
+    Example: rprs systems
+    """
+    from dataclasses import asdict
+
+    from rprs.cli.output import print_objects, print_rows
+    from rprs.rank.named import NAMED
+    from rprs.rank.system import NO_RERANKER
+
+    if format is not DocumentFormat.table:
+        return print_objects([asdict(each) for each in NAMED.values()], lines=format is DocumentFormat.jsonl)
+    stages = {
+        each.name: each.first if each.rerank == NO_RERANKER else f"{each.first} → {each.rerank}"
+        for each in NAMED.values()
+    }
+    return print_rows((each.name, f"{each.about}\n{stages[each.name]}") for each in NAMED.values())
 
 
 def _is_explicit(context: typer.Context, name: str) -> bool:

@@ -3,7 +3,7 @@
 from rprs.rank.bm25 import BM25, QueryTerms
 from rprs.rank.rprs import RPRS
 from rprs.rank.runfile import RunFile
-from rprs.rank.stages import Mask, Ranker, Reranker, TwoStepReranker, load_candidates
+from rprs.rank.stages import Mask, Ranker, Reranker, TwoStepRanker, TwoStepReranker, load_candidates
 from rprs.rank.system import System
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "Reranker",
     "RunFile",
     "System",
+    "TwoStepRanker",
     "TwoStepReranker",
     "load_candidates",
 ]

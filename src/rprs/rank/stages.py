@@ -21,6 +21,7 @@ __all__ = [
     "Ranker",
     "Reranker",
     "Stage",
+    "TwoStepRanker",
     "TwoStepReranker",
     "load_candidates",
     "order_candidates",
@@ -46,6 +47,28 @@ class Reranker(Protocol):
 
     def rerank(self, query: Sentences, candidates: Candidates, advance: Advance = ...) -> Ranking:
         """All candidates, best first; ties in first-stage order. `advance` counts sentences of candidates."""
+        ...
+
+
+@runtime_checkable
+class TwoStepRanker(Protocol):
+    """A first stage whose costly first step is the same for all values of some parameters.
+
+    It scores every document of an index. Tuning prepares once and scores at every point of a grid.
+    """
+
+    grid: ClassVar[Mapping[str, tuple[Any, ...]]]  # those parameters, with the values to try by default
+
+    def prepare(self, query: Document, index: Index) -> Any:
+        """Everything about the query and the index that does not depend on the parameters of `grid`."""
+        ...
+
+    def score(self, prepared: Any, index: Index) -> NDArray[np.float64]:
+        """(documents,): the scores at the present values of these parameters; 0 for a document that is not ranked."""
+        ...
+
+    def rank(self, query: Document, index: Index, depth: int, allowed: Mask) -> Ranking:
+        """As of every first stage."""
         ...
 
 

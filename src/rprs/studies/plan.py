@@ -42,6 +42,8 @@ from rprs.tuning.tasks import check_grid
 
 __all__ = ["Elsewhere", "Plan", "PlannedSystem", "Significance", "read_plan"]
 
+FIRST, RERANK = "bm25", "rprs"  # of a study's systems that do not name their own: the paper's pipeline
+
 # ---------------------------------------------------------------------------- systems
 
 
@@ -50,7 +52,7 @@ class Elsewhere:
     """Another collection, on which the parameters of a system are tuned: the paper's RQ3."""
 
     data: str
-    first: str = spec.DEFAULT["ranker"]
+    first: str = FIRST
     encoder: str = ""  # empty: the system's
     depth: int = 0  # 0: the system's
     measure: str = ""  # empty: the system's
@@ -147,8 +149,8 @@ class _PlanTable:
     notes: tuple[str, ...] = ()
     paper: str = ""  # the corresponding table of the paper; nothing depends on it
     target: str = ""
-    first: str = spec.DEFAULT["ranker"]
-    rerank: str = spec.DEFAULT["reranker"]
+    first: str = FIRST
+    rerank: str = RERANK
     depth: int = spec.DEPTH
     splitter: str = spec.DEFAULT["splitter"]
     analyzer: str = spec.DEFAULT["analyzer"]
@@ -228,7 +230,7 @@ def _system(path: Path, name: str, options: Any, defaults: _PlanTable, earlier: 
     own = {f.name: getattr(table, f.name) for f in fields(_SystemTable) if getattr(table, f.name) is not None}
     tune = _tuned(where, table, defaults.rerank)
     rerank = "none" if tune == "bm25" else own.get("rerank", defaults.rerank)
-    first = own.get("first", defaults.first if tune != "bm25" else spec.DEFAULT["ranker"])
+    first = own.get("first", defaults.first if tune != "bm25" else FIRST)
     depth = own.get("depth", defaults.depth)
     if depth < 1:
         raise UsageError(f"{where}: 'depth' must be an integer in [1, inf). Got {depth} instead.")
@@ -287,7 +289,7 @@ def _tuned(where: str, table: _SystemTable, rerank: str) -> str | None:
     try:
         grid = parse_grid(table.grid)
         if tune == "bm25":
-            check_grid("first", System(), grid)
+            check_grid("first", System(first=FIRST), grid)
         else:
             check_grid("rerank", System(rerank="rprs" if tune == "rprs" else table.rerank or rerank), grid)
     except UsageError as error:

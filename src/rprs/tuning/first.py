@@ -1,9 +1,10 @@
-"""Tuning the first stage: BM25 at all its points in one pass over the postings of each query."""
+"""Tuning the first stage: BM25 at all its points in one pass over the postings, others prepared once per query."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from rprs.evaluation.measures import Measure
 from rprs.files.cache import Cache
 from rprs.index import Index
 from rprs.progress import Progress, silent
-from rprs.rank import BM25, Mask, System
+from rprs.rank import BM25, Mask, System, TwoStepRanker
 from rprs.rank.batch import allowed_documents, mask_digest
 from rprs.read import Exclusions
 from rprs.scoring import bm25
@@ -28,17 +29,36 @@ from rprs.tuning.choose import (
     choose,
     judged_queries,
     map_queries,
+    measured,
     measured_lists,
     unused_judgements,
 )
-from rprs.tuning.grids import Axes, Bm25Grid, Value
+from rprs.tuning.grids import Axes, Bm25Grid, Value, ascending
 
-__all__ = ["Lists", "rank_grid", "tune_bm25"]
+__all__ = ["Lists", "rank_grid", "tune_bm25", "tune_two_step", "two_step_axes"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 CELLS = 2**22  # documents in the running lists of one query at a time
+
+
+class PointParts(Protocol):
+    """The parts of a measure at all points of a grid, for one query: (points, j)."""
+
+    def __call__(
+        self,
+        ranker: Any,
+        query: Document,
+        index: Index,
+        depth: int,
+        allowed: Mask,
+        axes: Axes,
+        measure: Measure,
+        judgements: Mapping[str, int],
+    ) -> Floats:
+        """Rank at every point and measure."""
+        ...
 
 
 def tune_bm25(
@@ -58,25 +78,98 @@ def tune_bm25(
 
     Neither the query itself nor the documents to `exclude` for it are ranked. `base.first` has the other parameters.
     """
-    base, measure, axes = base or System(), as_measure(measure), (grid or Bm25Grid()).axes()
-    ranker = base.first
-    if not isinstance(ranker, BM25):
-        raise UsageError(f"The first stage {ranker} has no grid: bm25 has one, and so does rprs")
+    base, axes = base or System(first=BM25()), (grid or Bm25Grid()).axes()
+    if not isinstance(base.first, BM25):
+        raise UsageError(f"The first stage {base.first} has no grid: blend, bm25, cosine and rprs(form=full) have")
+    task = _Task(index, {query.id: query for query in queries}, qrels, as_measure(measure), axes, base, exclude or {})
+    return task.tune(_parts, folds, cache, progress)
+
+
+def tune_two_step(
+    index: Index,
+    queries: Sequence[Document],
+    qrels: Qrels,
+    measure: Measure | str,
+    axes: Axes,
+    *,
+    folds: Folds = None,
+    base: System,
+    exclude: Exclusions | None = None,
+    cache: Cache | None = None,
+    progress: Progress = silent,
+) -> Tuned:
+    """The same for a `TwoStepRanker` such as `blend`: prepared once per query, scored at every point of `axes`."""
+    task = _Task(index, {query.id: query for query in queries}, qrels, as_measure(measure), axes, base, exclude or {})
+    return task.tune(_two_step_parts, folds, cache, progress)
+
+
+def two_step_axes(ranker: TwoStepRanker, grid: Mapping[str, Sequence[Value]]) -> Axes:
+    """The values to try of each parameter: the ranker's own where none are given; a wrong one is an error."""
+    for name in grid:
+        if name not in ranker.grid:
+            raise UsageError(f"{ranker} has no parameter {name!r} to tune: it has {', '.join(ranker.grid)}")
+    axes = Axes({name: ascending(grid.get(name, values)) for name, values in ranker.grid.items()}, tuple(ranker.grid))
     for point in axes.points():
-        _at(ranker, point)  # a wrong value is an error before anything is computed
-    documents = {query.id: query for query in queries}
-    judged = judged_queries(list(documents), qrels)
-    shared = {"ranker": spec.text(ranker, full=True), "depth": base.depth, "grid": axes.values, "measure": str(measure)}
-    shared |= {"index": index.fingerprint} if cache else {}
+        _at(ranker, point)
+    return axes
 
-    def mask(query: str) -> Mask:
-        return allowed_documents(index, [documents[query]], exclude=(exclude or {}).get(query, ()))
 
-    def parts(query: str) -> Floats:
-        document, allowed, judgements = documents[query], mask(query), qrels[query]
+@dataclass(frozen=True)
+class _Task:
+    index: Index
+    documents: Mapping[str, Document]
+    qrels: Qrels
+    measure: Measure
+    axes: Axes
+    base: System
+    exclude: Exclusions
+
+    def tune(self, measure_points: PointParts, folds: Folds, cache: Cache | None, progress: Progress) -> Tuned:
+        """Measure every query at every point, and choose."""
+        ranker: Any = self.base.first
+        for point in self.axes.points():
+            _at(ranker, point)  # a wrong value is an error before anything is computed
+        judged = judged_queries(list(self.documents), self.qrels)
+        shared = {
+            "index": self.index.fingerprint if cache else "",
+            "ranker": spec.text(ranker, full=True),
+            "depth": self.base.depth,
+            "grid": self.axes.values,
+            "measure": str(self.measure),
+        }
+
+        def parts(query: str) -> Floats:
+            return self._parts(query, measure_points, cache, shared)
+
+        problem = Problem(
+            axes=self.axes,
+            measure=self.measure,
+            queries=judged,
+            parts=np.stack(list(map_queries(parts, judged, progress, "ranking at all points"))),
+            system=lambda point: self.base.changed(first=_at(ranker, point)),
+            rank=self._rank,
+            contents={id: query.content_hash for id, query in self.documents.items()},
+            notes=unused_judgements(judged, self.qrels),
+            before={name: getattr(ranker, name) for name in self.axes.values},
+            qrels=self.qrels,
+        )
+        return choose(problem, folds)
+
+    def _rank(self, query: str, point: Mapping[str, Value]) -> Ranking:
+        ranking: Ranking = _at(self.base.first, point).rank(
+            self.documents[query], self.index, self.base.depth, self._allowed(query)
+        )
+        return ranking
+
+    def _allowed(self, query: str) -> Mask:
+        return allowed_documents(self.index, [self.documents[query]], exclude=self.exclude.get(query, ()))
+
+    def _parts(self, query: str, measure_points: PointParts, cache: Cache | None, shared: Mapping[str, Any]) -> Floats:
+        document, allowed, judgements = self.documents[query], self._allowed(query), self.qrels[query]
 
         def compute() -> dict[str, Floats]:
-            return {"parts": _parts(ranker, document, index, base.depth, allowed, axes, measure, judgements)}
+            limits = (self.base.depth, allowed, self.axes, self.measure, judgements)
+            return {"parts": measure_points(self.base.first, document, self.index, *limits)}
 
         if cache is None:
             return compute()["parts"]
@@ -86,32 +179,41 @@ def tune_bm25(
             "allowed": mask_digest(allowed),
             "qrels": sorted(judgements.items()),
         }
-        return cache.arrays("bm25-points", inputs, compute)["parts"]
-
-    def rank(query: str, point: Mapping[str, Value]) -> Ranking:
-        return _at(ranker, point).rank(documents[query], index, base.depth, mask(query))
-
-    def system(point: Mapping[str, Value]) -> System:
-        return base.changed(first=_at(ranker, point))
-
-    values = np.stack(list(map_queries(parts, judged, progress, "ranking at all points")))
-    problem = Problem(
-        axes=axes,
-        measure=measure,
-        queries=judged,
-        parts=values,
-        system=system,
-        rank=rank,
-        contents={query.id: query.content_hash for query in queries},
-        notes=unused_judgements(judged, qrels),
-        before={"kli": ranker.kli, "k1": ranker.k1, "b": ranker.b},
-        qrels=qrels,
-    )
-    return choose(problem, folds)
+        return cache.arrays(f"{self.base.first.name}-points", inputs, compute)["parts"]  # type: ignore[attr-defined]
 
 
-def _at(ranker: BM25, point: Mapping[str, Value]) -> BM25:
-    return replace(ranker, **point)  # type: ignore[arg-type]  # BM25 checks them
+def _at(ranker: Any, point: Mapping[str, Value]) -> Any:
+    return replace(ranker, **point)  # the component checks them
+
+
+def _two_step_parts(
+    ranker: TwoStepRanker,
+    query: Document,
+    index: Index,
+    depth: int,
+    allowed: Mask,
+    axes: Axes,
+    measure: Measure,
+    judgements: Mapping[str, int],
+) -> Floats:
+    grades = _grades(index, judgements)
+    prepared = ranker.prepare(query, index)
+    rows = []
+    for point in axes.points():
+        scores = _at(ranker, point).score(prepared, index)
+        best = bm25.top(scores, depth, allowed)
+        rows.append(measured(measure, grades[best][None], scores[best][None], judgements)[0])
+    return np.stack(rows)
+
+
+def _grades(index: Index, judgements: Mapping[str, int]) -> Ints:
+    """The grade of every document by its number, -1 for one without judgement; the last is for no document."""
+    grades = np.full(len(index) + 1, -1, dtype=np.int64)
+    for id, grade in judgements.items():
+        number = index.number(id)
+        if number is not None:
+            grades[number] = grade
+    return grades
 
 
 def _parts(
@@ -128,11 +230,7 @@ def _parts(
     k1, b = (np.array(axes.values[name], dtype=np.float64) for name in ("k1", "b"))
     shares = [None if share is None else float(share) for share in axes.values["kli"]]
     pairs = np.repeat(k1, len(b)), np.tile(b, len(k1))
-    grades = np.full(len(index) + 1, -1, dtype=np.int64)
-    for id, grade in judgements.items():
-        number = index.number(id)
-        if number is not None:
-            grades[number] = grade
+    grades = _grades(index, judgements)
     chunk = max(1, CELLS // (len(shares) * depth))
     blocks = []
     for start in range(0, len(pairs[0]), chunk):

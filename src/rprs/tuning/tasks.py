@@ -13,13 +13,13 @@ from rprs.evaluation.measures import Measure
 from rprs.files.cache import Cache
 from rprs.index import Index
 from rprs.progress import Progress
-from rprs.rank import BM25, RPRS, System, TwoStepReranker
+from rprs.rank import BM25, RPRS, System, TwoStepRanker, TwoStepReranker
 from rprs.rank.batch import first_stage, rerank_run
 from rprs.read import Exclusions, Qrels
 from rprs.results.run import Run
 from rprs.tuning.choose import Folds, Tuned, deal, judged_queries
 from rprs.tuning.cutoffs import tune_cutoff
-from rprs.tuning.first import tune_bm25
+from rprs.tuning.first import tune_bm25, tune_two_step, two_step_axes
 from rprs.tuning.grids import DEPTHS, Axes, Bm25Grid, CutoffGrid, RprsGrid, Value, describe_point, integers
 from rprs.tuning.pools import NEAREST, pools_at_depths
 from rprs.tuning.rerankers import reranker_axes, tune_reranker, tune_rprs
@@ -38,6 +38,8 @@ def run_task(what: What, task: Task) -> Tuned:
 def check_grid(what: What, base: System, grid: Mapping[str, Sequence[Value]]) -> Axes:
     """All points to try; a wrong parameter or value is an error here, before anything is computed."""
     if what == "first":
+        if isinstance(base.first, TwoStepRanker):
+            return two_step_axes(base.first, grid)
         box = Bm25Grid if isinstance(base.first, BM25) else RprsGrid
         if box is RprsGrid:
             require_tunable(base.first)
@@ -152,6 +154,8 @@ def _first(task: Task) -> Tuned:
     }
     if isinstance(task.base.first, RPRS):
         return tune_whole_rprs(*data, _rprs_grid(task.grid), **options)
+    if isinstance(task.base.first, TwoStepRanker):
+        return tune_two_step(*data, two_step_axes(task.base.first, task.grid), **options)
     return tune_bm25(*data, _bm25_grid(task.grid), **options)
 
 

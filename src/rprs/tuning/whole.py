@@ -99,7 +99,7 @@ def tune_whole_rprs(
 def require_tunable(ranker: object) -> RPRS:
     """The RPRS of a first stage; an ablation has no grid."""
     if not isinstance(ranker, RPRS) or ranker.form != "full":
-        raise UsageError(f"The first stage {ranker} has no grid: bm25 has one, and so does rprs(form=full)")
+        raise UsageError(f"The first stage {ranker} has no grid: blend, bm25, cosine and rprs(form=full) have")
     return ranker
 
 
