@@ -149,6 +149,14 @@ def test_remove_removes_all_or_nothing(index_path: Path) -> None:
     assert len(stored(index_path)) == COUNT
 
 
+def test_remove_suggests_similar_ids_for_an_unknown_one(index_path: Path) -> None:
+    line = refused("remove", index_path, "lease.txt", "loan.pdf")
+    hint = "Did you mean 'loan.txt'?"
+    assert line == f"There is no document 'loan.pdf' in {index_path}: nothing was removed. {hint}"
+    assert refused("show", index_path, "loan.pdf").endswith(f". {hint}")
+    assert len(stored(index_path)) == COUNT
+
+
 def test_remove_needs_ids_or_a_filter(index_path: Path) -> None:
     for words in ([], ["loan.txt", "--where", "court = hill"]):
         assert "by their ids or by --where" in refused("remove", index_path, *words)

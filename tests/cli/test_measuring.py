@@ -97,6 +97,18 @@ def test_json_has_all_digits_and_the_notes(folder: Path, tmp_path: Path) -> None
     assert each[0] == {"system": "short", "query": "q00", "values": {"AP": 0}}
 
 
+@pytest.mark.parametrize("more", [[], ["--per-query"]])
+def test_json_is_one_array_of_the_same_objects(folder: Path, more: list[str]) -> None:
+    runs = [folder / "bm25.trec", folder / "rprs.trec"]
+    words = ["evaluate", *runs, "--qrels", folder / "qrels.txt", "-m", "AP P@1", *more, "--format"]
+    objects = json.loads(done(*words, "json").out)
+    assert objects == done(*words, "jsonl").objects
+    totals = [each for each in objects if "queries" in each]
+    assert [each["system"] for each in totals] == ["bm25", "rprs"]
+    assert totals[1]["values"] == {text: expected(folder, "rprs", text) for text in ("AP", "P@1")}
+    assert len(objects) == (62 if more else 2)
+
+
 @pytest.mark.parametrize(
     ("format", "begins"), [("markdown", "| system | AP |\n| --- | ---: |\n| bm25 |"), ("latex", "\\begin{table}\n")]
 )
@@ -197,6 +209,8 @@ def test_json_of_a_comparison(folder: Path) -> None:
     assert {"difference", "p_t", "p_fisher", "corrected_t", "wins", "significant"} < objects[3].keys()
     assert json.loads(json.dumps(objects[3])) == objects[3]
     assert len(done(*words_of(folder, "--format", "jsonl")).objects) == 3
+    assert json.loads(done(*words_of(folder, "--details", "--format", "json")).out) == objects
+    assert json.loads(done(*words_of(folder, "--format", "json")).out) == objects[:3]
 
 
 def test_the_same_seed_gives_the_same_table(folder: Path) -> None:

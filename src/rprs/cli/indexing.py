@@ -128,6 +128,7 @@ def remove(
     Example: rprs remove cases.rprs --where "date < 1990-01-01"
     """
     from rprs.index import Index, Writer
+    from rprs.index.lookup import suggestion
 
     if bool(ids) == bool(where):
         raise UsageError("Name the documents to remove, by their ids or by --where")
@@ -140,7 +141,9 @@ def remove(
         stored = writer.catalog.labels(unique)
         missing = [id for id in unique if id not in stored]
         if missing:
-            raise UsageError(f"There is no document {missing[0]!r} in {path}: nothing was removed")
+            with Index(path) as snapshot:
+                hint = suggestion(snapshot.ids, missing[0])
+            raise UsageError(f"There is no document {missing[0]!r} in {path}: nothing was removed{hint}")
         messages.print(f"{counted(writer.remove(unique), 'document')} removed from {path}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,7 +26,11 @@ class Layout(StrEnum):
     markdown = "markdown"
     latex = "latex"
     csv = "csv"
+    json = "json"
     jsonl = "jsonl"
+
+
+JSON = (Layout.json, Layout.jsonl)
 
 
 class Corrections(StrEnum):
@@ -97,12 +101,13 @@ def evaluate(
 
     Example: rprs evaluate bm25.trec rprs.trec --qrels qrels.txt -m "P@1 R@1 AP@5 nDCG@5 RR"
     """
+    from rprs.cli.output import print_objects
     from rprs.evaluation.evaluate import per_query_table, totals
 
     evaluations = _evaluations(context.obj, runs, qrels, measures, ties)
     columns = evaluations[0].measures
-    if format is Layout.jsonl:
-        _print_objects(_evaluation_objects(evaluations, per_query))
+    if format in JSON:
+        print_objects(_evaluation_objects(evaluations, per_query), lines=format is Layout.jsonl)
     elif per_query:
         _print_tables([per_query_table(evaluations, columns, digits)], format)
     else:
@@ -150,6 +155,7 @@ def compare(
 
     Example: rprs compare bm25.trec rprs.trec --qrels qrels.txt -m "P@1 AP@5" --details --format latex
     """
+    from rprs.cli.output import print_objects
     from rprs.evaluation.compare import compare
 
     comparison = compare(
@@ -161,9 +167,10 @@ def compare(
         permutations=permutations,
         seed=seed,
     )
-    if format is Layout.jsonl:
+    if format in JSON:
         differences = _difference_objects(comparison) if details else []
-        _print_objects([*_evaluation_objects(comparison.evaluations, per_query=False), *differences])
+        objects = [*_evaluation_objects(comparison.evaluations, per_query=False), *differences]
+        print_objects(objects, lines=format is Layout.jsonl)
     elif details and format is Layout.csv:  # a CSV file is one table
         _print_tables([comparison.details(digits=digits)], format)
     else:
@@ -206,13 +213,6 @@ def _formatted(table: Table, format: Layout) -> str:
         console = stdout_console()
         return table.plain(console.width, styled=True) if console.is_terminal else table.plain()
     return {"markdown": table.markdown, "latex": table.latex, "csv": table.csv}[format.value]()
-
-
-def _print_objects(objects: Iterable[dict[str, Any]]) -> None:
-    from rprs.cli.output import print_json
-
-    for each in objects:
-        print_json(each)
 
 
 def _evaluation_objects(evaluations: Sequence[Evaluation], per_query: bool) -> list[dict[str, Any]]:

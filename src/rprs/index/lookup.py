@@ -21,6 +21,7 @@ __all__ = [
     "require_id",
     "resolve_id",
     "similar_ids",
+    "suggestion",
 ]
 
 SUGGESTIONS = 3
@@ -78,10 +79,14 @@ def require_id(index: Index, id: str) -> str:
     """The id itself if the index has such a document; otherwise `NoDocument`, which suggests similar ids."""
     if index.number(id) is not None:
         return id
-    similar = similar_ids(index.ids, id)
+    raise NoDocument(f"There is no document {id!r} in {index.path}{suggestion(index.ids, id)}")
+
+
+def suggestion(ids: Sequence[str], id: str) -> str:
+    """The end of an error message about an unknown id: similar ids, or nothing if there are none."""
+    similar = similar_ids(ids, id)
     *others, last = map(repr, similar or [""])
-    suggestion = f". Did you mean {', '.join(others)}{' or ' if others else ''}{last}?" if similar else ""
-    raise NoDocument(f"There is no document {id!r} in {index.path}{suggestion}")
+    return f". Did you mean {', '.join(others)}{' or ' if others else ''}{last}?" if similar else ""
 
 
 def resolve_id(index: Index, name: str) -> str:
