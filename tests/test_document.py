@@ -153,9 +153,9 @@ def test_a_notebook_shows_title_id_metadata_and_the_beginning_of_the_text() -> N
 
 def test_sentences_slice_back_to_the_text() -> None:
     text = "First one.  Then — «zwei»! 🙂 three"
-    found = sentences((0, 10), (12, 26), (27, 34))
-    assert found.texts(text) == ["First one.", "Then — «zwei»!", "🙂 three"]
-    assert len(found) == 3
+    parts = sentences((0, 10), (12, 26), (27, 34))
+    assert parts.texts(text) == ["First one.", "Then — «zwei»!", "🙂 three"]
+    assert len(parts) == 3
 
 
 def test_no_sentences() -> None:

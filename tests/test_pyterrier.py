@@ -228,12 +228,12 @@ def test_no_java_is_started(index: Index, topics: Any) -> None:
 
 def test_without_the_package_the_error_has_its_pip_line() -> None:
     program = "import sys; sys.modules['pyterrier'] = None\nimport rprs.pyterrier"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, env=dict(os.environ), check=False
     )
-    assert done.returncode == 1
-    assert "MissingExtra: rprs.pyterrier needs PyTerrier, which is not installed" in done.stderr
-    assert "pip install 'rprs[pyterrier]'" in done.stderr
+    assert process.returncode == 1
+    assert "MissingExtra: rprs.pyterrier needs PyTerrier, which is not installed" in process.stderr
+    assert "pip install 'rprs[pyterrier]'" in process.stderr
 
 
 def test_without_an_index_the_texts_of_the_frame_are_reranked(index: Index, topics: Any) -> None:

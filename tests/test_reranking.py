@@ -39,10 +39,10 @@ def test_k_and_pairs_limit_the_results() -> None:
 @pytest.mark.parametrize("system", ["rprs", "rprs(n=3,k1=0)", "sdr", "maxsim", "meanpool", "fuse(first,rprs)"])
 def test_scores_are_those_of_a_search_over_the_same_documents(system: str) -> None:
     with rprs.Index.in_memory(COLLECTION, encoder=HASHED) as index:
-        found = rprs.Searcher(index, rerank=system).search(QUERIES[0], len(COLLECTION), keep_self=True)
-    assert len(found) == len(COLLECTION)  # each shares a word with the query
+        search_results = rprs.Searcher(index, rerank=system).search(QUERIES[0], len(COLLECTION), keep_self=True)
+    assert len(search_results) == len(COLLECTION)  # each shares a word with the query
     results = rprs.rerank(QUERIES[0], COLLECTION, encoder=HASHED, rerank=system)
-    assert results.hits == found.hits
+    assert results.hits == search_results.hits
 
 
 @settings(max_examples=20)
@@ -62,8 +62,8 @@ def test_documents_without_a_common_word_follow_in_the_order_given() -> None:
 def test_another_first_stage_is_used_where_one_is_chosen() -> None:
     results = rprs.rerank(QUERIES[0], COLLECTION, encoder=HASHED, first="meanpool", rerank=None)
     with rprs.Index.in_memory(COLLECTION, encoder=HASHED) as index:
-        found = rprs.Searcher(index, first="meanpool", rerank=None).search(QUERIES[0], 9)
-    assert [(hit.id, hit.score) for hit in results] == [(hit.id, hit.score) for hit in found]
+        search_results = rprs.Searcher(index, first="meanpool", rerank=None).search(QUERIES[0], 9)
+    assert [(hit.id, hit.score) for hit in results] == [(hit.id, hit.score) for hit in search_results]
 
 
 def test_the_query_itself_is_not_left_out() -> None:
@@ -97,8 +97,8 @@ def test_no_documents_give_no_hits() -> None:
 def test_components_may_be_given_instead_of_their_texts() -> None:
     from rprs.encode.hashed import Hashed
 
-    chosen = rprs.rerank(QUERIES[0], COLLECTION, encoder=Hashed(16), rerank=rprs.RPRS(n=3), first=rprs.BM25())
-    assert chosen.hits == rprs.rerank(QUERIES[0], COLLECTION, encoder=HASHED, rerank="rprs(n=3)").hits
+    results = rprs.rerank(QUERIES[0], COLLECTION, encoder=Hashed(16), rerank=rprs.RPRS(n=3), first=rprs.BM25())
+    assert results.hits == rprs.rerank(QUERIES[0], COLLECTION, encoder=HASHED, rerank="rprs(n=3)").hits
 
 
 def test_the_encoder_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:

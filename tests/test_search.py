@@ -76,12 +76,14 @@ def nearest(index: Index, query: Document, pool: tuple[str, ...], n: int) -> lis
         vectors = to_grid(index.encoder.encode([document.text[start:end] for start, end in spans]))
         sides.append([(document.id, span, vector.astype(float)) for span, vector in zip(spans, vectors, strict=True)])
     query_side, sentences = sides[0], list(chain(*sides[1:]))
-    found = []
+    neighbours = []
     for _, query_span, left in query_side:
         row = [(-float(left @ right), number) for number, (_, _, right) in enumerate(sentences)]
         for place, (similarity, number) in enumerate(sorted(row)[:n], 1):
-            found.append(Neighbour(sentences[number][0], query_span, sentences[number][1], min(-similarity, 1), place))
-    return found
+            neighbours.append(
+                Neighbour(sentences[number][0], query_span, sentences[number][1], min(-similarity, 1), place)
+            )
+    return neighbours
 
 
 def as_neighbours(hit: Hit) -> list[Neighbour]:
@@ -106,9 +108,9 @@ class TestSeveralDocuments:
 
     def test_are_all_left_out(self, index: Index) -> None:
         seeds = [TALES[4], Document("copy", TALES[9].text)]
-        found = Searcher(index, depth=30).rank(seeds).ids
-        assert not {"t04", "t09"} & set(found)
-        assert set(Searcher(index, depth=30).rank(seeds, keep_self=True).ids) == {*found, "t04", "t09"}
+        ids = Searcher(index, depth=30).rank(seeds).ids
+        assert not {"t04", "t09"} & set(ids)
+        assert set(Searcher(index, depth=30).rank(seeds, keep_self=True).ids) == {*ids, "t04", "t09"}
 
     def test_one_is_itself(self, index: Index) -> None:
         assert combine([QUERY]) is combine(query_documents(QUERY)) is QUERY
@@ -185,9 +187,9 @@ class TestHits:
         results = Searcher(index, rerank=RPRS(n=n, k1=k1, b=b), depth=depth).search(QUERY, k=depth)
         for hit in results:
             saturation = k1 * (1 - b + b * sizes[hit.id] / (sum(sizes.values()) / len(sizes)))
-            mine = [found for found in everything if found.id == hit.id]
-            c = [sum(found.query_span == span for found in mine) for span in {found.query_span for found in mine}]
-            f = [sum(found.span == span for found in mine) for span in {found.span for found in mine}]
+            mine = [each for each in everything if each.id == hit.id]
+            c = [sum(each.query_span == span for each in mine) for span in {each.query_span for each in mine}]
+            f = [sum(each.span == span for each in mine) for span in {each.span for each in mine}]
             assert hit.qp == pytest.approx(sum(x / (x + saturation) for x in c) / query_length, rel=1e-12)
             assert hit.dp == pytest.approx(sum(x / (x + saturation) for x in f) / sizes[hit.id], rel=1e-12)
             assert hit.score == pytest.approx(hit.qp * hit.dp, rel=1e-12)
@@ -308,7 +310,7 @@ class TestEvidenceOfAnyReranker:
         assert {hit.id: hit.pairs for hit in results} == {hit.id: hit.pairs for hit in aligned}
         for id in pool[:4]:
             explanation = searcher.explain(QUERY, id)
-            assert as_neighbours(explanation.hit) == [found for found in everything if found.id == id]
+            assert as_neighbours(explanation.hit) == [neighbour for neighbour in everything if neighbour.id == id]
         assert all(math.isnan(hit.qp) and math.isnan(hit.dp) for hit in results)
 
     def test_is_not_computed_where_nobody_sees_it(self, index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -404,9 +406,9 @@ class TestExplain:
         query_spans = [(int(start), int(end)) for start, end in index.splitter.split(QUERY.text).spans]
         for id in pool:
             explanation = Searcher(index, rerank=f"rprs(n={n})", depth=depth).explain(QUERY, id)
-            expected = [found for found in everything if found.id == id]
+            expected = [neighbour for neighbour in everything if neighbour.id == id]
             assert as_neighbours(explanation.hit) == expected
-            covered = {found.query_span for found in expected}
+            covered = {neighbour.query_span for neighbour in expected}
             assert list(explanation.uncovered) == [span for span in query_spans if span not in covered]
             assert explanation.sentences == len(query_spans)
             assert explanation.in_pool
@@ -433,7 +435,7 @@ class TestExplain:
         assert explanation.hit.first_rank == depth + 1
         assert math.isnan(explanation.hit.first_score)
         expected = nearest(index, QUERY, (*first[:depth], outside), 5)
-        assert as_neighbours(explanation.hit) == [found for found in expected if found.id == outside]
+        assert as_neighbours(explanation.hit) == [neighbour for neighbour in expected if neighbour.id == outside]
 
     def test_a_document_that_the_filter_leaves_out(self, index: Index) -> None:
         explanation = Searcher(index).explain(QUERY, "t20", where="year < 1990")
@@ -452,7 +454,7 @@ class TestExplain:
         assert explanation.hit.rank == 1
         assert explanation.uncovered == ()
         expected = nearest(index, TALES[3], (*pool, "t03"), 5)
-        assert as_neighbours(explanation.hit) == [found for found in expected if found.id == "t03"]
+        assert as_neighbours(explanation.hit) == [neighbour for neighbour in expected if neighbour.id == "t03"]
         assert Searcher(index, depth=10).explain(TALES[3], "t03", keep_self=True).in_pool
 
     def test_an_unknown_id(self, index: Index) -> None:

@@ -68,10 +68,10 @@ def task_of(place: Path, valid: float = 0.0, **sizes: Any) -> Any:
 
     base = load_base(str(place / "base"), place, [])
     index = Index(place / "rulings.rprs")
-    found = training_set(index, QUERIES, QRELS, first_stage(index, QUERIES, BM25(k1=2.8, b=1.0), 8), {}, valid)
+    training = training_set(index, QUERIES, QRELS, first_stage(index, QUERIES, BM25(k1=2.8, b=1.0), 8), {}, valid)
     off: dict[str, Any] = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     model = load(base.folder, "AutoModelForSequenceClassification", num_labels=1, **off)
-    return CrossTask(model, _sequences(base, 40, index, found), found, **sizes)
+    return CrossTask(model, _sequences(base, 40, index, training), training, **sizes)
 
 
 # ---------------------------------------------------------------------------- losses
@@ -82,9 +82,9 @@ def test_losses_by_hand() -> None:
 
     from rprs.adapt.mtft import ranking_loss, triplet_loss
 
-    found = ranking_loss(torch.tensor([0.0, 2.0, 0.0]), torch.tensor([0.0, 0.0, math.log(3)]))
+    losses = ranking_loss(torch.tensor([0.0, 2.0, 0.0]), torch.tensor([0.0, 0.0, math.log(3)]))
     # −log(1/2), −log(e²/(e² + 1)), and −log(1/(1 + 3))
-    assert found.tolist() == pytest.approx([0.693147, 0.126928, 1.386294], abs=1e-6)
+    assert losses.tolist() == pytest.approx([0.693147, 0.126928, 1.386294], abs=1e-6)
     query, relevant = torch.zeros(3, 2), torch.tensor([[3.0, 4.0]] * 3)  # ‖q − d⁺‖ = 5
     others = torch.tensor([[0.0, 5.5], [6.0, 8.0], [1.0, 0.0]])  # ‖q − d⁻‖ = 5.5, 10 and 1
     assert triplet_loss(query, relevant, others).tolist() == pytest.approx([0.5, 0.0, 5.0])
@@ -111,8 +111,8 @@ def test_the_losses_of_a_step_are_the_formulas_of_single_pairs_and_texts(place: 
     texts |= {ruling.id: ruling.text for ruling in RULINGS}
 
     def read(*ids: str) -> Any:
-        found = words.encode(*(texts[id] for id in ids))
-        return {"input_ids": torch.tensor([found.ids]), "token_type_ids": torch.tensor([found.type_ids])}
+        sums = words.encode(*(texts[id] for id in ids))
+        return {"input_ids": torch.tensor([sums.ids]), "token_type_ids": torch.tensor([sums.type_ids])}
 
     def score(*ids: str) -> float:
         return float(task.module(**read(*ids)).logits)
@@ -128,11 +128,11 @@ def test_the_losses_of_a_step_are_the_formulas_of_single_pairs_and_texts(place: 
             near, far = (np.linalg.norm(vector(query) - vector(id)) for id in (relevant, negative))
             triplet.append(max(0.0, float(near - far + 1)))
         words.no_truncation()
-        found: dict[str, float] = {}
+        sums: dict[str, float] = {}
         for part in task.losses(3):
             for name, loss in part.items():
-                found[name] = found.get(name, 0.0) + float(loss)
-    assert found == pytest.approx({"ranking": np.mean(ranking), "triplet": 0.5 * np.mean(triplet)}, abs=1e-5)
+                sums[name] = sums.get(name, 0.0) + float(loss)
+    assert sums == pytest.approx({"ranking": np.mean(ranking), "triplet": 0.5 * np.mean(triplet)}, abs=1e-5)
 
 
 def test_parts_of_a_batch_give_the_gradient_of_the_whole(place: Path) -> None:

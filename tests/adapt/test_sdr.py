@@ -55,15 +55,15 @@ def test_tokens_are_masked_as_bert_does() -> None:
     free = np.ones_like(ids, dtype=bool)
     free[:, 0] = False
     hidden, labels = masked(ids, free, 4, 1000, np.random.default_rng(0))
-    chosen = labels != -100
-    assert chosen.mean() == pytest.approx(0.15, abs=0.005)
-    assert not chosen[:, 0].any()
-    assert (labels[chosen] == 7).all()
-    assert (hidden[~chosen] == 7).all()
-    shares = [(hidden[chosen] == 4).mean(), (hidden[chosen] == 7).mean()]
+    is_masked = labels != -100
+    assert is_masked.mean() == pytest.approx(0.15, abs=0.005)
+    assert not is_masked[:, 0].any()
+    assert (labels[is_masked] == 7).all()
+    assert (hidden[~is_masked] == 7).all()
+    shares = [(hidden[is_masked] == 4).mean(), (hidden[is_masked] == 7).mean()]
     assert shares == pytest.approx([0.8, 0.1], abs=0.01)
-    short, wanted = masked(ids[:, :3], free[:, :3], 4, 1000, np.random.default_rng(1))
-    assert ((wanted != -100).sum(axis=1) >= 1).all()
+    short, short_labels = masked(ids[:, :3], free[:, :3], 4, 1000, np.random.default_rng(1))
+    assert ((short_labels != -100).sum(axis=1) >= 1).all()
     assert short.shape == (200, 3)
 
 
@@ -72,10 +72,10 @@ def test_half_of_the_pairs_are_of_one_paragraph_and_half_of_two_documents(domain
     from rprs.adapt.sdr import Pretraining
     from rprs.adapt.sources import sample
 
-    found = sample(domain, 200, unit="paragraph")
-    base = load_base(NEW, tmp_path / "base", found.sentences)
-    task = Pretraining(base, found, 16, 1.0, 0.0, 64, 0)
-    paragraphs = [set(group) for group in found.groups]
+    corpus = sample(domain, 200, unit="paragraph")
+    base = load_base(NEW, tmp_path / "base", corpus.sentences)
+    task = Pretraining(base, corpus, 16, 1.0, 0.0, 64, 0)
+    paragraphs = [set(group) for group in corpus.groups]
     for step in range(20):
         texts, same = task.pairs(np.random.default_rng((0, step)))
         assert same.tolist() == [True] * 4 + [False] * 4
@@ -95,16 +95,16 @@ def test_the_loss_of_masks_is_that_of_transformers(domain: Path, tmp_path: Path)
     from rprs.adapt.sources import sample
     from rprs.adapt.training import epoch_batch
 
-    found = sample(domain, 16)
-    task = Pretraining(load_base(NEW, tmp_path / "base", found.sentences), found, 16, 0.0, 0.0, 64, 0)
+    corpus = sample(domain, 16)
+    task = Pretraining(load_base(NEW, tmp_path / "base", corpus.sentences), corpus, 16, 0.0, 0.0, 64, 0)
     task.module.eval()
     (losses,) = task.losses(0)
-    texts = [found.sentences[number] for number in epoch_batch(0, 0, 16, 16)[1]]
-    given = task.words(texts, padding=True, return_tensors="pt")
-    free = ~np.isin(given["input_ids"].numpy(), task.words.all_special_ids)
+    texts = [corpus.sentences[number] for number in epoch_batch(0, 0, 16, 16)[1]]
+    tokens = task.words(texts, padding=True, return_tensors="pt")
+    free = ~np.isin(tokens["input_ids"].numpy(), task.words.all_special_ids)
     random = np.random.default_rng((0, 0))
-    hidden, labels = masked(given["input_ids"].numpy(), free, task.words.mask_token_id, len(task.words), random)
-    whole = {**given, "input_ids": torch.from_numpy(hidden), "labels": torch.from_numpy(labels)}
+    hidden, labels = masked(tokens["input_ids"].numpy(), free, task.words.mask_token_id, len(task.words), random)
+    whole = {**tokens, "input_ids": torch.from_numpy(hidden), "labels": torch.from_numpy(labels)}
     assert float(losses["masked"].detach()) == pytest.approx(float(task.module(**whole).loss.detach()), rel=1e-5)
 
 
@@ -152,9 +152,9 @@ def test_tsdae_goes_on_from_what_it_gives(domain: Path, tmp_path: Path) -> None:
     plain = sdr(domain, NEW, tmp_path / "plain", contrast=0, **QUICK).folder
     assert "cls.predictions.transform.dense.weight" in load_file(plain / "model.safetensors")
     notices: list[str] = []
-    found = tsdae(domain, str(plain), tmp_path / "to", sentences=8, notify=notices.append)
+    result = tsdae(domain, str(plain), tmp_path / "to", sentences=8, notify=notices.append)
     assert notices == []
-    assert found.about["pairs"] is False
+    assert result.about["pairs"] is False
 
 
 def test_another_family_is_exported_by_torch(domain: Path, tmp_path: Path) -> None:

@@ -63,12 +63,12 @@ def test_repeated_sentences_are_taken_once(tmp_path: Path) -> None:
 
 
 def test_paragraphs_have_two_sentences_and_a_document(tmp_path: Path) -> None:
-    found = sample(write_domain(tmp_path / "days"), 60, unit="paragraph")
-    assert 60 <= len(found.sentences) < 72
-    assert min(map(len, found.groups)) >= 2
-    assert len(found.documents) == len(found.groups)
-    assert found.fingerprint == sample(tmp_path / "days", 60, unit="paragraph").fingerprint
-    assert found.fingerprint != sample(tmp_path / "days", 70, unit="paragraph").fingerprint
+    corpus = sample(write_domain(tmp_path / "days"), 60, unit="paragraph")
+    assert 60 <= len(corpus.sentences) < 72
+    assert min(map(len, corpus.groups)) >= 2
+    assert len(corpus.documents) == len(corpus.groups)
+    assert corpus.fingerprint == sample(tmp_path / "days", 60, unit="paragraph").fingerprint
+    assert corpus.fingerprint != sample(tmp_path / "days", 70, unit="paragraph").fingerprint
 
 
 def test_a_source_that_is_none_is_one_line(tmp_path: Path) -> None:
@@ -129,8 +129,8 @@ class Line:
         random = np.random.default_rng((7, step))
         x = torch.from_numpy(random.normal(size=(8, 6)).astype(np.float32))
         for part in x.chunk(self.parts):
-            wanted = part.sum(1, keepdim=True)
-            yield {"square": ((self.module(part) - wanted) ** 2).sum() / len(x)}
+            target = part.sum(1, keepdim=True)
+            yield {"square": ((self.module(part) - target) ** 2).sum() / len(x)}
 
     def weights(self) -> dict[str, Any]:
         return {name: tensor.numpy().copy() for name, tensor in self.module.state_dict().items()}
@@ -145,12 +145,12 @@ def stopping(at: int) -> Any:
 
     @contextmanager
     def progress(what: str, total: int | None = None, unit: str = "") -> Iterator[Advance]:
-        done = 0
+        steps = 0
 
         def advance(amount: int) -> None:
-            nonlocal done
-            done += amount
-            if what == "training" and done == at:
+            nonlocal steps
+            steps += amount
+            if what == "training" and steps == at:
                 raise KeyboardInterrupt
 
         yield advance

@@ -41,16 +41,17 @@ def test_a_triple_is_a_query_a_relevant_document_and_another_of_the_first_stage(
 
 
 def test_every_pair_comes_once_before_any_comes_again(index: Index) -> None:
-    found = gathered(index)
-    size = len(found.pairs)
+    training = gathered(index)
+    size = len(training.pairs)
     assert size == sum(map(len, QRELS.values())) == 10
-    drawn = [triple for step in range(6) for triple in found.draw(5, 3, step)]
-    rounds = [[triple[:2] for triple in drawn[start : start + size]] for start in range(0, 30, size)]
+    triples = [triple for step in range(6) for triple in training.draw(5, 3, step)]
+    rounds = [[triple[:2] for triple in triples[start : start + size]] for start in range(0, 30, size)]
     assert all(
-        Counter(seen) == Counter((asked.query.id, relevant) for asked, relevant in found.pairs) for seen in rounds
+        Counter(pairs) == Counter((example.query.id, relevant) for example, relevant in training.pairs)
+        for pairs in rounds
     )
     assert rounds[0] != rounds[1]
-    assert len({triple.negative for triple in drawn if triple.query == "q-mill"}) > 1
+    assert len({triple.negative for triple in triples if triple.query == "q-mill"}) > 1
 
 
 def test_a_draw_depends_on_seed_and_step_alone(index: Index) -> None:
@@ -62,10 +63,10 @@ def test_a_draw_depends_on_seed_and_step_alone(index: Index) -> None:
 
 def test_documents_that_are_not_in_the_index_are_left_out_and_counted(index: Index) -> None:
     qrels = {**QRELS, "q-mill": {"mill-granted-0": 2, "mill-of-old": 1, "mill-denied-0": 0}, "q-tower": {"gone": 1}}
-    found = gathered(index, qrels=qrels)
-    assert {asked.query.id: asked.relevant for asked in found.train}["q-mill"] == ("mill-granted-0",)
-    assert "q-tower" not in {asked.query.id for asked in found.train}
-    assert found.notes == (
+    training = gathered(index, qrels=qrels)
+    assert {example.query.id: example.relevant for example in training.train}["q-mill"] == ("mill-granted-0",)
+    assert "q-tower" not in {example.query.id for example in training.train}
+    assert training.notes == (
         f"2 of 9 relevant documents are not among those to rank in {index.path}: left out",
         "1 of 5 training queries lack a relevant document in the index, or another one from the first stage: left out",
     )
@@ -76,9 +77,9 @@ def test_the_query_itself_and_what_is_excluded_are_no_examples(index: Index) -> 
     excluded = {inside.id: frozenset({"ferry-denied-0", "ferry-denied-1"})}
     run = first_stage(index, [inside], BM25(), DEPTH, exclude=excluded)
     qrels = {inside.id: {inside.id: 1, "ferry-granted-1": 1, "ferry-denied-1": 1}}
-    (asked,) = training_set(index, [inside], qrels, run, excluded, 0).train
-    assert asked.relevant == ("ferry-granted-1",)
-    assert not {inside.id, "ferry-granted-1", "ferry-denied-0", "ferry-denied-1"} & {*asked.negatives}
+    (example,) = training_set(index, [inside], qrels, run, excluded, 0).train
+    assert example.relevant == ("ferry-granted-1",)
+    assert not {inside.id, "ferry-granted-1", "ferry-denied-0", "ferry-denied-1"} & {*example.negatives}
 
 
 def test_nothing_to_learn_from_is_one_line(index: Index) -> None:
@@ -105,9 +106,9 @@ def test_held_out_queries_are_a_share_and_equal_texts_stay_together() -> None:
 
 
 def test_queries_held_out_are_not_trained_on(index: Index) -> None:
-    found = gathered(index, 0.4)
-    assert len(found.valid) == 2
-    assert {asked.query.id for asked in found.train} == {query.id for query in QUERIES} - found.valid.keys()
+    training = gathered(index, 0.4)
+    assert len(training.valid) == 2
+    assert {example.query.id for example in training.train} == {query.id for query in QUERIES} - training.valid.keys()
 
 
 # ---------------------------------------------------------------------------- sequences
@@ -123,20 +124,20 @@ def test_pairs_are_cut_as_the_tokenizer_would(tmp_path: Path, window: int) -> No
     reference.enable_truncation(window, strategy="longest_first")
     pairs = [(left, right) for left in TEXTS for right in TEXTS]
     sequences = Sequences(words, window, lambda key: TEXTS[key[1]], padding=1)
-    found = sequences.pairs([("", left) for left, _ in pairs], [("", right) for _, right in pairs])
+    batch = sequences.pairs([("", left) for left, _ in pairs], [("", right) for _, right in pairs])
     for row, (left, right) in enumerate(pairs):
         expected = reference.encode(TEXTS[left], TEXTS[right])
-        seen = found["attention_mask"][row].astype(bool)
-        assert found["input_ids"][row][seen].tolist() == expected.ids
-        assert found["token_type_ids"][row][seen].tolist() == expected.type_ids
-        assert np.all(found["input_ids"][row][~seen] == 1)
-        assert seen.sum() == len(expected.ids) <= window
+        mask = batch["attention_mask"][row].astype(bool)
+        assert batch["input_ids"][row][mask].tolist() == expected.ids
+        assert batch["token_type_ids"][row][mask].tolist() == expected.type_ids
+        assert np.all(batch["input_ids"][row][~mask] == 1)
+        assert mask.sum() == len(expected.ids) <= window
     assert (sequences.total, sequences.cut) == (16, 12)
 
 
 def test_texts_alone_keep_their_beginning(tmp_path: Path) -> None:
     words = Tokenizer.from_file(str(make_bert(tmp_path / "tiny") / "tokenizer.json"))
-    found = Sequences(words, 8, lambda key: TEXTS[key[1]]).singles([("", "longer"), ("", "short"), ("", "none")])
-    assert found["input_ids"][0].tolist() == [*words.encode(TEXTS["longer"]).ids[:7], words.token_to_id("[SEP]")]
-    assert found["attention_mask"].sum(axis=1).tolist() == [8, 4, 2]
-    assert not found["token_type_ids"].any()
+    batch = Sequences(words, 8, lambda key: TEXTS[key[1]]).singles([("", "longer"), ("", "short"), ("", "none")])
+    assert batch["input_ids"][0].tolist() == [*words.encode(TEXTS["longer"]).ids[:7], words.token_to_id("[SEP]")]
+    assert batch["attention_mask"].sum(axis=1).tolist() == [8, 4, 2]
+    assert not batch["token_type_ids"].any()

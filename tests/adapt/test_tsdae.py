@@ -166,11 +166,11 @@ torch.set_num_threads(1)
 
 @contextmanager
 def deadly(what, total=None, unit=""):
-    done = 0
+    steps = 0
     def advance(amount):
-        nonlocal done
-        done += amount
-        if what == "training" and done == 8:
+        nonlocal steps
+        steps += amount
+        if what == "training" and steps == 8:
             os.kill(os.getpid(), signal.SIGKILL)
     yield advance
 
@@ -205,11 +205,11 @@ def test_a_base_that_knows_pairs_is_warned_of(domain: Path, tmp_path: Path) -> N
     others = [tmp_path / ".to-notes", tmp_path / ".to-two-0123abcd"]  # somebody's, and of another training
     for place in (*others, tmp_path / ".to-0123abcd"):
         place.mkdir()
-    found = tsdae(domain, str(base), tmp_path / "to", sentences=8, notify=notices.append)
+    result = tsdae(domain, str(base), tmp_path / "to", sentences=8, notify=notices.append)
     assert {*tmp_path.glob(".to-*")} == {*others}
     assert len(notices) == 1
     assert "was already trained on pairs of sentences" in notices[0]
-    assert found.about["pairs"] is True
+    assert result.about["pairs"] is True
     notices.clear()
     (base / "modules.json").unlink()
     tsdae(domain, str(base), tmp_path / "plain", sentences=8, length=8, notify=notices.append)

@@ -152,6 +152,6 @@ def test_the_guide_does_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.chdir(tmp_path)
     reader = Reader()
     for block in blocks((DOCS / "how-to/adapt.md").read_text(encoding="utf-8")):
-        for command, shown in block.steps:
+        for command, expected in block.steps:
             code, printed = reader.run(command)
-            assert (code, missing(shown, printed)) == (0, []), f"$ {command}\n{printed}"
+            assert (code, missing(expected, printed)) == (0, []), f"$ {command}\n{printed}"

@@ -58,8 +58,8 @@ def test_a_table_has_one_row_per_run_and_one_column_per_measure(folder: Path, qr
     lines = [line.split() for line in outcome.out.splitlines()]
     assert lines[0] == ["system", "P@1", "AP@5", "micro_F1@4"]
     for name, line in zip(("bm25", "rprs"), lines[1:], strict=True):
-        shown = [f"{expected(folder, name, text):.3f}".removeprefix("0") for text in ("P@1", "AP@5", "micro_F1@4")]
-        assert line == [name, *shown]
+        values = [f"{expected(folder, name, text):.3f}".removeprefix("0") for text in ("P@1", "AP@5", "micro_F1@4")]
+        assert line == [name, *values]
     assert outcome.err == ""
 
 

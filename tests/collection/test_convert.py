@@ -20,8 +20,8 @@ SAMPLES = DATA / "collections"
 
 
 def test_the_files_of_a_converted_collection(tmp_path: Path) -> None:
-    written = write_beir(open_collection("caselaw(caselaw)", SAMPLES), tmp_path / "out")
-    assert written == Written(
+    summary = write_beir(open_collection("caselaw(caselaw)", SAMPLES), tmp_path / "out")
+    assert summary == Written(
         documents=3, queries=2, judgements=5, excluded=2, missing=1, missing_relevant=1, unasked=0
     )
     assert sorted(path.name for path in (tmp_path / "out").rglob("*")) == [
@@ -70,15 +70,15 @@ def test_existing_folders_are_not_overwritten(tmp_path: Path) -> None:
 
 
 def test_the_command_reports_missing_documents(tmp_path: Path) -> None:
-    done = rprs("convert", f"clefip({SAMPLES / 'clefip'})", "--to", tmp_path / "out")
-    assert done.code == 0
-    assert done.err.splitlines()[:3] == [
+    outcome = rprs("convert", f"clefip({SAMPLES / 'clefip'})", "--to", tmp_path / "out")
+    assert outcome.code == 0
+    assert outcome.err.splitlines()[:3] == [
         f"skipped {SAMPLES / 'clefip'}/EP/000000/00/00/04/EP-0000004-A1.xml: not readable XML: it declares the "
         "entity 'a' itself",
         "2 documents, 1 query, 3 judgements, 1 excluded pair",
         "1 judgement, 1 of them relevant, of documents that are not in the collection",
     ]
-    assert done.err.splitlines()[3].startswith(f"1 skipped; written to {tmp_path / 'out'} in ")
+    assert outcome.err.splitlines()[3].startswith(f"1 skipped; written to {tmp_path / 'out'} in ")
     again = rprs("convert", tmp_path / "out", "--to", tmp_path / "again")
     assert again.code == 0
     for name in ("corpus.jsonl", "queries.jsonl", "qrels/test.tsv", "exclude.tsv"):
@@ -88,14 +88,14 @@ def test_the_command_reports_missing_documents(tmp_path: Path) -> None:
 def test_the_command_counts_missing_queries(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("q1 0 d1 1\nq7 0 d1 1\n")
     spec = f"beir({SAMPLES / 'beir'}, judgements={tmp_path / 'mine.txt'})"
-    done = rprs("convert", spec, "--to", tmp_path / "out", "--split", "mine")
-    assert "1 query with judgements but not in the collection" in done.err
+    outcome = rprs("convert", spec, "--to", tmp_path / "out", "--split", "mine")
+    assert "1 query with judgements but not in the collection" in outcome.err
     assert (tmp_path / "out/qrels/mine.tsv").is_file()
 
 
 def test_the_command_fails_with_a_one_line_error(tmp_path: Path) -> None:
-    done = rprs("convert", f"coliee({tmp_path})", "--to", tmp_path / "out")
-    assert done.code == 2
-    (line,) = done.err.splitlines()
+    outcome = rprs("convert", f"coliee({tmp_path})", "--to", tmp_path / "out")
+    assert outcome.code == 2
+    (line,) = outcome.err.splitlines()
     assert line.startswith(f"rprs: {tmp_path} lacks the file task1_test_labels_2021.json of COLIEE task 1: ")
     assert not (tmp_path / "out").exists()

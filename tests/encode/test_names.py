@@ -68,8 +68,8 @@ def roberta(folder: Path, prefix: str = "") -> Path:
     table = weights["embeddings.position_embeddings.weight"]
     weights["embeddings.position_embeddings.weight"] = np.vstack([np.full((2, 32), 9, np.float32), table])
     weights["embeddings.token_type_embeddings.weight"] = weights["embeddings.token_type_embeddings.weight"][:1].copy()
-    named = {f"{prefix}{name}": array for name, array in weights.items()}
-    save_file({**named, "lm_head.bias": np.zeros(3, np.float32)} if prefix else named, folder / "model.safetensors")
+    tensors = {f"{prefix}{name}": array for name, array in weights.items()}
+    save_file({**tensors, "lm_head.bias": np.zeros(3, np.float32)} if prefix else tensors, folder / "model.safetensors")
     return change(folder, model_type="roberta", max_position_embeddings=26, pad_token_id=1, type_vocab_size=1)
 
 
@@ -172,15 +172,15 @@ print(json.dumps([errors, again]))
 def test_each_name_is_downloaded_and_run_as_its_folder_specifies(shelf: Path, hub: str, tmp_path: Path) -> None:
     cache, vectors = tmp_path / "cache", tmp_path / "vectors.npz"
     environment = {"RPRS_CACHE": str(cache), "HF_ENDPOINT": hub, "HF_HUB_OFFLINE": "0", "NO_PROXY": "127.0.0.1"}
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", LOAD, str(vectors)],
         env={**{name: value for name, value in os.environ.items() if name != "RPRS_MODELS"}, **environment},
         input=json.dumps([list(REPOSITORIES), SENTENCES]),
         text=True,
         capture_output=True,
     )
-    assert done.returncode == 0, done.stderr
-    errors, again = json.loads(done.stdout)
+    assert process.returncode == 0, process.stderr
+    errors, again = json.loads(process.stdout)
     # A model that needs torch is reported before its weights are downloaded.
     assert errors == {
         "legal-bert": "Cannot download the model 'legal-bert' (the hub's nlpaueb/legal-bert-base-uncased has no "
@@ -195,12 +195,12 @@ def test_each_name_is_downloaded_and_run_as_its_folder_specifies(shelf: Path, hu
             rows = results[name]
             assert np.array_equal(rows, Onnx(str(shelf / REPOSITORIES[name]), "fp32").load().encode(SENTENCES)), name
             assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-6)
-    got = {folder.name: folder for folder in (cache / "models").iterdir() if folder.is_dir()}
+    folders = {folder.name: folder for folder in (cache / "models").iterdir() if folder.is_dir()}
     weights = {
         name: {
             str(file.relative_to(folder)) for file in folder.rglob("model*") if file.suffix in (".safetensors", ".onnx")
         }
-        for name, folder in got.items()
+        for name, folder in folders.items()
     }
     assert weights == {
         "all-mpnet-base-v2": {"onnx/model.onnx", "model.safetensors"},  # the second one later, for torch
@@ -212,8 +212,8 @@ def test_each_name_is_downloaded_and_run_as_its_folder_specifies(shelf: Path, hu
         "FacebookAI--roberta-large": {"model.safetensors"},
         "somebody--cross": {"onnx/model.onnx"},
     }
-    assert again == [str(got["nlpaueb--legal-bert-base-uncased"]), str(got["all-mpnet-base-v2"])]
-    assert (got["nlpaueb--legal-bert-base-uncased"] / "pytorch_model.bin").is_file()
+    assert again == [str(folders["nlpaueb--legal-bert-base-uncased"]), str(folders["all-mpnet-base-v2"])]
+    assert (folders["nlpaueb--legal-bert-base-uncased"] / "pytorch_model.bin").is_file()
 
 
 def test_repositories_of_names_and_folders(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:

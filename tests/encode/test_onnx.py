@@ -139,11 +139,11 @@ def exported(tmp_path: Path, pooled: bool) -> Path:
 @pytest.mark.parametrize("pooled", [True, False])
 @pytest.mark.parametrize("precision", ["int8", "fp32"])
 def test_an_exported_model_is_used_unchanged(tmp_path: Path, pooled: bool, precision: str) -> None:
-    built = Onnx(str(make_bert(tmp_path / "built")), "fp32").load()
+    reference = Onnx(str(make_bert(tmp_path / "built")), "fp32").load()
     encoder = load_encoder(f"onnx({exported(tmp_path, pooled)},{precision})")
     check_encoder(encoder, tolerance=1e-6)
     texts = [long(n) for n in range(1, 40)]
-    assert cosines(encoder.encode(texts), built.encode(texts)).min() > (0.98 if precision == "int8" else 0.99999)
+    assert cosines(encoder.encode(texts), reference.encode(texts)).min() > (0.98 if precision == "int8" else 0.99999)
 
 
 # ---------------------------------------------------------------------------- mistakes

@@ -142,11 +142,11 @@ def test_plain() -> None:
 
 
 def test_plain_fits_a_narrow_terminal_without_losing_anything() -> None:
-    shown = TABLE.plain(40)
-    assert max(map(len, shown.splitlines())) <= 40
-    assert "…" not in shown
+    text = TABLE.plain(40)
+    assert max(map(len, text.splitlines())) <= 40
+    assert "…" not in text
     letters = sorted("".join(TABLE.plain().split()))
-    assert sorted("".join(shown.split())) == letters
+    assert sorted("".join(text.split())) == letters
 
 
 def test_plain_shows_the_best_in_bold_where_styles_are_wanted() -> None:

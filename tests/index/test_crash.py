@@ -156,12 +156,12 @@ def test_killed_at_every_step(crasher: Crasher, scenes: dict[str, Scene], job: s
 )
 def test_killed_repeatedly_at_random_moments(crasher: Crasher, scenes: dict[str, Scene], seed: int, kills: int) -> None:
     random = Random(seed)
-    done = 0
-    while done < kills:
+    count = 0
+    while count < kills:
         scene = scenes[random.choice(sorted(JOBS))]
         with _copy(scene) as path:
             for _ in range(random.randint(1, 4)):
-                done += crasher.run(scene.job, path, after=random.uniform(0.001, 0.12)).killed
+                count += crasher.run(scene.job, path, after=random.uniform(0.001, 0.12)).killed
                 _check_killed(scene, path)
             assert not crasher.run(scene.job, path).error
             _check_finished(scene, path)

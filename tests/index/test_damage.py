@@ -93,18 +93,18 @@ def _array(path: Path, name: str) -> NDArray[Any]:
 @pytest.mark.parametrize("file", FILES)
 def test_a_damaged_header_never_opens_as_another_array(intact: Path, broken: Path, file: str) -> None:
     name = Path(file).stem.split(".")[0]
-    expected, refused = _array(intact, name), 0
+    expected, rejections = _array(intact, name), 0
     for position in range(HEADER):
         flip(broken / file, position)
         try:
             array = _array(broken, name)
         except IndexCorrupt:
-            refused += 1
+            rejections += 1
         else:  # NumPy ignores some white space
             assert array.dtype == expected.dtype
             assert array.tolist() == expected.tolist()
         flip(broken / file, position)
-    assert refused > HEADER // 3
+    assert rejections > HEADER // 3
 
 
 @pytest.mark.parametrize("name", ["term_offsets", "posting_offsets"])

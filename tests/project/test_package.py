@@ -24,11 +24,11 @@ HEAVY = ["numpy", "onnxruntime", "numba", "torch", "scipy", "tokenizers", "nupun
 def run(*command: str | Path, cwd: Path | None = None) -> str:
     """The output of a command; a failure shows all of it."""
     bare = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
-    done = subprocess.run(
+    process = subprocess.run(
         [str(part) for part in command], cwd=cwd, env=bare, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
-    assert done.returncode == 0, f"{command}: {done.stdout}"
-    return done.stdout.strip()
+    assert process.returncode == 0, f"{command}: {process.stdout}"
+    return process.stdout.strip()
 
 
 # ---------------------------------------------------------------------------- import rprs
@@ -103,8 +103,8 @@ def test_every_module_has_a_docstring(name: str) -> None:
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("dist")
     run(sys.executable, "-m", "build", "--wheel", "--outdir", folder, ROOT)
-    (built,) = folder.glob("*.whl")
-    return built
+    (path,) = folder.glob("*.whl")
+    return path
 
 
 def test_the_wheel_has_types_and_licence_and_no_tests(wheel: Path) -> None:

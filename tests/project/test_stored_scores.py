@@ -54,7 +54,7 @@ SYSTEMS = [  # first stage, re-ranker, depth
 
 def scores() -> dict[str, Any]:
     """system → query → [id, score] pairs, on two collections."""
-    found: dict[str, Any] = {}
+    rankings: dict[str, Any] = {}
     for name, documents, queries in (("sample", *_sample()), ("invented", *_invented())):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "stored.rprs"
@@ -62,10 +62,10 @@ def scores() -> dict[str, Any]:
             with rprs.Index(path) as index:
                 for first, rerank, depth in SYSTEMS:
                     searcher = rprs.Searcher(index, first=first, rerank=rerank, depth=depth)
-                    found[f"{name}: {first} → {rerank}, {depth}"] = {
+                    rankings[f"{name}: {first} → {rerank}, {depth}"] = {
                         query.id: _pairs(searcher.rank(query)) for query in queries
                     }
-    return found
+    return rankings
 
 
 def _pairs(ranking: Any) -> list[Any]:
@@ -102,8 +102,8 @@ def _logarithms() -> str:
 
 @pytest.fixture(scope="module")
 def stored() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(STORED.read_text(encoding="utf-8"))
-    return found
+    values: dict[str, Any] = json.loads(STORED.read_text(encoding="utf-8"))
+    return values
 
 
 @pytest.fixture(scope="module")

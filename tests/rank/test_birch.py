@@ -59,18 +59,18 @@ def test_worked_by_hand() -> None:
     d2: .4 · .5 + .6 · (1  + .5 · .8 + .25 · .8) = .2 + .96 = 1.16
     d3: .4 · 0  + .6 · (1  + .5 · 0  + .25 · 0 ) =             .6
     """
-    found = Birch(a=0.4, w2=0.5, w3=0.25).rerank(QUERY, POOL)
-    assert found.ids == ("d2", "d1", "d3")
-    assert found.scores == pytest.approx([1.16, 0.88, 0.6], abs=1e-3)  # .6 and .8 are rounded to the grid
-    assert found.parts["first"].tolist() == [0.5, 1, 0]
-    assert found.parts["best_sentences"] == pytest.approx([1.6, 0.8, 1], abs=1e-3)
+    ranking = Birch(a=0.4, w2=0.5, w3=0.25).rerank(QUERY, POOL)
+    assert ranking.ids == ("d2", "d1", "d3")
+    assert ranking.scores == pytest.approx([1.16, 0.88, 0.6], abs=1e-3)  # .6 and .8 are rounded to the grid
+    assert ranking.parts["first"].tolist() == [0.5, 1, 0]
+    assert ranking.parts["best_sentences"] == pytest.approx([1.6, 0.8, 1], abs=1e-3)
 
 
 def test_one_sentence_worked_by_hand() -> None:
     """d1: .4 · 1 + .6 · .8 = .88; d2: .4 · .5 + .6 · 1 = .8; d3: .6."""
-    found = Birch(a=0.4, top=1).rerank(QUERY, POOL)
-    assert found.ids == ("d1", "d2", "d3")
-    assert found.scores == pytest.approx([0.88, 0.8, 0.6], abs=1e-3)
+    ranking = Birch(a=0.4, top=1).rerank(QUERY, POOL)
+    assert ranking.ids == ("d1", "d2", "d3")
+    assert ranking.scores == pytest.approx([0.88, 0.8, 0.6], abs=1e-3)
 
 
 def test_the_ends_of_a() -> None:
@@ -86,7 +86,7 @@ def test_the_ends_of_a() -> None:
 def oracle(birch: Birch, query: Sentences, pool: Candidates) -> dict[str, float]:
     """Birch in the words of its formula, in plain numbers."""
     first = [score for score in pool.ranking.scores.tolist() if score == score]
-    found = {}
+    scores = {}
     for id, score, document in zip(pool.ranking.ids, pool.ranking.scores.tolist(), pool.sentences, strict=True):
         each = []
         for vector in document.vectors.astype(float).tolist():
@@ -96,8 +96,8 @@ def oracle(birch: Birch, query: Sentences, pool: Candidates) -> dict[str, float]
         scale = max(first) - min(first) if first else 0
         whole = 0.0 if score != score else (score - min(first)) / scale if scale else 1.0
         evidence = sum(w * s for w, s in zip((1, birch.w2, birch.w3), best, strict=False))
-        found[id] = birch.a * whole + (1 - birch.a) * evidence
-    return found
+        scores[id] = birch.a * whole + (1 - birch.a) * evidence
+    return scores
 
 
 SHARE = st.integers(0, 10).map(lambda tenth: tenth / 10)
@@ -117,12 +117,12 @@ def test_is_what_the_formula_says(seed: int, a: float, w2: float, w3: float, top
         scores[-1] = np.nan  # as of a document that the first stage did not find
     pool = replace(pool, ranking=Ranking(pool.ranking.ids, scores))
     expected = oracle(birch, query, pool)
-    found = birch.rerank(query, pool)
+    ranking = birch.rerank(query, pool)
     full = {id: len(each) for id, each in zip(pool.ranking.ids, pool.sentences, strict=True)}
     least = min((score for id, score in expected.items() if full[id]), default=np.inf)
     lowered = {id: score if full[id] else min(score, least) for id, score in expected.items()}
-    assert scored(found) == pytest.approx(lowered, abs=1e-12)
-    assert list(found.scores) == sorted(found.scores, reverse=True)
+    assert scored(ranking) == pytest.approx(lowered, abs=1e-12)
+    assert list(ranking.scores) == sorted(ranking.scores, reverse=True)
 
 
 @pytest.mark.parametrize("birch", [Birch(), Birch(0, 0.9, 0.1), Birch(1), Birch(0.9, 0, 0, top=1), Birch(top=2)])
@@ -135,9 +135,9 @@ def test_keeps_the_contract(birch: Birch) -> None:
 
 def test_a_document_without_sentences_comes_last() -> None:
     pool = candidates([9, 1], sentences(), sentences((-1, 0)))
-    found = Birch(a=0.9).rerank(sentences((1, 0)), pool)
-    assert found.ids == ("d2", "d1")
-    assert found.scores[0] == pytest.approx(-0.1)
+    ranking = Birch(a=0.9).rerank(sentences((1, 0)), pool)
+    assert ranking.ids == ("d2", "d1")
+    assert ranking.scores[0] == pytest.approx(-0.1)
 
 
 def test_no_candidates_one_and_no_query() -> None:
@@ -209,7 +209,7 @@ def test_the_sentences_of_a_cross_encoder(model: Path, monkeypatch: pytest.Monke
     with built([Document(id, text) for id, text in TEXTS.items()]) as index:
         pool = load_candidates(index, ASKED, Ranking(tuple("cabd"), np.array([8.0, 4.0, 3.0, 0.0])))
         query = index.encode(ASKED)
-        found = birch.rerank(query, pool)
+        ranking = birch.rerank(query, pool)
         monkeypatch.setattr(birch_module, "PAIRS", 4)  # pairs go to the model in pieces
         advances: list[int] = []
         again = birch.rerank(query, pool, advances.append)
@@ -221,11 +221,11 @@ def test_the_sentences_of_a_cross_encoder(model: Path, monkeypatch: pytest.Monke
         ]
         best = [*sorted(each, reverse=True), 0.0, 0.0]
         expected[id] = 0.3 * first + 0.7 * (best[0] + 0.5 * best[1] + 0.2 * best[2])
-    assert {id: score for id, score in scored(found).items() if id != "d"} == pytest.approx(expected, abs=1e-5)
-    assert found.ids[-1] == "d"
-    assert found.truncation.cut == 0 < found.truncation.inputs
-    assert (again.ids, sum(advances)) == (found.ids, sum(map(len, pool.sentences)))
-    assert again.scores == pytest.approx(found.scores, abs=1e-6)
+    assert {id: score for id, score in scored(ranking).items() if id != "d"} == pytest.approx(expected, abs=1e-5)
+    assert ranking.ids[-1] == "d"
+    assert ranking.truncation.cut == 0 < ranking.truncation.inputs
+    assert (again.ids, sum(advances)) == (ranking.ids, sum(map(len, pool.sentences)))
+    assert again.scores == pytest.approx(ranking.scores, abs=1e-6)
 
 
 def test_truncation_by_a_cross_encoder_is_reported(model: Path) -> None:
@@ -233,9 +233,9 @@ def test_truncation_by_a_cross_encoder_is_reported(model: Path) -> None:
     long = Document("l", "The court dismissed " + "the appeal of the tenant and " * 4 + "the dog.")
     with built([Document(id, text) for id, text in TEXTS.items()]) as index:
         pool = load_candidates(index, long, Ranking(("a", "c"), np.array([2.0, 1.0])))
-        found = birch.rerank(index.encode(long), pool)
+        ranking = birch.rerank(index.encode(long), pool)
         results = Searcher(index, rerank=birch).search(long)
-    assert found.truncation == Truncation(4, 4, 24)
+    assert ranking.truncation == Truncation(4, 4, 24)
     assert any("inputs truncated to 24 tokens" in line for line in results.notes)
     assert results[0].pairs
 

@@ -85,8 +85,10 @@ def model_inputs(
             rows[len(rows)] = (ids, types)
         return np.arange(first, len(rows), dtype=np.float32)[:, None]
 
-    found = PairScorer(logits, words, window, 1, "").score(left, right)
-    return [(*rows[score], bool(cut)) for score, cut in zip(found.scores.tolist(), found.truncated, strict=True)]
+    pair_scores = PairScorer(logits, words, window, 1, "").score(left, right)
+    return [
+        (*rows[score], bool(cut)) for score, cut in zip(pair_scores.scores.tolist(), pair_scores.truncated, strict=True)
+    ]
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta"])
@@ -99,12 +101,12 @@ def test_texts_are_cut_as_the_tokenizer_itself_would(
 ) -> None:
     words = bert_words(folder) if family == "bert" else roberta_words()
     left, right = [some(m) for m, _ in sizes], [some(n, 5) for _, n in sizes]
-    found = model_inputs(words, window, left, right)
+    inputs = model_inputs(words, window, left, right)
     whole = [len(words.encode(*pair).ids) for pair in zip(left, right, strict=True)]
     words.enable_truncation(window, strategy="longest_first")
     expected = [words.encode(*pair) for pair in zip(left, right, strict=True)]
-    assert [(ids, types) for ids, types, _ in found] == [(each.ids, each.type_ids) for each in expected]
-    assert [cut for _, _, cut in found] == [size > window for size in whole]
+    assert [(ids, types) for ids, types, _ in inputs] == [(each.ids, each.type_ids) for each in expected]
+    assert [cut for _, _, cut in inputs] == [size > window for size in whole]
 
 
 def test_the_longer_text_is_cut_first_and_then_both_alike() -> None:
@@ -141,8 +143,8 @@ def by_hand(folder: Path, ids: list[int], types: list[int]) -> NDArray[np.float6
         rows = normal(linear(mixed, f"{layer}.attention.output.dense") + rows, f"{layer}.attention.output.LayerNorm")
         wide = linear(gelu(linear(rows, f"{layer}.intermediate.dense")), f"{layer}.output.dense")
         rows = normal(wide + rows, f"{layer}.output.LayerNorm")
-    found: NDArray[np.float64] = linear(np.tanh(linear(rows[0], "bert.pooler.dense")), "classifier")
-    return found
+    logits: NDArray[np.float64] = linear(np.tanh(linear(rows[0], "bert.pooler.dense")), "classifier")
+    return logits
 
 
 @pytest.mark.parametrize("labels", [1, 2])
@@ -154,9 +156,9 @@ def test_a_score_is_the_logit_or_the_difference_of_two(tmp_path: Path, labels: i
     encodings = [words.encode(*pair) for pair in zip(left, right, strict=True)]
     logits = np.array([by_hand(model, each.ids, each.type_ids) for each in encodings])
     expected = logits[:, 0] if labels == 1 else logits[:, 1] - logits[:, 0]
-    found = load_pairs(str(model)).score(left, right)
-    assert np.allclose(found.scores, expected, atol=1e-5)
-    assert found.truncated.tolist() == [False, False, True, True]
+    pair_scores = load_pairs(str(model)).score(left, right)
+    assert np.allclose(pair_scores.scores, expected, atol=1e-5)
+    assert pair_scores.truncated.tolist() == [False, False, True, True]
 
 
 def test_a_score_does_not_depend_on_what_else_is_scored(folder: Path) -> None:
@@ -179,10 +181,10 @@ def test_the_order_of_a_pair_matters(folder: Path) -> None:
 def test_a_text_of_any_length_goes(folder: Path) -> None:
     scorer = load_pairs(str(folder))
     endless = " ".join([some(40)] * 10_000)  # 400,000 words
-    found = scorer.score([endless, some(3)], [some(3), endless])
+    pair_scores = scorer.score([endless, some(3)], [some(3), endless])
     first = scorer.score([some(40), some(3)], [some(3), some(40)])
-    assert np.allclose(found.scores, first.scores, atol=1e-6)
-    assert found.truncated.all()
+    assert np.allclose(pair_scores.scores, first.scores, atol=1e-6)
+    assert pair_scores.truncated.all()
 
 
 def test_the_window_is_no_wider_than_the_model(folder: Path) -> None:
@@ -354,9 +356,9 @@ def test_a_run_tells_the_total_once(index: Path, folder: Path, tmp_path: Path) -
 def test_search_and_explain_tell_it_too(index: Path, folder: Path, tmp_path: Path) -> None:
     (tmp_path / "query.txt").write_text(QUERY)
     options = ("--rerank", f"cross({folder})", "--depth", "5", "--format", "jsonl")
-    found = done("search", index, tmp_path / "query.txt", "-k", "3", *options)
-    assert "5 of 5 inputs truncated to 24 tokens" in found.err.splitlines()
-    assert [hit["truncated"] for hit in found.objects] == [1.0, 1.0, 1.0]
+    outcome = done("search", index, tmp_path / "query.txt", "-k", "3", *options)
+    assert "5 of 5 inputs truncated to 24 tokens" in outcome.err.splitlines()
+    assert [hit["truncated"] for hit in outcome.objects] == [1.0, 1.0, 1.0]
     (why,) = done("explain", index, tmp_path / "query.txt", "lease.txt", *options).objects
     assert why["notes"] == ["5 of 5 inputs truncated to 24 tokens"]
 
@@ -379,10 +381,10 @@ def test_a_study_keeps_the_count_beside_the_run(folder: Path, tmp_path: Path) ->
         study(place / "study.toml", place / "results", report=lambda name, new, _about: steps.append((name, new)))
     assert [new for name, new in steps if name == "ranking"] == [True, False]
     (facts,) = place.glob("**/ranking/*/facts.json")
-    found = json.loads(facts.read_text())
-    assert (found["cut"], found["window"]) == (found["inputs"], 24)
-    assert found["notes"] == [f"{found['cut']} of {found['inputs']} inputs truncated to 24 tokens"]
-    assert f"BERT: {found['notes'][0]}." in (place / "results/study/report.html").read_text("utf-8")
+    record = json.loads(facts.read_text())
+    assert (record["cut"], record["window"]) == (record["inputs"], 24)
+    assert record["notes"] == [f"{record['cut']} of {record['inputs']} inputs truncated to 24 tokens"]
+    assert f"BERT: {record['notes'][0]}." in (place / "results/study/report.html").read_text("utf-8")
     save_file(
         {name: -array for name, array in load_file(model / "model.safetensors").items()}, model / "model.safetensors"
     )
@@ -430,8 +432,8 @@ def with_transformers(folder: Path, left: list[str], right: list[str], window: i
     tokens = words(left, right, truncation=True, max_length=window, padding=True, return_tensors="pt")
     with torch.no_grad():
         logits = model(**tokens).logits.double().numpy()
-    found: NDArray[np.float64] = logits[:, 0] if logits.shape[1] == 1 else logits[:, 1] - logits[:, 0]
-    return found
+    scores: NDArray[np.float64] = logits[:, 0] if logits.shape[1] == 1 else logits[:, 1] - logits[:, 0]
+    return scores
 
 
 BERTS = [("Bert", 1, {}), ("Bert", 2, {}), ("Electra", 1, {"embedding_size": 32}), ("Bert", 2, {"hidden_act": "relu"})]
@@ -474,9 +476,9 @@ def test_tokens_are_those_of_transformers(folder: Path) -> None:
     left, right = [some(m) for m, _ in sizes], [some(n, 5) for _, n in sizes]
     for window in (16, 23):
         tokens = words(left, right, truncation=True, max_length=window)
-        found = model_inputs(bert_words(folder), window, left, right)
-        assert [ids for ids, _, _ in found] == tokens["input_ids"]
-        assert [types for _, types, _ in found] == tokens["token_type_ids"]
+        inputs = model_inputs(bert_words(folder), window, left, right)
+        assert [ids for ids, _, _ in inputs] == tokens["input_ids"]
+        assert [types for _, types, _ in inputs] == tokens["token_type_ids"]
 
 
 @pytest.mark.torch

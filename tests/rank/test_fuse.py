@@ -38,13 +38,13 @@ def run(folder: Path, name: str, **scores: float) -> str:
 
 def literal(lists: Sequence[Mapping[str, float]], method: str, weight: float, k: int) -> dict[str, float]:
     """The fused score of every document of two lists, best first."""
-    found: dict[str, float] = {}
+    totals: dict[str, float] = {}
     for share, listed in zip((1 - weight, weight), lists, strict=True):
         for rank, (id, score) in enumerate(listed.items(), 1):
             low, high = min(listed.values()), max(listed.values())
             scaled = (score - low) / (high - low) if high > low else 1.0
-            found[id] = found.get(id, 0.0) + share * (1 / (k + rank) if method == "rrf" else scaled)
-    return found
+            totals[id] = totals.get(id, 0.0) + share * (1 / (k + rank) if method == "rrf" else scaled)
+    return totals
 
 
 # ---------------------------------------------------------------------------- with a pencil
@@ -71,16 +71,16 @@ class TestByHand:
     def test_a_first_stage(self, lists: str, how: str, expected: dict[str, float]) -> None:
         ranker = parse("ranker", f"fuse({lists},{how})")
         with built(documents(w="A.", x="B.", y="C.", z="D.", other="E.")) as index:
-            found = ranker.rank(Document("q", "Q."), index, 10, np.ones(5, dtype=bool))
-        assert dict(zip(found.ids, found.scores.tolist(), strict=True)) == pytest.approx(expected)
-        assert list(found.ids) == list(expected)
+            ranking = ranker.rank(Document("q", "Q."), index, 10, np.ones(5, dtype=bool))
+        assert dict(zip(ranking.ids, ranking.scores.tolist(), strict=True)) == pytest.approx(expected)
+        assert list(ranking.ids) == list(expected)
 
     def test_depth_is_that_of_each_list_and_of_the_result(self, lists: str) -> None:
         """Two deep, the list a is x, y and z only in b: x = .5/61, z = .5/61, and x is the smaller id."""
         with built(documents(w="A.", x="B.", y="C.", z="D.")) as index:
-            found = parse("ranker", f"fuse({lists})").rank(Document("q", "Q."), index, 2, np.ones(4, dtype=bool))
-        assert found.ids == ("x", "z")
-        assert found.scores.tolist() == [0.5 / 61, 0.5 / 61]
+            ranking = parse("ranker", f"fuse({lists})").rank(Document("q", "Q."), index, 2, np.ones(4, dtype=bool))
+        assert ranking.ids == ("x", "z")
+        assert ranking.scores.tolist() == [0.5 / 61, 0.5 / 61]
 
     def test_a_reranker(self) -> None:
         """Of three equal documents RPRS gives all to the first; first scores 3, 2, 1 are 1, .5, 0.
@@ -93,11 +93,11 @@ class TestByHand:
         with built(documents(p=sentence, q=sentence, r=sentence)) as index:
             query = index.encode(Document("x", sentence))
             pool = Candidates(run, [index.sentences(id) for id in run.ids], 1.0)
-            found = parse("reranker", "fuse(first, rprs(n=1,k1=0), method=minmax, weight=0.3)").rerank(query, pool)
-        assert found.ids == ("p", "q", "r")
-        assert found.scores.tolist() == pytest.approx([1, 0.35, 0])
-        assert found.parts["qp"].tolist() == [1, 0, 0]
-        assert found.neighbours is not None
+            ranking = parse("reranker", "fuse(first, rprs(n=1,k1=0), method=minmax, weight=0.3)").rerank(query, pool)
+        assert ranking.ids == ("p", "q", "r")
+        assert ranking.scores.tolist() == pytest.approx([1, 0.35, 0])
+        assert ranking.parts["qp"].tolist() == [1, 0, 0]
+        assert ranking.neighbours is not None
 
 
 # ---------------------------------------------------------------------------- literal code
@@ -129,13 +129,13 @@ def test_a_first_stage_is_what_the_formula_says(
     ordered = [dict(sorted(one.items(), key=lambda pair: (-pair[1], pair[0]))[:depth]) for one in (a, b)]
     expected = literal(ordered, method, tenth / 10, k)
     fused = Fuse(Given(ordered[0]), Given(ordered[1]), method, tenth / 10, k)
-    found = fused.rank(Document("q", ""), NO_INDEX, depth, np.ones(8, dtype=bool))
+    ranking = fused.rank(Document("q", ""), NO_INDEX, depth, np.ones(8, dtype=bool))
     order = sorted(expected, key=lambda id: (-round(expected[id], 12), id))[:depth]
-    assert [round(score, 12) for score in found.scores] == [round(expected[id], 12) for id in order]
-    assert found.scores.tolist() == pytest.approx([expected[id] for id in found.ids])
-    own = [2 * ordered[0].get(id, np.nan) for id in found.ids]  # both have it: that of the first
-    assert found.parts["own"].tolist() == pytest.approx(own, nan_ok=True)
-    assert found.notes == ("a note",)
+    assert [round(score, 12) for score in ranking.scores] == [round(expected[id], 12) for id in order]
+    assert ranking.scores.tolist() == pytest.approx([expected[id] for id in ranking.ids])
+    own = [2 * ordered[0].get(id, np.nan) for id in ranking.ids]  # both have it: that of the first
+    assert ranking.parts["own"].tolist() == pytest.approx(own, nan_ok=True)
+    assert ranking.notes == ("a note",)
 
 
 NO_INDEX: Any = None  # a fixed list does not use it
@@ -148,16 +148,18 @@ def test_a_reranker_is_what_the_formula_says(seed: int, method: Any, tenth: int,
     both = (Birch(), RPRS(k1=0.0))
     lists = [dict(zip(one.ids, one.scores.tolist(), strict=True)) for one in (r.rerank(query, pool) for r in both)]
     expected = literal(lists, method, tenth / 10, k)
-    found = Fuse(*both, method, tenth / 10, k).rerank(query, pool)
+    ranking = Fuse(*both, method, tenth / 10, k).rerank(query, pool)
     full = [id for id, each in zip(pool.ranking.ids, pool.sentences, strict=True) if len(each)]
-    mine = dict(zip(found.ids, found.scores.tolist(), strict=True))
+    mine = dict(zip(ranking.ids, ranking.scores.tolist(), strict=True))
     assert {id: mine[id] for id in full} == pytest.approx({id: expected[id] for id in full})
-    assert {"qp", "dp", "first", "best_sentences"} == set(found.parts)
+    assert {"qp", "dp", "first", "best_sentences"} == set(ranking.parts)
     plain = both[1].rerank(query, pool)
-    assert dict(zip(found.ids, found.parts["qp"], strict=True)) == dict(zip(plain.ids, plain.parts["qp"], strict=True))
-    assert found.neighbours is not None
+    assert dict(zip(ranking.ids, ranking.parts["qp"], strict=True)) == dict(
+        zip(plain.ids, plain.parts["qp"], strict=True)
+    )
+    assert ranking.neighbours is not None
     assert plain.neighbours is not None
-    assert np.array_equal(found.neighbours.sentence, plain.neighbours.sentence)
+    assert np.array_equal(ranking.neighbours.sentence, plain.neighbours.sentence)
 
 
 def test_scaling() -> None:
@@ -206,11 +208,13 @@ def test_a_reranker_keeps_the_contract(how: str) -> None:
 class TestFirst:
     def test_is_what_comes_in(self) -> None:
         query, pool = make_candidates(3)
-        found = First().rerank(query, pool)
+        ranking = First().rerank(query, pool)
         first_scores = dict(zip(pool.ranking.ids, pool.ranking.scores.tolist(), strict=True))
         full = [id for id, each in zip(pool.ranking.ids, pool.sentences, strict=True) if len(each)]
-        assert [id for id in found.ids if id in full] == full
-        assert all(first_scores[id] == score for id, score in zip(found.ids, found.scores, strict=True) if id in full)
+        assert [id for id in ranking.ids if id in full] == full
+        assert all(
+            first_scores[id] == score for id, score in zip(ranking.ids, ranking.scores, strict=True) if id in full
+        )
 
     def test_what_the_first_stage_did_not_find_is_last(self) -> None:
         texts = {f"t{number}": f"Fog hides the pier number {number}." for number in range(4)}
@@ -235,7 +239,7 @@ class TestFirst:
 
 
 @pytest.mark.parametrize(
-    ("kind", "source", "written"),
+    ("kind", "source", "canonical"),
     [
         (
             "reranker",
@@ -247,10 +251,10 @@ class TestFirst:
         ("ranker", "fuse(fuse(bm25, bm25), bm25, k=1)", "fuse(a=fuse(a=bm25(),b=bm25()),b=bm25(),k=1)"),
     ],
 )
-def test_its_text_parses_back(kind: Kind, source: str, written: str) -> None:
+def test_its_text_parses_back(kind: Kind, source: str, canonical: str) -> None:
     component = parse(kind, source)
-    assert str(component) == written
-    assert parse(kind, written) == component
+    assert str(component) == canonical
+    assert parse(kind, canonical) == component
     assert parse(kind, text(component, full=True)) == component
 
 

@@ -18,7 +18,7 @@ from rprs.read import source as source_module
 from tests.support.read_samples import JSONL, PACKERS, PROSE, SAMPLES, encrypted, pdf, word
 
 
-def written(folder: Path, files: dict[str, bytes | str]) -> Path:
+def write_files(folder: Path, files: dict[str, bytes | str]) -> Path:
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -39,7 +39,9 @@ def outcome(*sources: Path, **options: Any) -> tuple[list[Document], list[str]]:
 
 
 def test_a_tree_is_read_by_name_with_ids_relative_to_it(tmp_path: Path) -> None:
-    written(tmp_path, {"b.txt": "b", "a/z.md": "z", "a/y.txt": "y", "c/d/e.TXT": "e", ".git/x.txt": "x", ".b.txt": "b"})
+    write_files(
+        tmp_path, {"b.txt": "b", "a/z.md": "z", "a/y.txt": "y", "c/d/e.TXT": "e", ".git/x.txt": "x", ".b.txt": "b"}
+    )
     documents, skipped = outcome(tmp_path)
     assert [document.id for document in documents] == ["a/y.txt", "a/z.md", "b.txt", "c/d/e.TXT"]
     assert [document.title for document in documents] == ["y", "z", "b", "e"]
@@ -50,9 +52,9 @@ def test_a_tree_is_read_by_name_with_ids_relative_to_it(tmp_path: Path) -> None:
 def test_every_format_is_read_plain_and_compressed(tmp_path: Path) -> None:
     for suffix, sample in SAMPLES.items():
         names = [f"{suffix}/x.{suffix}", *(f"{suffix}/x.{suffix}.{packer}" for packer in PACKERS)]
-        written(tmp_path, dict.fromkeys(names, sample))
+        write_files(tmp_path, dict.fromkeys(names, sample))
         for packer, pack in PACKERS.items():
-            written(tmp_path, {f"{suffix}/x.{suffix}.{packer}": pack(sample)})
+            write_files(tmp_path, {f"{suffix}/x.{suffix}.{packer}": pack(sample)})
         texts = [[document.text for document in read(tmp_path / name)] for name in names]
         assert texts[0], suffix
         assert texts[1] == texts[0], suffix
@@ -60,7 +62,7 @@ def test_every_format_is_read_plain_and_compressed(tmp_path: Path) -> None:
 
 
 def test_metadata_of_a_file_are_its_path_and_date_unless_it_has_its_own(tmp_path: Path) -> None:
-    written(
+    write_files(
         tmp_path, {"a.txt": "text", "b.html": "<meta name=date content=1999-12-31><p>text", "c.jsonl": '{"text": "x"}'}
     )
     for path in tmp_path.iterdir():
@@ -74,7 +76,7 @@ def test_metadata_of_a_file_are_its_path_and_date_unless_it_has_its_own(tmp_path
 
 def test_in_a_beir_folder_only_the_corpus_or_the_queries_are_read(tmp_path: Path) -> None:
     queries = json.dumps({"_id": "q1", "text": "Who pays?"}).encode()
-    written(
+    write_files(
         tmp_path, {"set/corpus.jsonl.gz": gzip.compress(JSONL), "set/queries.jsonl": queries, "set/qrels/test.tsv": "q"}
     )
     assert [document.id for document in read(tmp_path)] == ["a1", "a2"]
@@ -82,7 +84,7 @@ def test_in_a_beir_folder_only_the_corpus_or_the_queries_are_read(tmp_path: Path
 
 
 def test_links_are_followed_but_not_in_circles(tmp_path: Path) -> None:
-    written(tmp_path, {"tree/a/x.txt": "x", "elsewhere/y.txt": "y"})
+    write_files(tmp_path, {"tree/a/x.txt": "x", "elsewhere/y.txt": "y"})
     (tmp_path / "tree/a/up").symlink_to(tmp_path / "tree")
     (tmp_path / "tree/other").symlink_to(tmp_path / "elsewhere")
     (tmp_path / "tree/gone.txt").symlink_to(tmp_path / "nowhere.txt")
@@ -95,7 +97,7 @@ def test_links_are_followed_but_not_in_circles(tmp_path: Path) -> None:
 
 
 def test_an_index_among_the_documents_is_skipped(tmp_path: Path) -> None:
-    written(tmp_path, {"a.txt": "text", "mine.rprs/catalog.sqlite": "", "mine.rprs/segments/000001/spans.npy": ""})
+    write_files(tmp_path, {"a.txt": "text", "mine.rprs/catalog.sqlite": "", "mine.rprs/segments/000001/spans.npy": ""})
     documents, skipped = outcome(tmp_path)
     assert [document.id for document in documents] == ["a.txt"]
     assert skipped == ["mine.rprs: an index, not documents"]
@@ -107,7 +109,7 @@ def test_a_pipe_in_a_folder_does_not_block(tmp_path: Path) -> None:
 
 
 def test_files_without_read_permission_are_skipped(tmp_path: Path) -> None:
-    written(tmp_path, {"open/a.txt": "text", "open/b/c.txt": "text", "shut/d.txt": "text"})
+    write_files(tmp_path, {"open/a.txt": "text", "open/b/c.txt": "text", "shut/d.txt": "text"})
     (tmp_path / "open").chmod(0o755)
     for name in ("open/a.txt", "open/b", "shut"):
         (tmp_path / name).chmod(0)
@@ -171,7 +173,7 @@ SKIPPED = {
 @pytest.mark.parametrize("name", SKIPPED)
 def test_unreadable_files_are_skipped_with_a_reason_or_an_error_if_strict(tmp_path: Path, name: str) -> None:
     content, reason = SKIPPED[name]
-    written(tmp_path, {name: content, "zz.txt": "fine"})
+    write_files(tmp_path, {name: content, "zz.txt": "fine"})
     documents, skipped = outcome(tmp_path)
     assert [document.id for document in documents] == ["zz.txt"]
     assert len(skipped) == 1
@@ -182,12 +184,12 @@ def test_unreadable_files_are_skipped_with_a_reason_or_an_error_if_strict(tmp_pa
 
 
 def test_a_pdf_that_the_empty_password_opens_is_read(tmp_path: Path) -> None:
-    written(tmp_path, {"a.pdf": encrypted(pdf([PROSE]), "")})
+    write_files(tmp_path, {"a.pdf": encrypted(pdf([PROSE]), "")})
     assert read_one(tmp_path / "a.pdf").text == " ".join(PROSE)
 
 
 def test_a_repeated_id_is_skipped_and_the_first_file_named(tmp_path: Path) -> None:
-    written(tmp_path, {"one/a.txt": "first", "two/a.txt": "second"})
+    write_files(tmp_path, {"one/a.txt": "first", "two/a.txt": "second"})
     documents, skipped = outcome(tmp_path / "one", tmp_path / "two")
     assert [document.text for document in documents] == ["first"]
     assert skipped == [f"two/a.txt: the id 'a.txt' is already used by a document of {tmp_path}/one/a.txt"]
@@ -199,7 +201,7 @@ def test_a_document_that_is_too_large_after_unpacking_is_skipped(
     monkeypatch.setattr(source_module, "LIMIT", 2**20)
     bomb = word("a" * 2**21)
     assert len(bomb) < 2**18
-    written(
+    write_files(
         tmp_path,
         {
             "a.txt.gz": gzip.compress(b"a " * 2**20),
@@ -220,7 +222,7 @@ def test_a_document_that_is_too_large_after_unpacking_is_skipped(
 
 
 def test_a_source_of_an_unknown_file_type_is_read_as_text(tmp_path: Path) -> None:
-    written(tmp_path, {"NOTICE": "Some text.", "data.bin": b"\0\1\2"})
+    write_files(tmp_path, {"NOTICE": "Some text.", "data.bin": b"\0\1\2"})
     assert read_one(tmp_path / "NOTICE") == Document(
         "NOTICE", "Some text.", "NOTICE", read_one(str(tmp_path / "NOTICE")).metadata
     )
@@ -234,12 +236,12 @@ def test_a_source_that_does_not_exist_is_an_error_at_once(tmp_path: Path) -> Non
 
 
 def test_one_source_need_not_be_a_list(tmp_path: Path) -> None:
-    written(tmp_path, {"a.txt": "text"})
+    write_files(tmp_path, {"a.txt": "text"})
     assert list(read(str(tmp_path))) == list(read([tmp_path]))
 
 
 def test_a_query_file_has_one_document(tmp_path: Path) -> None:
-    written(tmp_path, {"two.jsonl": JSONL, "one.json": '{"id": 7, "text": "Who pays?"}', "none.csv": "text\n"})
+    write_files(tmp_path, {"two.jsonl": JSONL, "one.json": '{"id": 7, "text": "Who pays?"}', "none.csv": "text\n"})
     assert read_one(tmp_path / "one.json").id == "7"
     with pytest.raises(ReadError, match=r"two\.jsonl: contains more than one document"):
         read_one(tmp_path / "two.jsonl")
@@ -250,7 +252,7 @@ def test_a_query_file_has_one_document(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_files_is_a_set_of_queries(tmp_path: Path) -> None:
-    written(tmp_path, {"q1.txt": "Who pays?", "q2.pdf": SAMPLES["pdf"], "q3.txt": ""})
+    write_files(tmp_path, {"q1.txt": "Who pays?", "q2.pdf": SAMPLES["pdf"], "q3.txt": ""})
     lines: list[str] = []
     assert [query.id for query in read_queries(tmp_path, skipped=lambda one: lines.append(str(one)))] == [
         "q1.txt",
@@ -275,10 +277,10 @@ def test_a_plug_in_adds_a_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(source_module, "entry_points", lambda group: points if group == "rprs.reader" else [])
     source_module._targets.cache_clear()
     try:
-        written(tmp_path, {"a.letter.xz": PACKERS["xz"](b"Dear Sir\n\nPay.")})
+        write_files(tmp_path, {"a.letter.xz": PACKERS["xz"](b"Dear Sir\n\nPay.")})
         (document,) = read(tmp_path)
         assert (document.title, document.text) == ("Dear Sir", "Pay.")
-        written(tmp_path, {"b.bad": b"x"})
+        write_files(tmp_path, {"b.bad": b"x"})
         with pytest.raises(ReadError, match=r"the reader of .bad files, no.such:one, cannot be loaded"):
             list(read(tmp_path))
     finally:
@@ -287,6 +289,6 @@ def test_a_plug_in_adds_a_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_columns_can_be_named(tmp_path: Path) -> None:
-    written(tmp_path, {"a.csv": "number,abstract,text\n5,Short.,Long.\n"})
+    write_files(tmp_path, {"a.csv": "number,abstract,text\n5,Short.,Long.\n"})
     (document,) = read(tmp_path, fields=Fields(id=("number",), text=("abstract",)))
     assert (document.id, document.text, document.metadata["text"]) == ("5", "Short.", "Long.")

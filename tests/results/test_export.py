@@ -59,7 +59,7 @@ def hit(id: str = "a", title: str = "", metadata: Metadata | None = None, rank: 
     return Hit(rank, id, 1.5 / rank, title, fields, rank + 2, 7.25, {"qp": 0.5, "dp": 0.25}, (pair,))
 
 
-def written(name: str, *hits: Hit) -> str:
+def export(name: str, *hits: Hit) -> str:
     return FORMATS[name].write(hits, ABOUT)
 
 
@@ -67,7 +67,7 @@ def written(name: str, *hits: Hit) -> str:
 
 
 def rows(*hits: Hit) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(written("csv", *hits), newline=""), strict=True))
+    return list(csv.DictReader(io.StringIO(export("csv", *hits), newline=""), strict=True))
 
 
 def test_a_sheet_has_numbers_evidence_metadata_and_settings() -> None:
@@ -133,14 +133,14 @@ def test_whatever_a_hit_holds_a_sheet_can_be_read_back(id: str, title: str, meta
 
 def test_json_lines_begin_with_their_provenance() -> None:
     hits = (hit("a", "Ä title", date="2001-02-03"), replace(hit("b", rank=2), parts={}))
-    first, *others = [json.loads(line) for line in written("jsonl", *hits).splitlines()]
+    first, *others = [json.loads(line) for line in export("jsonl", *hits).splitlines()]
     assert about_from(first["about"]) == ABOUT
     assert [hit_from(each) for each in others] == list(hits)
     assert {each["query"] for each in others} == {"brief.pdf"}
 
 
 def test_the_tag_of_a_run_has_its_provenance(tmp_path: Path) -> None:
-    (tmp_path / "run").write_text(written("trec", hit("a"), hit("b", rank=2)))
+    (tmp_path / "run").write_text(export("trec", hit("a"), hit("b", rank=2)))
     ranking = read_run(tmp_path / "run")["brief.pdf"]
     assert (ranking.ids, ranking.scores.tolist()) == (("a", "b"), [1.5, 0.75])
     tag = (tmp_path / "run").read_text().split()[5]
@@ -155,7 +155,7 @@ def test_the_tag_of_a_run_has_its_provenance(tmp_path: Path) -> None:
 
 def test_an_id_that_a_run_cannot_hold_is_named() -> None:
     with pytest.raises(UsageError, match=r"The document 'my file\.txt' cannot be written to a run file"):
-        written("trec", hit("my file.txt"))
+        export("trec", hit("my file.txt"))
 
 
 # ---------------------------------------------------------------------------- ris and bibtex
@@ -173,7 +173,7 @@ NOTES = "rank 1, score 1.5, QP 0.5, DP 0.25; rank 3 in the first stage"
 
 
 def test_a_case_in_ris_by_hand() -> None:
-    assert written("ris", CASE) == "\r\n".join(
+    assert export("ris", CASE) == "\r\n".join(
         [
             "TY  - CASE",
             "ID  - 2016/moss.txt",
@@ -197,7 +197,7 @@ def test_a_case_in_bibtex_by_hand() -> None:
     comment = SETTINGS.replace("{a@b}", "%7Ba%40b%7D")
     note = f"{NOTES}; rprs: {SETTINGS}".replace("_", r"\_").replace("~", r"\textasciitilde{}")
     note = note.replace("{a@b}", r"\textbraceleft{}a@b\textbraceright{}")
-    assert written("bibtex", CASE) == "\n".join(
+    assert export("bibtex", CASE) == "\n".join(
         [
             f"@comment{{rprs: {comment}}}",
             "",
@@ -227,7 +227,7 @@ def test_a_case_in_bibtex_by_hand() -> None:
     ],
 )
 def test_the_type_of_a_reference_follows_its_fields(metadata: dict[str, Value], ris: str, bibtex: str) -> None:
-    (reference,) = rispy.loads(written("ris", hit(metadata=metadata)))
+    (reference,) = rispy.loads(export("ris", hit(metadata=metadata)))
     assert reference["type_of_reference"] == ris
     (entry,) = entries(hit(metadata=metadata))
     assert entry.entry_type == bibtex
@@ -235,17 +235,17 @@ def test_the_type_of_a_reference_follows_its_fields(metadata: dict[str, Value], 
 
 def test_missing_and_invalid_fields_are_left_out() -> None:
     bare = hit(doi="none yet", url="javascript:alert(1)", link="//example.org", date="last week", author=" ", path="/x")
-    text = written("ris", bare)
+    text = export("ris", bare)
     assert [line[:2] for line in text.splitlines()] == ["TY", "ID", "N1", "N1", "ER"]
     (entry,) = entries(bare)
     assert set(entry.fields_dict) == {"note"}
-    assert "javascript" not in written("bibtex", bare) + text
-    assert written("ris") == ""
+    assert "javascript" not in export("bibtex", bare) + text
+    assert export("ris") == ""
 
 
 def test_an_endless_list_of_authors_is_read_as_one_name() -> None:
     """Deeply nested lists exceed the recursion limit of the JSON parser."""
-    (reference,) = rispy.loads(written("ris", hit(authors="[" * 100_000)))
+    (reference,) = rispy.loads(export("ris", hit(authors="[" * 100_000)))
     assert reference["authors"] == ["[" * 100_000]
 
 
@@ -258,10 +258,10 @@ def test_an_endless_list_of_authors_is_read_as_one_name() -> None:
     ],
 )
 def test_authors_come_one_by_one(field: str, authors: list[str] | None) -> None:
-    (reference,) = rispy.loads(written("ris", hit(authors=field)))
+    (reference,) = rispy.loads(export("ris", hit(authors=field)))
     assert reference["authors"] == (authors or ["Barnes and Noble", "Reeve, Bo", "Cy"])
     if authors is None:
-        assert "author = {{Barnes and Noble} and Reeve, Bo and Cy}," in written("bibtex", hit(authors=field))
+        assert "author = {{Barnes and Noble} and Reeve, Bo and Cy}," in export("bibtex", hit(authors=field))
 
 
 @pytest.mark.parametrize(
@@ -274,19 +274,19 @@ def test_authors_come_one_by_one(field: str, authors: list[str] | None) -> None:
     ],
 )
 def test_the_date_of_a_reference(metadata: dict[str, Value], year: str, day: str | None) -> None:
-    (reference,) = rispy.loads(written("ris", hit(metadata=metadata)))
+    (reference,) = rispy.loads(export("ris", hit(metadata=metadata)))
     assert (reference["year"], reference.get("date")) == (year, day)
 
 
 def test_a_doi_is_found_in_its_address() -> None:
-    (reference,) = rispy.loads(written("ris", hit(doi="https://doi.org/10.1000/a_b{c}")))
+    (reference,) = rispy.loads(export("ris", hit(doi="https://doi.org/10.1000/a_b{c}")))
     assert reference["doi"] == "10.1000/a_b{c}"
-    assert "doi = {10.1000/a_b%7Bc%7D}," in written("bibtex", hit(doi="doi:10.1000/a_b{c}"))
+    assert "doi = {10.1000/a_b%7Bc%7D}," in export("bibtex", hit(doi="doi:10.1000/a_b{c}"))
 
 
 def entries(*hits: Hit, latex: bool = False) -> list[Any]:
     """The entries as an independent parser reads them, with LaTeX decoded or as written."""
-    library = parse_string(written("bibtex", *hits), append_middleware=[LatexDecodingMiddleware()] if latex else [])
+    library = parse_string(export("bibtex", *hits), append_middleware=[LatexDecodingMiddleware()] if latex else [])
     assert not library.failed_blocks
     assert len(library.comments) == 1
     listed: list[Any] = library.entries
@@ -311,7 +311,7 @@ def test_keys_are_clean_and_unique_ignoring_case() -> None:
 @settings(max_examples=60)
 def test_whatever_a_hit_holds_references_can_be_read_back(title: str, court: str, id: str) -> None:
     hits = hit(id, title, court=court), hit("second", rank=2)
-    first, second = rispy.loads(written("ris", *hits))
+    first, second = rispy.loads(export("ris", *hits))
     assert (first["id"], first["title"], first["publisher"]) == (one_line(id), one_line(title), one_line(court))
     assert second["id"] == "second"
     one, two = entries(*hits)

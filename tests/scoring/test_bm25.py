@@ -60,8 +60,8 @@ class TestWorkedByHand:
 
     def test_k1_and_b_change_without_indexing_again(self) -> None:
         with built(self.COLLECTION) as index:
-            found = [scores(index, BM25(k1=k1, b=b), "red blue")["a"] for k1, b in [(0, 0), (1.2, 0.75), (0, 0)]]
-        assert found == pytest.approx([0.940007, 0.456575, 0.940007], abs=1e-6)
+            values = [scores(index, BM25(k1=k1, b=b), "red blue")["a"] for k1, b in [(0, 0), (1.2, 0.75), (0, 0)]]
+        assert values == pytest.approx([0.940007, 0.456575, 0.940007], abs=1e-6)
 
 
 # ---------------------------------------------------------------------------- peers and oracles
@@ -83,8 +83,8 @@ def test_every_score_agrees_with_bm25s(k1: float, b: float) -> None:
         peer.index(tokens, show_progress=False)
         for query in queries:
             expected = peer.get_scores(index.analyzer.terms(query))
-            found = BM25(k1=k1, b=b).scores(Document("query", query), index)
-            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
+            values = BM25(k1=k1, b=b).scores(Document("query", query), index)
+            np.testing.assert_allclose(values, expected, rtol=0, atol=1e-5)
     assert len(set(index.analyzer.terms(queries[3]))) > 1000
 
 
@@ -125,10 +125,10 @@ def test_every_score_agrees_with_the_oracle(
     live = {id: text for id, text in collection.items() if id not in removed}
     analyzer = "words(language=none,ngrams=3)"
     with built(everything[:cut], everything[cut:], removed=removed, analyzer=analyzer) as index:
-        found = scores(index, BM25(k1=k1, b=b, ngrams=largest), query)
-        assert found == pytest.approx(oracle(query, live, k1, b, largest), rel=1e-12)
+        values = scores(index, BM25(k1=k1, b=b, ngrams=largest), query)
+        assert values == pytest.approx(oracle(query, live, k1, b, largest), rel=1e-12)
         ranking = BM25(k1=k1, b=b, ngrams=largest).rank(Document("q", query), index, 4, index.select(None))
-        assert list(ranking.ids) == sorted((id for id in found if found[id]), key=lambda id: (-found[id], id))[:4]
+        assert list(ranking.ids) == sorted((id for id in values if values[id]), key=lambda id: (-values[id], id))[:4]
 
 
 class TestNgrams:
@@ -137,8 +137,8 @@ class TestNgrams:
             documents(a="tide moor reef", b="moor tide reef"), analyzer="words(language=none,ngrams=2)"
         ) as index:
             assert len(set(scores(index, BM25(), "tide moor").values())) == 1
-            found = scores(index, BM25(ngrams=2), "tide moor")
-            assert found["a"] > found["b"] > 0
+            values = scores(index, BM25(ngrams=2), "tide moor")
+            assert values["a"] > values["b"] > 0
 
     def test_an_index_with_fewer(self) -> None:
         with (
@@ -187,9 +187,9 @@ class TestLuceneLengths:
     def test_the_average_stays_exact(self) -> None:
         texts = {"a": "kelp " * 41, "b": "kelp " * 43}  # remembered as 40 and 42, whose average is still 42
         with built(documents(**texts)) as index:
-            found = scores(index, BM25(k1=1, b=1, lengths="lucene"), "kelp")
+            values = scores(index, BM25(k1=1, b=1, lengths="lucene"), "kelp")
         rsj = math.log(1 + 0.5 / 2.5)
-        assert found == pytest.approx({"a": rsj * 41 / (41 + 40 / 42), "b": rsj * 43 / (43 + 42 / 42)}, rel=1e-12)
+        assert values == pytest.approx({"a": rsj * 41 / (41 + 40 / 42), "b": rsj * 43 / (43 + 42 / 42)}, rel=1e-12)
 
 
 # ---------------------------------------------------------------------------- KLI
@@ -266,8 +266,8 @@ class TestTies:
                     assert list(ranking.ids) == ids[:depth]
 
     def test_the_cut_among_equals(self) -> None:
-        found = top(np.array([1.0, 3, 1, 0, 1, 3, 1]), 4, np.array([True] * 6 + [False]))
-        assert found.tolist() == [1, 5, 0, 2]
+        places = top(np.array([1.0, 3, 1, 0, 1, 3, 1]), 4, np.array([True] * 6 + [False]))
+        assert places.tolist() == [1, 5, 0, 2]
 
     @given(
         values=st.lists(st.sampled_from([0.0, 0.5, 0.5000000001, 2.0]), max_size=30),
@@ -276,8 +276,8 @@ class TestTies:
     def test_top_is_a_sorted_list_cut_off(self, values: list[float], depth: int, chance: random.Random) -> None:
         allowed = [chance.random() < 0.7 for _ in values]
         expected = sorted((n for n, value in enumerate(values) if value and allowed[n]), key=lambda n: (-values[n], n))
-        found = top(np.array(values, dtype=np.float64), depth, np.array(allowed, dtype=bool))
-        assert found.tolist() == expected[:depth]
+        places = top(np.array(values, dtype=np.float64), depth, np.array(allowed, dtype=bool))
+        assert places.tolist() == expected[:depth]
 
 
 @pytest.mark.parametrize(

@@ -15,13 +15,13 @@ from rprs.scoring.rprs import order, rprs
 PAPER_K1, PAPER_B = np.repeat(np.arange(16) * 2 / 10, 11), np.tile(np.arange(11) / 10, 16)
 
 
-def made(rows: NDArray[np.int64], lengths: NDArray[np.int64]) -> Neighbours:
+def neighbours_of(rows: NDArray[np.int64], lengths: NDArray[np.int64]) -> Neighbours:
     """Neighbours by their numbers; how similar they are does not matter here."""
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     return Neighbours(np.zeros(rows.shape, dtype=np.float32), rows, offsets)
 
 
-def drawn(seed: int, m: int, documents: int, longest: int, n: int, skew: float) -> Neighbours:
+def random_neighbours(seed: int, m: int, documents: int, longest: int, n: int, skew: float) -> Neighbours:
     """Neighbours as they are found: a few sentences of the pool are near to many of the query's, most to none."""
     rng = np.random.default_rng(seed)
     lengths = rng.integers(0, longest + 1, documents)
@@ -31,7 +31,7 @@ def drawn(seed: int, m: int, documents: int, longest: int, n: int, skew: float) 
     rows = [
         popular[rng.choice(size, min(n, size), replace=False, p=share / share.sum())] for _ in range(m if size else 0)
     ]
-    return made(np.array(rows, dtype=np.int64).reshape(m if size else 0, min(n, size)), lengths)
+    return neighbours_of(np.array(rows, dtype=np.int64).reshape(m if size else 0, min(n, size)), lengths)
 
 
 def agrees(neighbours: Neighbours, n: list[int], k1: NDArray[np.float64], b: NDArray[np.float64], avgdl: float) -> None:
@@ -66,17 +66,17 @@ def test_every_point_is_the_same_to_the_last_bit(
     avgdl: float,
 ) -> None:
     k1, b = (np.array(values) for values in zip(*points, strict=True))
-    agrees(drawn(seed, m, documents, longest, 12, skew), n, k1, b, avgdl)
+    agrees(random_neighbours(seed, m, documents, longest, 12, skew), n, k1, b, avgdl)
 
 
 @pytest.mark.parametrize(("m", "skew"), [(40, 0.5), (150, 1.2)])
 def test_the_grid_of_the_paper(m: int, skew: float) -> None:
-    agrees(drawn(7, m, 30, 60, 10, skew), list(range(1, 11)), PAPER_K1, PAPER_B, 31.7)
+    agrees(random_neighbours(7, m, 30, 60, 10, skew), list(range(1, 11)), PAPER_K1, PAPER_B, 31.7)
 
 
 def test_plain_rprs_ties_often_and_ties_keep_the_first_stage() -> None:
     """At k1 = 0 equal counts of sentences are equal scores; a document without sentences comes last."""
-    neighbours = made(np.array([[0, 2], [4, 1]]), np.array([1, 1, 0, 1, 1, 1]))
+    neighbours = neighbours_of(np.array([[0, 2], [4, 1]]), np.array([1, 1, 0, 1, 1, 1]))
     orders = grid.orders(grid.scores(neighbours, [1, 2], [0.0], [0.0], 1.0), neighbours.offsets)
     assert orders[0, 0].tolist() == [0, 5, 1, 3, 4, 2]
     assert orders[1, 0].tolist() == [0, 1, 3, 5, 4, 2]
@@ -85,11 +85,11 @@ def test_plain_rprs_ties_often_and_ties_keep_the_first_stage() -> None:
 def test_a_sentence_that_is_near_to_everything() -> None:
     """Counts up to m: the table of counts is as long as there are different ones, not as the largest."""
     rows = np.array([[3, place % 3] for place in range(500)])
-    agrees(made(rows, np.array([3, 2])), [1, 2], PAPER_K1[::7], PAPER_B[::7], 2.5)
+    agrees(neighbours_of(rows, np.array([3, 2])), [1, 2], PAPER_K1[::7], PAPER_B[::7], 2.5)
 
 
 def test_neighbours_that_no_n_asks_for_do_not_count() -> None:
-    wide = drawn(3, 20, 6, 10, 10, 1.0)
+    wide = random_neighbours(3, 20, 6, 10, 10, 1.0)
     narrow = Neighbours(wide.similarity[:, :3], wide.sentence[:, :3], wide.offsets)
-    found = [grid.scores(one, [2, 3], PAPER_K1, PAPER_B, 5.0) for one in (wide, narrow)]
-    assert found[0].tobytes() == found[1].tobytes()
+    scores = [grid.scores(one, [2, 3], PAPER_K1, PAPER_B, 5.0) for one in (wide, narrow)]
+    assert scores[0].tobytes() == scores[1].tobytes()

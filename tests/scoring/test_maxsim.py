@@ -45,28 +45,28 @@ class TestByHand:
 
     def test_query(self) -> None:
         """A, B and H find A, B and A (or B) in the first document; H three times in the second."""
-        found = maxsim(self.query.vectors, self.documents, "query")
-        assert found.tolist() == pytest.approx([(1 + 1 + 1 / 2) / 3, (1 / 2 + 1 / 2 + 1) / 3, -1])
+        scores = maxsim(self.query.vectors, self.documents, "query")
+        assert scores.tolist() == pytest.approx([(1 + 1 + 1 / 2) / 3, (1 / 2 + 1 / 2 + 1) / 3, -1])
 
     def test_document(self) -> None:
         """A, G and B find A, A (or B) and B in the query; H finds H, and −A nothing better than B."""
-        found = maxsim(self.query.vectors, self.documents, "document")
-        assert found.tolist() == pytest.approx([(1 + 1 / 2 + 1) / 3, (1 + 0) / 2, -1])
+        scores = maxsim(self.query.vectors, self.documents, "document")
+        assert scores.tolist() == pytest.approx([(1 + 1 / 2 + 1) / 3, (1 + 0) / 2, -1])
 
     def test_both(self) -> None:
-        found = maxsim(self.query.vectors, self.documents, "both")
-        assert found.tolist() == pytest.approx([5 / 6, (2 / 3 + 1 / 2) / 2, -1])
+        scores = maxsim(self.query.vectors, self.documents, "both")
+        assert scores.tolist() == pytest.approx([5 / 6, (2 / 3 + 1 / 2) / 2, -1])
 
     def test_best_sentences(self) -> None:
-        found = best_sentences(self.query.vectors, self.documents, 3)
-        assert found.tolist() == [[1, 1, 1 / 2], [1, 0, 0], [0, 0, 0]]
+        scores = best_sentences(self.query.vectors, self.documents, 3)
+        assert scores.tolist() == [[1, 1, 1 / 2], [1, 0, 0], [0, 0, 0]]
         opposite = document([(-1, 0, 0, 0)])
         assert best_sentences(document([A]).vectors, [opposite], 2).tolist() == [[-1, 0]]
 
     def test_meanpool(self) -> None:
         """The sums are (1½, 1½, ½, ½), (1½, 1½, −½, −½) and (−½, ½, ½, ½), of squares 5, 5 and 1."""
-        found = meanpool(self.query.vectors, self.documents)
-        assert found.tolist() == pytest.approx([(9 / 4 + 9 / 4 - 1 / 4 - 1 / 4) / 5, (1 / 4 + 1 / 4) / sqrt(5), -1])
+        scores = meanpool(self.query.vectors, self.documents)
+        assert scores.tolist() == pytest.approx([(9 / 4 + 9 / 4 - 1 / 4 - 1 / 4) / 5, (1 / 4 + 1 / 4) / sqrt(5), -1])
 
     def test_sentences_that_cancel_out(self) -> None:
         opposed = document([A, (-1, 0, 0, 0)])
@@ -88,15 +88,15 @@ texts = st.lists(vectors, max_size=6)
 @settings(max_examples=100)
 @given(query=st.lists(vectors, min_size=1, max_size=6), pool=st.lists(texts, max_size=5), top=st.integers(1, 3))
 def test_equals_the_oracle(query: Any, pool: Any, top: int) -> None:
-    asked, documents = document(query).vectors, [document(rows) for rows in pool]
+    query_vectors, documents = document(query).vectors, [document(rows) for rows in pool]
     query, *pool = ([tuple(map(Fraction, row)) for row in rows] for rows in (query, *pool))
     for direction in get_args(Direction):
         expected = [oracle.maxsim(query, rows, direction) for rows in pool]
-        assert maxsim(asked, documents, direction).tolist() == pytest.approx(expected, rel=1e-15, abs=1e-300)
+        assert maxsim(query_vectors, documents, direction).tolist() == pytest.approx(expected, rel=1e-15, abs=1e-300)
     expected = [oracle.meanpool(query, rows) for rows in pool]
-    assert meanpool(asked, documents).tolist() == pytest.approx(expected, rel=1e-14, abs=1e-300)
+    assert meanpool(query_vectors, documents).tolist() == pytest.approx(expected, rel=1e-14, abs=1e-300)
     best = [oracle.best_sentences(query, rows, top) for rows in pool]
-    assert best_sentences(asked, documents, top).tolist() == best
+    assert best_sentences(query_vectors, documents, top).tolist() == best
 
 
 @pytest.mark.parametrize("direction", get_args(Direction))

@@ -32,10 +32,10 @@ def test_equals_whole_numbers() -> None:
         pool.astype(np.float64) / GRID
     ).T.astype(np.int64)
     best = np.argsort(-exact, axis=1, kind="stable")[:, :7]
-    found = neighbours(query, cut(pool, [1000, 500, 1500]), 7)
-    assert np.array_equal(found.sentence, best)
-    assert np.array_equal(found.similarity.astype(np.float64) / GRID**2, np.take_along_axis(exact, best, 1))
-    assert found.sentence[0, :2].tolist() == [3, 1500]
+    nearest = neighbours(query, cut(pool, [1000, 500, 1500]), 7)
+    assert np.array_equal(nearest.sentence, best)
+    assert np.array_equal(nearest.similarity.astype(np.float64) / GRID**2, np.take_along_axis(exact, best, 1))
+    assert nearest.sentence[0, :2].tolist() == [3, 1500]
 
 
 @settings(max_examples=60, deadline=None)
@@ -67,10 +67,10 @@ def test_partial_lists_merge_exactly() -> None:
 
 
 def test_all_of_a_small_pool() -> None:
-    found = neighbours(unit(3), [unit(2, seed=1), unit(0), unit(1, seed=2)], 10)
-    assert found.sentence.shape == (3, 3)
-    assert sorted(found.sentence[0].tolist()) == [0, 1, 2]
-    assert set(found.document.ravel().tolist()) == {0, 2}
+    nearest = neighbours(unit(3), [unit(2, seed=1), unit(0), unit(1, seed=2)], 10)
+    assert nearest.sentence.shape == (3, 3)
+    assert sorted(nearest.sentence[0].tolist()) == [0, 1, 2]
+    assert set(nearest.document.ravel().tolist()) == {0, 2}
 
 
 @pytest.mark.parametrize("pool", [[], [unit(0)]])
@@ -79,9 +79,9 @@ def test_an_empty_pool(pool: list[Any]) -> None:
 
 
 def test_progress_counts_every_row_once() -> None:
-    told: list[int] = []
-    neighbours(unit(3), cut(unit(1000), [400, 600]), 2, block=64, advance=told.append)
-    assert sum(told) == 1000
+    advances: list[int] = []
+    neighbours(unit(3), cut(unit(1000), [400, 600]), 2, block=64, advance=advances.append)
+    assert sum(advances) == 1000
 
 
 def test_widening_is_exact_for_every_finite_half() -> None:

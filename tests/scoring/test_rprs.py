@@ -45,10 +45,10 @@ def worked() -> Neighbours:
 class TestByHand:
     def test_plain(self, worked: Neighbours) -> None:
         """QP: both query sentences touch both documents. DP: 2 of 2 sentences of A, 2 of 3 of B."""
-        found = rprs(worked, n=3, k1=0, b=0.5, avgdl=2.5)
-        assert found.qp.tolist() == [1, 1]
-        assert found.dp.tolist() == pytest.approx([1, 2 / 3])
-        assert found.score.tolist() == pytest.approx([1, 2 / 3])
+        scores = rprs(worked, n=3, k1=0, b=0.5, avgdl=2.5)
+        assert scores.qp.tolist() == [1, 1]
+        assert scores.dp.tolist() == pytest.approx([1, 2 / 3])
+        assert scores.score.tolist() == pytest.approx([1, 2 / 3])
 
     def test_with_frequency(self, worked: Neighbours) -> None:
         """k1 = 1, b = 1, avgdl = 2.5: K_A = 2/2.5 = 0.8, K_B = 3/2.5 = 1.2.
@@ -56,16 +56,16 @@ class TestByHand:
         QP(A) = (2/2.8 + 1/1.8) / 2        DP(A) = (1/1.8 + 2/2.8) / 2
         QP(B) = (1/2.2 + 2/3.2) / 2        DP(B) = (2/3.2 + 1/2.2 + 0) / 3
         """
-        found = rprs(worked, n=3, k1=1, b=1, avgdl=2.5)
-        assert found.qp.tolist() == pytest.approx([(2 / 2.8 + 1 / 1.8) / 2, (1 / 2.2 + 2 / 3.2) / 2])
-        assert found.dp.tolist() == pytest.approx([(1 / 1.8 + 2 / 2.8) / 2, (2 / 3.2 + 1 / 2.2) / 3])
-        assert found.score.tolist() == pytest.approx([0.4031, 0.1942], abs=5e-5)
+        scores = rprs(worked, n=3, k1=1, b=1, avgdl=2.5)
+        assert scores.qp.tolist() == pytest.approx([(2 / 2.8 + 1 / 1.8) / 2, (1 / 2.2 + 2 / 3.2) / 2])
+        assert scores.dp.tolist() == pytest.approx([(1 / 1.8 + 2 / 2.8) / 2, (2 / 3.2 + 1 / 2.2) / 3])
+        assert scores.score.tolist() == pytest.approx([0.4031, 0.1942], abs=5e-5)
 
     def test_smaller_n_from_the_same_neighbours(self, worked: Neighbours) -> None:
         """n = 1: r_1(q_1) = {A1}, r_1(q_2) = {A2}: B is never near."""
-        found = rprs(worked, n=1, k1=0, b=0, avgdl=2.5)
-        assert found.qp.tolist() == [1, 0]
-        assert found.dp.tolist() == [1, 0]
+        scores = rprs(worked, n=1, k1=0, b=0, avgdl=2.5)
+        assert scores.qp.tolist() == [1, 0]
+        assert scores.dp.tolist() == [1, 0]
 
     @pytest.mark.parametrize(
         ("form", "expected"),
@@ -77,8 +77,8 @@ class TestByHand:
         ],
     )
     def test_ablations(self, worked: Neighbours, form: Form, expected: list[float]) -> None:
-        found = rprs(worked, n=3, k1=0, b=0, avgdl=2.5, form=form)
-        assert found.score.tolist() == pytest.approx(expected)
+        scores = rprs(worked, n=3, k1=0, b=0, avgdl=2.5, form=form)
+        assert scores.score.tolist() == pytest.approx(expected)
 
 
 small = st.integers(-2, 2)
@@ -101,16 +101,16 @@ def test_equals_the_oracle(
     query: Any, pool: Any, n: int, k1: Fraction, b: Fraction, avgdl: Fraction, form: Form
 ) -> None:
     """Small whole numbers make ties the rule; documents may be empty, equal, alone, and n beyond the pool."""
-    found = neighbours(vectors(query), [vectors(d) if d else np.empty((0, 3), np.float16) for d in pool], n)
+    nearest = neighbours(vectors(query), [vectors(d) if d else np.empty((0, 3), np.float16) for d in pool], n)
     flat = [(d, s) for d, document in enumerate(pool) for s in range(len(document))]
-    assert [[flat[s] for s in row] for row in found.sentence.tolist()] == oracle.nearest(query, pool, n)
-    scored = rprs(found, n=n, k1=float(k1), b=float(b), avgdl=float(avgdl), form=form)
+    assert [[flat[s] for s in row] for row in nearest.sentence.tolist()] == oracle.nearest(query, pool, n)
+    scored = rprs(nearest, n=n, k1=float(k1), b=float(b), avgdl=float(avgdl), form=form)
     expected = oracle.score(query, pool, n, k1, b, avgdl, form)
     for column, values in enumerate((scored.score, scored.qp, scored.dp)):
         assert values.tolist() == pytest.approx([float(row[column]) for row in expected], rel=1e-12, abs=1e-15)
     if k1 == 0 or form in ("no_min", "no_b_k1"):  # whole counts: what is equal on paper is equal in floats
         lengths = [len(document) for document in pool]
-        assert order(scored, found).tolist() == oracle.ranking([row[0] for row in expected], lengths)
+        assert order(scored, nearest).tolist() == oracle.ranking([row[0] for row in expected], lengths)
 
 
 @settings(max_examples=300, deadline=None)
@@ -152,25 +152,25 @@ def test_a_tie_at_the_boundary_by_hand() -> None:
 def test_identical_documents_tie_in_first_stage_order() -> None:
     same = vectors([(1, 0, 0), (0, 1, 0)])
     query = vectors([(1, 0, 0), (0, 1, 0)])
-    found = neighbours(query, [same, same, same], 6)
-    scored = rprs(found, n=6, k1=1.5, b=0.5, avgdl=2)
+    nearest = neighbours(query, [same, same, same], 6)
+    scored = rprs(nearest, n=6, k1=1.5, b=0.5, avgdl=2)
     assert len(set(scored.score.tolist())) == 1
-    assert order(scored, found).tolist() == [0, 1, 2]
+    assert order(scored, nearest).tolist() == [0, 1, 2]
 
 
 def test_a_document_without_sentences_comes_last() -> None:
     empty, far = np.empty((0, 3), np.float16), vectors([(0, 0, 1)])
-    found = neighbours(vectors([(1, 0, 0)]), [empty, vectors([(1, 0, 0)]), far], 1)
-    scored = rprs(found, n=1, k1=1.5, b=0.5, avgdl=1)
+    nearest = neighbours(vectors([(1, 0, 0)]), [empty, vectors([(1, 0, 0)]), far], 1)
+    scored = rprs(nearest, n=1, k1=1.5, b=0.5, avgdl=1)
     assert scored.score.tolist()[0] == 0
     assert scored.score.tolist()[2] == 0
-    assert order(scored, found).tolist() == [1, 2, 0]
+    assert order(scored, nearest).tolist() == [1, 2, 0]
 
 
 @given(query=queries, pool=documents, n=st.integers(1, 5), k1=tenths)
 def test_proportions_are_proportions(query: Any, pool: Any, n: int, k1: Fraction) -> None:
-    found = neighbours(vectors(query), [vectors(d) if d else np.empty((0, 3), np.float16) for d in pool], n)
-    scored = rprs(found, n=n, k1=float(k1), b=0.5, avgdl=3)
+    nearest = neighbours(vectors(query), [vectors(d) if d else np.empty((0, 3), np.float16) for d in pool], n)
+    scored = rprs(nearest, n=n, k1=float(k1), b=0.5, avgdl=3)
     for values in (scored.score, scored.qp, scored.dp):
         assert ((values >= 0) & (values <= 1)).all()
 

@@ -40,7 +40,7 @@ def document(paragraphs: Any) -> Sentences:
     return Sentences(np.zeros((len(rows), 2), dtype=np.int64), numbers.astype(np.int32), vectors)
 
 
-def drawn(rng: np.random.Generator, sentences: int, dimension: int = 16) -> Sentences:
+def random_sentences(rng: np.random.Generator, sentences: int, dimension: int = 16) -> Sentences:
     """A document of random sentences in random paragraphs."""
     numbers = np.cumsum(rng.random(sentences) < 0.3).astype(np.int32)
     vectors = to_grid(rng.standard_normal((sentences, dimension)))
@@ -64,8 +64,8 @@ def test_by_hand() -> None:
     query = document([[A, B], [H]])
     documents = [document([[A], [G, B]]), document([[H], [(-1, 0, 0, 0)]])]
     assert sdr(query, documents).tolist() == [0.625, 0.75]
-    found = statistics(query, documents)
-    assert found.mean.tolist() == [(1 / 2 + 3 / 4 + 1 / 2 - 1 / 2) / 4, (1 / 2 + 1 / 2 + 1 - 1 / 2) / 4]
+    stats = statistics(query, documents)
+    assert stats.mean.tolist() == [(1 / 2 + 3 / 4 + 1 / 2 - 1 / 2) / 4, (1 / 2 + 1 / 2 + 1 - 1 / 2) / 4]
 
 
 def test_zscore_by_hand() -> None:
@@ -91,8 +91,8 @@ def test_a_row_without_spread_is_0() -> None:
     short = (HALF, 0, 0, 0)
     documents = [document([[(HALF, HALF, 0, 0)], [short]]), document([[short], [short]])]
     z = np.array([1 / 2 - 1 / 8, 0 - 1 / 8]) / np.sqrt(3 / 64)
-    found = sdr(document([[A], [B]]), documents, "zscore")
-    assert found.tolist() == pytest.approx(((0 + z) / 2).tolist(), rel=1e-15)
+    scores = sdr(document([[A], [B]]), documents, "zscore")
+    assert scores.tolist() == pytest.approx(((0 + z) / 2).tolist(), rel=1e-15)
 
 
 # ---------------------------------------------------------------------------- the literal transcription
@@ -109,18 +109,18 @@ def test_equals_the_oracle(query: Any, pool: Any) -> None:
     """Documents may be without sentences, of one sentence, equal, all alike to the query, and opposite to it."""
     exact = [[[tuple(map(Fraction, row)) for row in rows] for rows in text] for text in (query, *pool)]
     documents = [document(text) for text in pool]
-    found = sdr(document(query), documents)
-    assert found.tolist() == pytest.approx(oracle.sdr(exact[0], exact[1:]), rel=1e-14, abs=1e-15)
-    found = sdr(document(query), documents, "zscore")
-    assert found.tolist() == pytest.approx(oracle.sdr_zscore(exact[0], exact[1:]), rel=1e-11, abs=1e-12)
+    scores = sdr(document(query), documents)
+    assert scores.tolist() == pytest.approx(oracle.sdr(exact[0], exact[1:]), rel=1e-14, abs=1e-15)
+    scores = sdr(document(query), documents, "zscore")
+    assert scores.tolist() == pytest.approx(oracle.sdr_zscore(exact[0], exact[1:]), rel=1e-11, abs=1e-12)
 
 
 def test_the_statistics_of_a_long_query_are_exact() -> None:
     """Sums of 3,000 similarities leave the range where float32 is exact, and their squares that of float64."""
     rng = np.random.default_rng(1)
-    query, documents = drawn(rng, 3000), [drawn(rng, size) for size in (40, 1, 0, 25)]
+    query, documents = random_sentences(rng, 3000), [random_sentences(rng, size) for size in (40, 1, 0, 25)]
     query = Sentences(query.spans, np.repeat([0, 1], [2900, 100]).astype(np.int32), query.vectors)
-    found = statistics(query, documents)
+    stats = statistics(query, documents)
     for i, rows in enumerate((slice(0, 2900), slice(2900, 3000))):
         p = [
             Fraction(int((whole(query.vectors[rows]) @ whole(each.vectors[each.paragraphs == j]).T).max(axis=1).sum()))
@@ -130,8 +130,8 @@ def test_the_statistics_of_a_long_query_are_exact() -> None:
             for j in np.unique(each.paragraphs)
         ]
         centre = oracle.mean(p)
-        assert found.mean[i] == float(centre)
-        assert found.deviation[i] == pytest.approx(
+        assert stats.mean[i] == float(centre)
+        assert stats.deviation[i] == pytest.approx(
             np.sqrt(float(oracle.mean([(x - centre) ** 2 for x in p]))), rel=1e-15
         )
 
@@ -167,8 +167,10 @@ def everything(
 )
 def test_blocks_chunks_and_threads_change_no_bit(query: int, sizes: list[int], plan: Plan, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    asked, documents = drawn(rng, query), [drawn(rng, size) for size in sizes]
-    for usual, other in zip(everything(asked, documents), everything(asked, documents, plan), strict=True):
+    query_sentences, documents = random_sentences(rng, query), [random_sentences(rng, size) for size in sizes]
+    for usual, other in zip(
+        everything(query_sentences, documents), everything(query_sentences, documents, plan), strict=True
+    ):
         assert np.array_equal(usual, other)
 
 
@@ -176,32 +178,35 @@ def test_blocks_chunks_and_threads_change_no_bit(query: int, sizes: list[int], p
 @given(st.integers(0, 99))
 def test_permuted_documents_have_their_scores_permuted(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    asked, documents = drawn(rng, 9), [drawn(rng, int(size)) for size in rng.choice([0, 1, 2, 30], 9)]
+    query, documents = (
+        random_sentences(rng, 9),
+        [random_sentences(rng, int(size)) for size in rng.choice([0, 1, 2, 30], 9)],
+    )
     order = rng.permutation(len(documents))
     for before, after in zip(
-        everything(asked, documents), everything(asked, [documents[place] for place in order]), strict=True
+        everything(query, documents), everything(query, [documents[place] for place in order]), strict=True
     ):
         assert np.array_equal(before[order], after)
 
 
 def test_one_paragraph_each_is_maxsim() -> None:
     rng = np.random.default_rng(0)
-    asked, documents = drawn(rng, 30), [drawn(rng, size) for size in (1, 600, 0, 17)]
-    whole = [Sentences(each.spans, np.zeros(len(each), dtype=np.int32), each.vectors) for each in (asked, *documents)]
-    assert np.array_equal(sdr(whole[0], whole[1:]), maxsim(asked.vectors, documents))
+    query, documents = random_sentences(rng, 30), [random_sentences(rng, size) for size in (1, 600, 0, 17)]
+    whole = [Sentences(each.spans, np.zeros(len(each), dtype=np.int32), each.vectors) for each in (query, *documents)]
+    assert np.array_equal(sdr(whole[0], whole[1:]), maxsim(query.vectors, documents))
 
 
 def test_no_documents() -> None:
-    asked = drawn(np.random.default_rng(0), 3)
-    assert [found.shape for found in everything(asked, [])] == [(0,)] * 6 + [(0, 3)]
+    query = random_sentences(np.random.default_rng(0), 3)
+    assert [scores.shape for scores in everything(query, [])] == [(0,)] * 6 + [(0, 3)]
 
 
 @pytest.mark.parametrize("normalise", NORMALISE)
 def test_progress_counts_every_sentence_once(normalise: Normalise) -> None:
-    rng, told = np.random.default_rng(0), list[int]()
-    documents = [drawn(rng, size) for size in (3, 0, 8, 1, 5)]
-    sdr(drawn(rng, 4), documents, normalise, plan=Plan(2, chunk=4), advance=told.append)
-    assert sum(told) == 17
+    rng, advances = np.random.default_rng(0), list[int]()
+    documents = [random_sentences(rng, size) for size in (3, 0, 8, 1, 5)]
+    sdr(random_sentences(rng, 4), documents, normalise, plan=Plan(2, chunk=4), advance=advances.append)
+    assert sum(advances) == 17
 
 
 def test_zscore_of_what_can_be_iterated_once_only() -> None:
@@ -223,13 +228,13 @@ def test_an_error_ends_the_pass_in_all_threads() -> None:
 def test_memory_does_not_grow_with_the_documents() -> None:
     """They come from a generator: whatever is kept of them would show."""
     rng = np.random.default_rng(0)
-    asked, stock = drawn(rng, 300, 64), drawn(rng, 200, 64)
+    query, stock = random_sentences(rng, 300, 64), random_sentences(rng, 200, 64)
 
     def peak(count: int) -> int:
         fresh = (Sentences(stock.spans, stock.paragraphs, stock.vectors.copy()) for _ in range(count))
         tracemalloc.start()
         try:
-            sdr(asked, fresh, plan=Plan(2))
+            sdr(query, fresh, plan=Plan(2))
             return tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
@@ -265,11 +270,11 @@ def test_the_whole_collection_is_ranked_as_candidates_are() -> None:
         ids = tuple(id for id in index.ids if id not in ("phare", "blank"))
         candidates = load_candidates(index, query, Ranking(ids, np.zeros(len(ids))))
         for text in ("sdr", "sdr(zscore)", "maxsim", "maxsim(document)", "maxsim(both)", "meanpool"):
-            wanted = parse("reranker", text).rerank(index.encode(query), candidates)
+            expected = parse("reranker", text).rerank(index.encode(query), candidates)
             for depth in (4, 100):
-                found = parse("ranker", text).rank(query, index, depth, allowed)
-                assert found.ids == wanted.ids[:depth]
-                assert np.array_equal(found.scores, wanted.scores[:depth])
+                ranking = parse("ranker", text).rank(query, index, depth, allowed)
+                assert ranking.ids == expected.ids[:depth]
+                assert np.array_equal(ranking.scores, expected.scores[:depth])
 
 
 @pytest.mark.parametrize("kind", ["ranker", "reranker"])

@@ -57,7 +57,7 @@ DRAW: dict[str, Callable[[str], Picture]] = {
 
 
 @cache
-def drawn(name: str) -> Picture:
+def picture_of(name: str) -> Picture:
     return DRAW[name]("A title & more")
 
 
@@ -75,7 +75,7 @@ def count(picture: Picture, style: str) -> int:
 
 @pytest.mark.parametrize("name", DRAW)
 def test_a_picture_has_a_name_both_formats_a_text_title_and_an_alternative_text(name: str) -> None:
-    picture = drawn(name)
+    picture = picture_of(name)
     assert picture.name == name
     assert picture.png.startswith(b"\x89PNG\r\n")
     assert "A title & more" in texts(picture)
@@ -155,7 +155,7 @@ def test_importing_figures_does_not_import_matplotlib() -> None:
 
 
 def test_bars_print_values_as_tables_do_with_marks_and_a_dash_and_the_best_stands_out() -> None:
-    picture = drawn("systems")
+    picture = picture_of("systems")
     assert {"BM25", "RPRS", "P@1", "AP", ".500", ".780†", ".227", "–"} <= set(texts(picture))
     assert count(picture, f"fill: {canvas.BLUE}") == 2  # the best of each measure
     assert count(picture, f"fill: {canvas.SKY}") == 2
@@ -169,7 +169,7 @@ def test_twelve_systems_and_seven_measures_have_room() -> None:
 
 
 def test_heat_maps_share_one_scale_of_colours_and_name_the_best_cells() -> None:
-    picture = drawn("sensitivity")
+    picture = picture_of("sensitivity")
     assert {"n = 1", "n = 5", "k1", "b", "F1@4"} <= set(texts(picture))
     assert {"best .100 at k1 = 0, b = 0", "best .300 at k1 = 1.5, b = 1"} <= set(texts(picture))
     lowest, highest = "fill: #00224e", "fill: #fee838"  # the ends of cividis
@@ -185,15 +185,15 @@ def test_a_grid_of_one_value_and_a_grid_with_holes_are_drawn() -> None:
 
 def positions(picture: Picture, labels: list[str]) -> list[float]:
     """Where along x these labels stand."""
-    found = {}
+    x_by_label = {}
     for node in ElementTree.fromstring(picture.svg).iter(f"{SVG}text"):
-        found["".join(node.itertext())] = float(node.attrib["x"])
-    return [found[label] for label in labels]
+        x_by_label["".join(node.itertext())] = float(node.attrib["x"])
+    return [x_by_label[label] for label in labels]
 
 
 def test_a_logarithmic_axis_and_an_axis_with_a_word_are_evenly_spaced() -> None:
     full = figures.line("full", "Full", [256, 4096, "full"], {"RPRS": [0.1, 0.2, 0.3]}, "tokens", "AP", log_x=True)
-    for picture, labels in ((drawn("units"), ["16", "32", "64"]), (full, ["256", "4,096", "full"])):
+    for picture, labels in ((picture_of("units"), ["16", "32", "64"]), (full, ["256", "4,096", "full"])):
         first, second, third = positions(picture, labels)
         assert second - first == pytest.approx(third - second)
         assert second > first
@@ -222,12 +222,12 @@ def test_series_differ_in_more_than_colour(many: int) -> None:
 
 
 def test_probabilities_name_their_curves_and_the_edges_of_their_bins() -> None:
-    picture = drawn("bias")
+    picture = picture_of("bias")
     assert {"P(relevant | length)", "P(retrieved | length), RPRS", "1,000", "5,000", "∞"} <= set(texts(picture))
 
 
 def test_boxes_leave_outliers_out() -> None:
-    labels = texts(drawn("lengths"))
+    labels = texts(picture_of("lengths"))
     assert {"a", "b", "median 6", "of 10", "of 2"} <= set(labels)
     assert (
         max(float(label) for label in labels if label.replace(".", "").isdigit()) < 20
@@ -242,7 +242,7 @@ def test_a_box_is_the_quartiles_and_its_whiskers_end_at_values_within_one_and_a_
 
 
 def test_a_large_scatter_is_an_image_in_its_svg_and_a_small_one_is_not() -> None:
-    small = drawn("pearson")
+    small = picture_of("pearson")
     assert "Pearson’s r = -.500, 3 documents" in texts(small)
     assert b"<image" not in small.svg
     x = np.arange(20_000.0)
@@ -254,7 +254,7 @@ def test_a_large_scatter_is_an_image_in_its_svg_and_a_small_one_is_not() -> None
 
 
 def test_differences_count_gains_and_losses() -> None:
-    assert "Better on 2, worse on 1, equal on 1; mean +.050" in texts(drawn("gains"))
+    assert "Better on 2, worse on 1, equal on 1; mean +.050" in texts(picture_of("gains"))
 
 
 # ---------------------------------------------------------------------------- mistakes

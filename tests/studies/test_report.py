@@ -152,8 +152,8 @@ Browse = Callable[[str], tuple[str, str]]
 
 @pytest.fixture
 def browse(tmp_path: Path) -> Browse:
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if found is None:
+    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if program is None:
         pytest.skip("no Chromium on this machine to open the report with")
 
     def run(source: str) -> tuple[str, str]:
@@ -167,14 +167,14 @@ def browse(tmp_path: Path) -> Browse:
             "--enable-logging=stderr",
             f"--user-data-dir={tmp_path}",
         ]
-        done = subprocess.run(
-            [found, *quiet, "--dump-dom", file.as_uri()],
+        process = subprocess.run(
+            [program, *quiet, "--dump-dom", file.as_uri()],
             capture_output=True,
             text=True,
             timeout=60,
             env={**os.environ, "HOME": str(tmp_path)},
         )
-        return done.stdout, "\n".join(line for line in done.stderr.splitlines() if "CONSOLE" in line)
+        return process.stdout, "\n".join(line for line in process.stderr.splitlines() if "CONSOLE" in line)
 
     return run
 

@@ -216,8 +216,8 @@ def test_texts_below_the_limit_are_complete(place: Place) -> None:
 def test_encoding_candidates_alone_changes_nothing(place: Place) -> None:
     both = SMALL + 'again = { rerank = "rprs(n=4)", pool_only = true }\n'
     place.study(both)
-    found = place.results()["parts"]["systems"]
-    assert found["again"]["scores"] == found["RPRS"]["scores"]
+    systems = place.results()["parts"]["systems"]
+    assert systems["again"]["scores"] == systems["RPRS"]["scores"]
     runs = place.folder / "results" / "study" / "runs"
     assert (runs / "again.trec").read_text().replace(" again\n", " rprs\n") == (runs / "rprs.trec").read_text()
 
@@ -314,16 +314,16 @@ def test_figures_by_length_say_what_they_count(everything: Place) -> None:
 
 
 def test_probabilities_by_length_count_all_pairs(everything: Place) -> None:
-    found = everything.results()["parts"]["length_bias"]
-    assert found["edges"] == [0.0, 200.0, 250.0, None]
+    bias = everything.results()["parts"]["length_bias"]
+    assert bias["edges"] == [0.0, 200.0, 250.0, None]
     with (everything.folder / "results" / "study" / "tables" / "length-bias.csv").open() as stream:
         documents = [int(row["documents"]) for row in csv.DictReader(stream)]
     assert sum(documents) == 12
-    relevant = [p * 3 * count for p, count in zip(found["retrieved"]["relevant"], documents, strict=True)]
-    retrieved = [p * 3 * count for p, count in zip(found["retrieved"]["BM25"], documents, strict=True)]
+    relevant = [p * 3 * count for p, count in zip(bias["retrieved"]["relevant"], documents, strict=True)]
+    retrieved = [p * 3 * count for p, count in zip(bias["retrieved"]["BM25"], documents, strict=True)]
     assert math.isclose(sum(relevant), 8)
     assert math.isclose(sum(retrieved), 3 * 2)
-    assert all(hit <= p for hit, p in zip(found["hits"]["BM25"], found["retrieved"]["relevant"], strict=True))
+    assert all(hit <= p for hit, p in zip(bias["hits"]["BM25"], bias["retrieved"]["relevant"], strict=True))
 
 
 def test_a_query_that_is_not_there_has_no_part_in_probabilities(place: Place) -> None:
@@ -339,7 +339,7 @@ def test_a_query_that_is_not_there_has_no_part_in_probabilities(place: Place) ->
 
 
 def test_the_correlation_is_that_of_the_run(everything: Place) -> None:
-    found = everything.results()["parts"]["pearson"]["BM25"]
+    correlation = everything.results()["parts"]["pearson"]["BM25"]
     words = {}
     for line in (everything.folder / "sample" / "corpus.jsonl").read_text().splitlines():
         record = json.loads(line)
@@ -348,9 +348,9 @@ def test_the_correlation_is_that_of_the_run(everything: Place) -> None:
     pairs = [
         (words[id], score) for ranking in run.values() for id, score in zip(ranking.ids, ranking.scores, strict=True)
     ]
-    assert math.isclose(found["pooled"], float(np.corrcoef(np.array(pairs).T)[0, 1]))
+    assert math.isclose(correlation["pooled"], float(np.corrcoef(np.array(pairs).T)[0, 1]))
     each = [np.corrcoef([words[id] for id in ranking.ids], ranking.scores)[0, 1] for ranking in run.values()]
-    assert math.isclose(found["mean"], float(np.mean(each)))
+    assert math.isclose(correlation["mean"], float(np.mean(each)))
 
 
 def test_ties_are_broken_in_both_ways(everything: Place) -> None:
@@ -455,8 +455,8 @@ if sys.argv[3] == "index":
 elif sys.argv[3] == "pools":
     rprs.tuning.pools.save_pools = die
 else:
-    folder, written, write = rprs.studies.folder, [], rprs.studies.folder._write
-    folder._write = lambda path, content: die() if len(written) > 2 else written.append(write(path, content))
+    folder, files, write = rprs.studies.folder, [], rprs.studies.folder._write
+    folder._write = lambda path, content: die() if len(files) > 2 else files.append(write(path, content))
 study(sys.argv[1], sys.argv[2])
 """
 MEDIUM = f"""{SMALL}
@@ -548,11 +548,11 @@ def test_a_plan_can_be_used_without_its_file(place: Place) -> None:
 
 def test_rankings_are_condensed_to_what_was_judged(everything: Place) -> None:
     """All that is judged in the sample is relevant, so that judged documents alone make a perfect list."""
-    found = everything.results()["parts"]["unjudged"]
-    assert found["judged"] == 8
-    assert found["condensed"]["BM25"]["P@1"] == 1
+    unjudged = everything.results()["parts"]["unjudged"]
+    assert unjudged["judged"] == 8
+    assert unjudged["condensed"]["BM25"]["P@1"] == 1
     listed = read_run(everything.folder / "results" / "study" / "runs" / "rprs.trec")
     with (everything.folder / "sample" / "qrels" / "other.txt").open() as stream:
         judged = {(line.split()[0], line.split()[2]) for line in stream}
     shares = [sum((query, id) in judged for id in ranking.ids[:3]) / 3 for query, ranking in listed.items()]
-    assert math.isclose(found["shares"]["RPRS"]["Judged@3"], float(np.mean(shares)))
+    assert math.isclose(unjudged["shares"]["RPRS"]["Judged@3"], float(np.mean(shares)))

@@ -119,7 +119,7 @@ class TestFolds:
         dealt = deal(contents, folds)
         assert dealt.keys() == contents.keys()
         places = {own: {dealt[query] for query in contents if group[query] == own} for own in group.values()}
-        assert all(len(found) == 1 for found in places.values())
+        assert all(len(numbers) == 1 for numbers in places.values())
         sizes = [sum(place == {fold} for place in places.values()) for fold in range(folds)]
         assert max(sizes) - min(sizes) <= 1
 

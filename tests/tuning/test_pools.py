@@ -57,9 +57,9 @@ def same(left: Pool, right: Pool) -> bool:
 @pytest.mark.parametrize("point", [RPRS(1, 0.0, 0.5), RPRS(4, 2.8, 1.0), RPRS(10, 1.0, 0.3)])
 def test_pools_give_what_a_search_gives(index: Index, point: RPRS) -> None:
     run = first_stage(index, QUERIES, "bm25(k1=2.8,b=1.0)", 12)
-    found = list(pools_at_depths(index, QUERIES, run, [12])[12])
-    assert [pool.query for pool in found] == [query.id for query in QUERIES]
-    for query, pool in zip(QUERIES, found, strict=True):
+    pools = list(pools_at_depths(index, QUERIES, run, [12])[12])
+    assert [pool.query for pool in pools] == [query.id for query in QUERIES]
+    for query, pool in zip(QUERIES, pools, strict=True):
         expected = Searcher(index, rerank=point, depth=12).rank(query)
         ranking = point.from_neighbours(pool.neighbours, pool.ids, pool.mean_sentences)
         assert ranking.ids == expected.ids
@@ -82,9 +82,9 @@ def test_the_deepest_pool_costs_one_pass_and_the_others_are_exact(index: Index) 
     run = first_stage(index, QUERIES, "bm25", 30)
     for query in QUERIES:
         depths = [25, 3, 1, 8, 1000]
-        found = at_depths(index, query, run[query.id], depths, n=4)
-        assert list(found) == sorted(depths)
-        for depth, pool in found.items():
+        pools = at_depths(index, query, run[query.id], depths, n=4)
+        assert list(pools) == sorted(depths)
+        for depth, pool in pools.items():
             (alone,) = pools_at_depths(index, [query], run, [depth], n=4)[depth]
             assert same(pool, alone)
             assert len(pool) == min(depth, len(run[query.id]))
@@ -102,8 +102,8 @@ def test_documents_that_the_index_lacks_are_passed_over(index: Index) -> None:
 def test_what_cannot_be_answered_has_no_candidates(index: Index) -> None:
     run = {"mute": Ranking(("d01",), np.ones(1))}
     queries = [Document("mute", "  "), Document("unknown", "A reef.")]
-    found = pools_at_depths(index, queries, run, [5])[5]
-    assert [(pool.query, pool.ids, len(pool.neighbours.sentence)) for pool in found] == [
+    pools = pools_at_depths(index, queries, run, [5])[5]
+    assert [(pool.query, pool.ids, len(pool.neighbours.sentence)) for pool in pools] == [
         ("mute", (), 0),
         ("unknown", (), 0),
     ]
@@ -126,11 +126,11 @@ def test_a_query_that_a_run_file_lacks_is_noted_and_a_file_without_any_is_an_err
 class TestFiles:
     def test_pools_come_back(self, index: Index, tmp_path: Path) -> None:
         run = first_stage(index, QUERIES, "bm25", 9)
-        found = list(pools_at_depths(index, [*QUERIES, Document("mute", "")], run, [9])[9])
-        save_pools(tmp_path / "pools", found)
+        pools = list(pools_at_depths(index, [*QUERIES, Document("mute", "")], run, [9])[9])
+        save_pools(tmp_path / "pools", pools)
         back = load_pools(tmp_path / "pools")
-        assert len(back) == len(found)
-        assert all(map(same, found, back))
+        assert len(back) == len(pools)
+        assert all(map(same, pools, back))
         save_pools(tmp_path / "none", [])
         assert load_pools(tmp_path / "none") == []
 

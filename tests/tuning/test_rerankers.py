@@ -60,8 +60,8 @@ def test_a_value_that_does_not_fit_is_one_line(rerank: str, grid: dict[str, tupl
 
 def test_none_may_be_a_word_and_a_word_a_reranker(path: Path) -> None:
     """The grid of the command line reads `normalise=none` as nothing; the parameter knows better."""
-    found = tuned(path, "sdr", {"normalise": (None, "zscore")})
-    assert found.before == found.totals.ravel()[0]
+    result = tuned(path, "sdr", {"normalise": (None, "zscore")})
+    assert result.before == result.totals.ravel()[0]
     fused = tuned(path, "fuse(first,rprs)", {"a": ("first", "sdr")})
     assert fused.axes.shape == (1, 11, 2)
     assert isinstance(fused.best.rerank, Fuse)

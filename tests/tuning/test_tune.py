@@ -86,13 +86,13 @@ def searched(index: Index, query: Document, component: Any, depth: int, first: s
 
 def same_totals(tuned: Tuned, expected: Mapping[tuple[Any, ...], float]) -> None:
     """Every point has the value that brute force gives, and the best is the first of the best in preference."""
-    found = {
+    totals = {
         tuple(point.values()): total
         for point, total in zip(tuned.axes.points(), tuned.totals.ravel().tolist(), strict=True)
     }
-    assert found == pytest.approx(dict(expected), abs=1e-12)
+    assert totals == pytest.approx(dict(expected), abs=1e-12)
     assert tuned.value == pytest.approx(max(expected.values()))
-    assert found[tuple(tuned.point.values())] == tuned.value
+    assert totals[tuple(tuned.point.values())] == tuned.value
 
 
 def same_run(left: Mapping[str, Ranking], right: Mapping[str, Ranking]) -> None:
@@ -391,8 +391,8 @@ class TestTwoSteps:
         monkeypatch.setattr(Birch, "prepare", counted)
         run, base = first_stage(index, QUERIES, "bm25", 20), System("bm25", "birch", 12)
         tuned = tune_reranker(index, QUERIES, run, QRELS, "AP", self.GRID, base=base, folds=3)
-        answered = sum(1 for query in JUDGED if len(run[query.id]) and query.text.strip())
-        assert len(preparations) == 4 * answered  # not for 16 points, nor again for the queries held out
+        answerable = sum(1 for query in JUDGED if len(run[query.id]) and query.text.strip())
+        assert len(preparations) == 4 * answerable  # not for 16 points, nor again for the queries held out
         monkeypatch.undo()
         expected = {
             (depth, a, 0.5, w3, top): value(
@@ -403,9 +403,9 @@ class TestTwoSteps:
         }
         same_totals(tuned, expected)
         assert tuned.held_out is not None
-        chosen = {query: fold.best for fold in tuned.folds for query in fold.queries}
+        best = {query: fold.best for fold in tuned.folds for query in fold.queries}
         expected_run = {
-            query.id: searched(index, query, chosen[query.id].rerank, chosen[query.id].depth) for query in JUDGED
+            query.id: searched(index, query, best[query.id].rerank, best[query.id].depth) for query in JUDGED
         }
         same_run(tuned.held_out.run, expected_run)
 
@@ -472,12 +472,12 @@ class TestCutoff:
         name = measure.partition("@")[0]
         rules = [(p, low, high) for p, low, high in product((0.0, 0.4, 0.9, 1.0), (1, 3, 5), (2, 4)) if low <= high]
         expected = {rule: value(run, f"{name}@ratio(p={rule[0]},l={rule[1]},h={rule[2]})") for rule in rules}
-        found = {
+        totals = {
             tuple(point.values()): total
             for point, total in zip(tuned.axes.points(), tuned.totals.ravel().tolist(), strict=True)
             if not np.isnan(total)
         }
-        assert found == pytest.approx(expected, abs=1e-12)
+        assert totals == pytest.approx(expected, abs=1e-12)
         assert tuned.value == pytest.approx(max(expected.values()))
         p, low, high = tuned.point.values()
         assert tuned.best == System(depth=12, cutoff=f"ratio(p={p},l={low},h={high})")
