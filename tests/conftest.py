@@ -90,7 +90,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.line(f"Left out: {skipped} UI tests. {NONE}", red=True)
 
 
-# ---------------------------------------------------------------------------- for the index `made` of a module
+# ---------------------------------------------------------------------------- for the index at `index_path` of a module
 
 
 @pytest.fixture(scope="module")
@@ -101,14 +101,14 @@ def chrome() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def server(made: Path) -> Iterator[Server]:
+def server(index_path: Path) -> Iterator[Server]:
     """A real server."""
-    with served(made) as running:
+    with served(index_path) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def searcher(made: Path) -> Iterator[Searcher]:
+def searcher(index_path: Path) -> Iterator[Searcher]:
     """The expected results of the server."""
-    with Index(made) as index:
+    with Index(index_path) as index:
         yield Searcher(index)

@@ -27,7 +27,7 @@ from rprs.results.hits import Hit, Pair
 from rprs.scoring.vectors import to_grid
 from rprs.search import Searcher
 from rprs.spec import Component, Kind
-from tests.support.indexes import built, documents
+from tests.support.indexes import documents, index_of
 
 VOCABULARY = """anchor beacon buoy channel chart cliff compass current deck dusk ebb ferry flag fog gale harbour hull
 keel kelp lamp ledge mast moor oar pier pilot quay reef rope rudder sail sand shoal shore signal swell tide wake
@@ -56,7 +56,7 @@ QUERY = Document("query", tale(random.Random(99), 9))
 
 @pytest.fixture(scope="module")
 def index() -> Iterator[Index]:
-    with built(TALES[:11], TALES[11:]) as opened:
+    with index_of(TALES[:11], TALES[11:]) as opened:
         yield opened
 
 
@@ -133,7 +133,7 @@ class TestTheQueryItself:
         assert "t03" not in Searcher(index).rank(Document("renamed.txt", TALES[3].text)).ids
 
     def test_all_copies_are_left_out(self) -> None:
-        with built(documents(a="Fog hides the pier.", b="Fog hides the pier.", c="Fog hides the quay.")) as index:
+        with index_of(documents(a="Fog hides the pier.", b="Fog hides the pier.", c="Fog hides the quay.")) as index:
             assert Searcher(index).rank(Document("c", "Fog hides the pier.")).ids == ()
             assert Searcher(index).rank(Document("x", "Fog hides the pier.")).ids == ("c",)
 
@@ -205,7 +205,7 @@ class TestHits:
     def test_do_not_depend_on_how_the_index_was_built(self, index: Index) -> None:
         shuffled = random.Random(5).sample(TALES, len(TALES))
         gone = Document("gone", QUERY.text + " Keel.")
-        with built(shuffled) as one, built(*([tale] for tale in [*shuffled, gone]), removed=["gone"]) as many:
+        with index_of(shuffled) as one, index_of(*([tale] for tale in [*shuffled, gone]), removed=["gone"]) as many:
             expected = Searcher(index).search(QUERY, k=100)
             for other in (one, many):
                 assert Searcher(other).search(QUERY, k=100).hits == expected.hits
@@ -274,7 +274,7 @@ class TestPairs:
     def test_headings_come_last(self) -> None:
         sentence = "The pilot brings the ferry through the channel at dusk."
         text = f"THE HARBOUR RULES\n\n{sentence}"
-        with built(documents(a=text.replace("dusk", "dawn"))) as index:
+        with index_of(documents(a=text.replace("dusk", "dawn"))) as index:
             pairs = Searcher(index).search(Document("q", text))[0].pairs
         assert [pair.query for pair in pairs] == [sentence, "THE HARBOUR RULES"]
         assert pairs[0].similarity < pairs[1].similarity
@@ -356,7 +356,7 @@ class TestUnusualQueries:
         assert results.candidates == 0
 
     def test_an_index_without_documents(self) -> None:
-        with built() as index:
+        with index_of() as index:
             assert list(Searcher(index).search(QUERY)) == []
 
     def test_one_word(self, index: Index) -> None:
@@ -369,7 +369,7 @@ class TestUnusualQueries:
             "ja": "船は岩礁の沖を進む。",
             "en": "Fog.",
         }
-        with built(documents(**texts), analyzer="words") as index:
+        with index_of(documents(**texts), analyzer="words") as index:
             assert Searcher(index).rank(Document("q", "Où est le PHARE ?")).ids == ("fr",)
             assert Searcher(index).rank(Document("q", "岩礁に灯台がある。")).ids == ("ja",)
 
@@ -383,7 +383,7 @@ class TestUnusualQueries:
 
     def test_a_document_without_sentences_comes_last(self) -> None:
         run = documents(a="", b="Fog hides the pier.", c="")
-        with built(run) as index:
+        with index_of(run) as index:
             outcome = Searcher(index).explain(Document("q", "Fog hides the quay."), "a")
         assert (outcome.hit.score, outcome.hit.rank, outcome.hit.pairs, outcome.in_pool) == (0, 2, (), False)
 
@@ -480,7 +480,7 @@ def test_worked_by_hand() -> None:
         "b": "The pilot waits for daylight. Sand.",
     }
     query = Document("q", "The pilot waits for daylight. Fog hides the northern pier.")
-    with built(documents(**texts)) as index:
+    with index_of(documents(**texts)) as index:
         best, other = Searcher(index, rerank="rprs(n=1,k1=0)").search(query)
     assert (best.id, best.qp, best.dp, best.score) == ("a", 1, 1, 1)
     assert (other.id, other.qp, other.dp, other.score) == ("b", 0, 0, 0)

@@ -22,8 +22,8 @@ from rprs.index import Index
 from rprs.progress import silent
 from rprs.rank import BM25
 from rprs.rank.batch import first_stage
-from tests.support.cli import done, refused
-from tests.support.judged_sample import QRELS, QUERIES, RULINGS, made, written
+from tests.support.cli import rprs_error, rprs_ok
+from tests.support.judged_sample import QRELS, QUERIES, RULINGS, write_queries_and_qrels, write_rulings_index
 
 pytestmark = pytest.mark.torch
 
@@ -46,8 +46,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from rprs.adapt.model import load_base
 
     folder = tmp_path_factory.mktemp("mtft")
-    made(folder)
-    written(folder)
+    write_rulings_index(folder)
+    write_queries_and_qrels(folder)
     load_base(NEW, folder / "base", [ruling.text for ruling in RULINGS])
     return folder
 
@@ -256,9 +256,9 @@ def test_a_killed_training_goes_on_to_the_same_weights(learnt: Any, place: Path)
     words = ["adapt", "mtft", place / "rulings.rprs", place / "queries.jsonl", "--qrels", place / "qrels.txt"]
     words += ["--base", NEW, "--to", place / "killed"]
     options = [word for name, value in SETTINGS.items() for word in (f"--{name}", value)]
-    line = refused(*words, *options, "--seed", 1)
+    line = rprs_error(*words, *options, "--seed", 1)
     assert "is of another training" in line
-    outcome = done(*words, *options)
+    outcome = rprs_ok(*words, *options)
     assert outcome.out == f"{place / 'killed'}\n"
     assert "60 steps in" in outcome.err
     assert f'use it with --rerank "cross({place / "killed"})"' in outcome.err

@@ -16,7 +16,7 @@ from rprs.errors import UsageError
 from rprs.index import Index
 from rprs.rank import BM25
 from rprs.rank.batch import first_stage
-from tests.support.judged_sample import QRELS, QUERIES, made
+from tests.support.judged_sample import QRELS, QUERIES, write_rulings_index
 from tests.support.tiny_models import make_bert
 
 DEPTH = 8
@@ -24,7 +24,7 @@ DEPTH = 8
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
-    return Index(made(tmp_path_factory.mktemp("judged")))
+    return Index(write_rulings_index(tmp_path_factory.mktemp("judged")))
 
 
 def gathered(index: Index, valid: float = 0.0, qrels: dict[str, dict[str, int]] | None = None) -> TrainingSet:

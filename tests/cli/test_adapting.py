@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from rprs.cli import adapting
-from tests.support.cli import done, refused
+from tests.support.cli import rprs_error, rprs_ok
 from tests.support.docs import DOCS, Reader, blocks, missing
-from tests.support.judged_sample import RULINGS, made, written
+from tests.support.judged_sample import RULINGS, write_queries_and_qrels, write_rulings_index
 from tests.support.tiny_models import make_bert
 
 VERBS = ["tsdae", "sdr", "mtft"]
@@ -31,14 +31,14 @@ def words(verb: str, folder: Path) -> list[object]:
 
 
 def test_without_a_method_the_help_is_printed() -> None:
-    alone = done("adapt")
-    assert alone == done("adapt", "--help")
+    alone = rprs_ok("adapt")
+    assert alone == rprs_ok("adapt", "--help")
     assert all(f" {verb} " in alone.out for verb in VERBS)
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_help_says_how_to_use_the_model(verb: str) -> None:
-    text = " ".join(done("adapt", verb, "--help").out.split())
+    text = " ".join(rprs_ok("adapt", verb, "--help").out.split())
     assert ("cross(FOLDER)" if verb == "mtft" else "onnx(FOLDER)") in text
     assert all(option in text for option in ("--base", "--to", "--seed", "--checkpoint", "[default: 3e-05]"))
 
@@ -54,7 +54,7 @@ def test_the_help_says_how_to_use_the_model(verb: str) -> None:
     ],
 )
 def test_a_wrong_command_line_is_one_line_that_points_to_the_help(arguments: list[str], message: str) -> None:
-    line = refused("adapt", *arguments)
+    line = rprs_error("adapt", *arguments)
     assert message in line
     assert line.endswith("--help")
 
@@ -62,7 +62,7 @@ def test_a_wrong_command_line_is_one_line_that_points_to_the_help(arguments: lis
 @pytest.mark.skipif(INSTALLED, reason="torch is installed")
 @pytest.mark.parametrize("verb", VERBS)
 def test_without_torch_the_error_says_how_to_install_it(verb: str, tmp_path: Path) -> None:
-    line = refused(*words(verb, tmp_path))
+    line = rprs_error(*words(verb, tmp_path))
     assert "not installed: pip install 'rprs[torch]'" in line
     assert not list(tmp_path.iterdir())
 
@@ -73,8 +73,8 @@ def test_without_torch_the_error_says_how_to_install_it(verb: str, tmp_path: Pat
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("adapt")
-    made(folder)
-    written(folder)
+    write_rulings_index(folder)
+    write_queries_and_qrels(folder)
     (folder / "corpus").mkdir()
     lines = (json.dumps({"_id": ruling.id, "text": ruling.text}) + "\n" for ruling in RULINGS)
     (folder / "corpus/corpus.jsonl").write_text("".join(lines))
@@ -97,12 +97,12 @@ def test_options_and_defaults_are_those_of_the_library(verb: str) -> None:
 @pytest.mark.parametrize(("verb", "source"), [("tsdae", "rulings.rprs"), ("sdr", "corpus")])
 def test_an_adapted_encoder_indexes(verb: str, source: str, place: Path, tmp_path: Path) -> None:
     to = tmp_path / "small"
-    outcome = done("adapt", verb, place / source, "--base", NEW, "--to", to, "--sentences", 24, "--seed", 3)
+    outcome = rprs_ok("adapt", verb, place / source, "--base", NEW, "--to", to, "--sentences", 24, "--seed", 3)
     assert outcome.out == f"{to}\n"
     assert f'use it with --encoder "onnx({to})"' in outcome.err
     about: dict[str, Any] = json.loads((to / "adapted.json").read_text())
     assert (about["method"], about["seed"], about["length"]) == (verb, 3, 128)
-    outcome = done("index", place / "corpus", "--to", tmp_path / "adapted.rprs", "--encoder", f"onnx({to})")
+    outcome = rprs_ok("index", place / "corpus", "--to", tmp_path / "adapted.rprs", "--encoder", f"onnx({to})")
     assert f"encoder: onnx(model={to}" in outcome.err
 
 
@@ -111,7 +111,7 @@ def test_a_collection_is_a_source_too(place: Path, tmp_path: Path) -> None:
     to = tmp_path / "small"
     (place / "corpus/queries.jsonl").write_text("")
     words = ["--base", NEW, "--to", to, "--sentences", 8, "--quiet"]
-    outcome = done("adapt", "tsdae", f"beir({place / 'corpus'})", *words)
+    outcome = rprs_ok("adapt", "tsdae", f"beir({place / 'corpus'})", *words)
     assert (outcome.out, outcome.err) == (f"{to}\n", "")
 
 
@@ -122,7 +122,7 @@ def test_a_cross_encoder_reads_as_much_as_it_was_trained_on(place: Path, tmp_pat
     arguments = [*words("mtft", place)[:-3], base, "--batch", 1, "--steps", 1, "--valid", 0]
     for window, option in ((512, ""), (32, ",window=32")):
         to = tmp_path / f"to{window}"
-        outcome = done(*arguments, "--to", to, "--window", window)
+        outcome = rprs_ok(*arguments, "--to", to, "--window", window)
         assert f'use it with --rerank "cross({to}{option})"' in outcome.err
         assert json.loads((to / "adapted.json").read_text())["window"] == min(window, 64)
 
@@ -131,20 +131,20 @@ def test_a_cross_encoder_reads_as_much_as_it_was_trained_on(place: Path, tmp_pat
 @pytest.mark.parametrize("verb", VERBS)
 def test_an_existing_folder_is_not_overwritten(verb: str, place: Path) -> None:
     (place / "out").mkdir(exist_ok=True)
-    assert f"{place / 'out'} is there already" in refused(*words(verb, place))
+    assert f"{place / 'out'} is there already" in rprs_error(*words(verb, place))
     assert not list((place / "out").iterdir())
 
 
 @pytest.mark.torch
 def test_missing_inputs_are_one_line(place: Path, tmp_path: Path) -> None:
     to = ["--base", NEW, "--to", tmp_path / "out"]
-    assert "There is no nowhere" in refused("adapt", "sdr", "nowhere", *to)
-    assert "There is no index at" in refused("adapt", "mtft", "no.rprs", "q", "--qrels", place / "qrels.txt", *to)
+    assert "There is no nowhere" in rprs_error("adapt", "sdr", "nowhere", *to)
+    assert "There is no index at" in rprs_error("adapt", "mtft", "no.rprs", "q", "--qrels", place / "qrels.txt", *to)
     arguments = ["adapt", "mtft", place / "rulings.rprs", place / "queries.jsonl", "--qrels", place / "qrels.txt"]
-    assert "There is no model in the folder" in refused(*arguments, "--base", "./none", "--to", tmp_path / "out")
+    assert "There is no model in the folder" in rprs_error(*arguments, "--base", "./none", "--to", tmp_path / "out")
     other = tmp_path / "other.txt"
     other.write_text("q-mill 0 gone 1\n")
-    assert "There is no pair to train on" in refused(*arguments[:-1], other, *to, "--valid", 0)
+    assert "There is no pair to train on" in rprs_error(*arguments[:-1], other, *to, "--valid", 0)
 
 
 @pytest.mark.torch

@@ -17,7 +17,7 @@ from rprs import progress
 from rprs.cli import app
 from rprs.cli.messages import Messages, counted
 from rprs.cli.reference import reference, verbs
-from tests.support.cli import ENCODER, collection, done, made_index, refused, rprs
+from tests.support.cli import ENCODER, collection, rprs, rprs_error, rprs_ok, sample_index
 from tests.support.paths import ROOT
 
 VERBS = """index add remove compact verify refit info list find show search explain serve run rerank
@@ -31,18 +31,18 @@ def test_the_verbs_and_their_order() -> None:
 
 @pytest.mark.parametrize("verb", [*VERBS, *ADAPT])
 def test_every_verb_has_help_with_an_example(verb: str) -> None:
-    outcome = done(*verb.split(), "--help")
+    outcome = rprs_ok(*verb.split(), "--help")
     assert f"Example: rprs {verb} " in outcome.out
     assert outcome.err == ""
 
 
 def test_without_a_verb_the_help_is_printed() -> None:
-    assert done().out == done("--help").out
-    assert all(verb in done().out for verb in [*VERBS, "adapt"])
+    assert rprs_ok().out == rprs_ok("--help").out
+    assert all(verb in rprs_ok().out for verb in [*VERBS, "adapt"])
 
 
 def test_the_defaults_in_the_help_are_those_of_the_library() -> None:
-    text = " ".join(done("search", "--help").out.split())
+    text = " ".join(rprs_ok("search", "--help").out.split())
     for default in (
         "[default: bm25]",
         "[default: rprs]",
@@ -65,7 +65,7 @@ def test_every_verb_is_in_the_reference_with_an_example(verb: str) -> None:
 
 
 def test_version() -> None:
-    assert done("--version").out == f"rprs {package.__version__}\n"
+    assert rprs_ok("--version").out == f"rprs {package.__version__}\n"
 
 
 @pytest.mark.parametrize("words", [["--version"], ["--help"], ["search", "--help"], ["adapt", "mtft", "--help"]])
@@ -95,7 +95,7 @@ except SystemExit:
     ],
 )
 def test_a_wrong_command_line_is_one_line_that_points_to_the_help(words: list[str], message: str) -> None:
-    line = refused(*words)
+    line = rprs_error(*words)
     assert message in line
     assert line.endswith("--help")
 
@@ -105,7 +105,7 @@ def test_a_wrong_command_line_is_one_line_that_points_to_the_help(words: list[st
 )
 def test_a_missing_index_is_one_line(words: list[str], tmp_path: Path) -> None:
     verb, *rest = words
-    assert f"There is no index at {tmp_path / 'none.rprs'}" in refused(verb, tmp_path / "none.rprs", *rest)
+    assert f"There is no index at {tmp_path / 'none.rprs'}" in rprs_error(verb, tmp_path / "none.rprs", *rest)
 
 
 def test_debug_shows_the_traceback_before_or_after_the_verb(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_an_error_of_the_operating_system_is_one_line(tmp_path: Path, monkeypatc
         raise PermissionError(13, "Permission denied", "catalog.sqlite")
 
     monkeypatch.setattr("rprs.index.info.index_info", refuse)
-    assert refused("info", tmp_path) == "catalog.sqlite: Permission denied"
+    assert rprs_error("info", tmp_path) == "catalog.sqlite: Permission denied"
 
 
 def test_the_program_exits_with_the_code_and_the_line(tmp_path: Path) -> None:
@@ -134,14 +134,14 @@ def test_the_program_exits_with_the_code_and_the_line(tmp_path: Path) -> None:
 
 
 def test_quiet_does_not_change_the_data(tmp_path: Path) -> None:
-    path = made_index(tmp_path)
-    loud, quiet = (done("search", path, tmp_path / "query.txt", *more) for more in ([], ["--quiet"]))
+    path = sample_index(tmp_path)
+    loud, quiet = (rprs_ok("search", path, tmp_path / "query.txt", *more) for more in ([], ["--quiet"]))
     assert loud.out == quiet.out != ""
     assert loud.err != "" == quiet.err
 
 
 def test_quiet_indexing_prints_nothing(tmp_path: Path) -> None:
-    outcome = done("index", collection(tmp_path), "--to", tmp_path / "x.rprs", "--encoder", ENCODER, "--quiet")
+    outcome = rprs_ok("index", collection(tmp_path), "--to", tmp_path / "x.rprs", "--encoder", ENCODER, "--quiet")
     assert (outcome.out, outcome.err) == ("", "")
 
 
@@ -187,7 +187,7 @@ def test_numbers_have_their_nouns() -> None:
 
 def test_pull_reports_a_missing_folder_of_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RPRS_MODELS", str(tmp_path / "nowhere"))
-    assert "which is not a folder" in refused("pull")
+    assert "which is not a folder" in rprs_error("pull")
 
 
 def test_pull_prints_the_folder_of_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,5 +198,5 @@ def test_pull_prints_the_folder_of_the_model(tmp_path: Path, monkeypatch: pytest
         return tmp_path / "all-MiniLM-L6-v2"
 
     monkeypatch.setattr("rprs.encode.models.pull", pull)
-    assert done("pull", "--to", tmp_path).out == f"{tmp_path / 'all-MiniLM-L6-v2'}\n"
+    assert rprs_ok("pull", "--to", tmp_path).out == f"{tmp_path / 'all-MiniLM-L6-v2'}\n"
     assert targets == [tmp_path]

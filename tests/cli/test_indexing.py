@@ -20,14 +20,14 @@ from rprs import Index, Writer, spec
 from rprs.encode.hashed import Hashed
 from rprs.progress import Progress, silent
 from rprs.spec import Component, Kind
-from tests.support.cli import ENCODER, RECORDS, TEXTS, collection, done, made_index, refused, rprs
+from tests.support.cli import ENCODER, RECORDS, TEXTS, collection, rprs, rprs_error, rprs_ok, sample_index
 
 COUNT = len(TEXTS) + len(RECORDS)
 
 
 @pytest.fixture
 def index_path(tmp_path: Path) -> Path:
-    return made_index(tmp_path)
+    return sample_index(tmp_path)
 
 
 def stored(path: Path) -> dict[str, str]:
@@ -37,7 +37,7 @@ def stored(path: Path) -> dict[str, str]:
 
 
 def facts(path: Path) -> dict[str, Any]:
-    (record,) = done("info", path, "--format", "jsonl").objects
+    (record,) = rprs_ok("info", path, "--format", "jsonl").objects
     assert isinstance(record, dict)
     return record
 
@@ -48,7 +48,7 @@ def facts(path: Path) -> dict[str, Any]:
 def test_index_creates_an_index_and_prints_a_summary(tmp_path: Path) -> None:
     sources = collection(tmp_path)
     (sources / "empty.txt").touch()
-    outcome = done("index", sources, "--to", tmp_path / "x.rprs", "--encoder", ENCODER)
+    outcome = rprs_ok("index", sources, "--to", tmp_path / "x.rprs", "--encoder", ENCODER)
     skipped, summary, encoder = outcome.err.splitlines()
     assert outcome.out == ""
     assert skipped == f"skipped {sources / 'empty.txt'}: an empty file"
@@ -58,17 +58,19 @@ def test_index_creates_an_index_and_prints_a_summary(tmp_path: Path) -> None:
 
 
 def test_index_again_skips_unchanged_documents_and_replaces_changed_ones(tmp_path: Path, index_path: Path) -> None:
-    assert "0 documents added, 0 changed, 12 unchanged" in done("index", tmp_path / "sources", "--to", index_path).err
+    assert (
+        "0 documents added, 0 changed, 12 unchanged" in rprs_ok("index", tmp_path / "sources", "--to", index_path).err
+    )
     (tmp_path / "sources/loan.txt").write_text("The bank lends nothing any more.")
     (tmp_path / "sources/new.txt").write_text("A new text about boats.")
-    assert "1 document added, 1 changed, 11 unchanged" in done("index", tmp_path / "sources", "--to", index_path).err
+    assert "1 document added, 1 changed, 11 unchanged" in rprs_ok("index", tmp_path / "sources", "--to", index_path).err
     assert stored(index_path)["loan.txt"] == "The bank lends nothing any more."
 
 
 def test_add_adds_new_documents(tmp_path: Path, index_path: Path) -> None:
     more = tmp_path / "more.txt"
     more.write_text("The ferry to the island leaves at noon.")
-    assert "1 document added" in done("add", index_path, more, tmp_path / "sources").err
+    assert "1 document added" in rprs_ok("add", index_path, more, tmp_path / "sources").err
     assert len(stored(index_path)) == COUNT + 1
 
 
@@ -76,8 +78,8 @@ def test_many_skipped_files_are_named_up_to_twenty_unless_verbose(tmp_path: Path
     sources = collection(tmp_path)
     for number in range(25):
         (sources / f"empty-{number:02}.txt").touch()
-    few = done("index", sources, "--to", tmp_path / "few.rprs", "--encoder", ENCODER).err
-    all_ = done("index", sources, "--to", tmp_path / "all.rprs", "--encoder", ENCODER, "--verbose").err
+    few = rprs_ok("index", sources, "--to", tmp_path / "few.rprs", "--encoder", ENCODER).err
+    all_ = rprs_ok("index", sources, "--to", tmp_path / "all.rprs", "--encoder", ENCODER, "--verbose").err
     assert (few.count("an empty file"), all_.count("an empty file")) == (20, 25)
     assert "and 5 more (see --verbose)" in few
     assert "more (see" not in all_
@@ -87,25 +89,25 @@ def test_many_skipped_files_are_named_up_to_twenty_unless_verbose(tmp_path: Path
 def test_strict_makes_a_skipped_file_an_error(tmp_path: Path) -> None:
     sources = collection(tmp_path)
     (sources / "broken.pdf").write_bytes(b"%PDF-1.7 nothing more")
-    line = refused("index", sources, "--to", tmp_path / "x.rprs", "--encoder", ENCODER, "--strict")
+    line = rprs_error("index", sources, "--to", tmp_path / "x.rprs", "--encoder", ENCODER, "--strict")
     assert line.startswith(f"{sources / 'broken.pdf'}: ")
 
 
 def test_an_error_of_sources_or_settings_is_one_line(tmp_path: Path, index_path: Path) -> None:
     missing, sources = tmp_path / "missing", tmp_path / "sources"
     new = tmp_path / "new.rprs"
-    assert refused("add", index_path, missing) == f"{missing}: no such file or folder"
-    assert "did you mean 'hashed'?" in refused("index", sources, "--to", new, "--encoder", "hashd")
-    assert "must be an integer" in refused("index", sources, "--to", new, "--encoder", "hashed(dimension=big)")
-    line = refused("index", sources, "--to", index_path, "--encoder", "hashed(dimension=32)")
+    assert rprs_error("add", index_path, missing) == f"{missing}: no such file or folder"
+    assert "did you mean 'hashed'?" in rprs_error("index", sources, "--to", new, "--encoder", "hashd")
+    assert "must be an integer" in rprs_error("index", sources, "--to", new, "--encoder", "hashed(dimension=big)")
+    line = rprs_error("index", sources, "--to", index_path, "--encoder", "hashed(dimension=32)")
     assert "was made with the encoder hashed(dimension=64), not hashed(dimension=32)" in line
-    assert "is not an index and holds other files" in refused("index", sources, "--to", sources)
+    assert "is not an index and holds other files" in rprs_error("index", sources, "--to", sources)
 
 
 def test_a_locked_index_is_one_line(tmp_path: Path, index_path: Path) -> None:
     with Writer(index_path):
-        assert "is being written to by another process" in refused("add", index_path, tmp_path / "sources")
-        assert done("search", index_path, tmp_path / "query.txt").out  # reading is possible
+        assert "is being written to by another process" in rprs_error("add", index_path, tmp_path / "sources")
+        assert rprs_ok("search", index_path, tmp_path / "query.txt").out  # reading is possible
 
 
 def test_an_interruption_keeps_committed_work(tmp_path: Path, index_path: Path) -> None:
@@ -125,7 +127,7 @@ def test_an_interruption_keeps_committed_work(tmp_path: Path, index_path: Path) 
     assert process.stderr is not None
     with process.stderr as messages:
         assert messages.read() == "rprs: interrupted; committed work is kept\n"
-    assert "OK, no problems found" in done("verify", index_path).err
+    assert "OK, no problems found" in rprs_ok("verify", index_path).err
     assert facts(index_path)["documents"] == COUNT
 
 
@@ -133,49 +135,49 @@ def test_an_interruption_keeps_committed_work(tmp_path: Path, index_path: Path) 
 
 
 def test_remove_by_id(index_path: Path) -> None:
-    assert "1 document removed" in done("remove", index_path, "loan.txt").err
+    assert "1 document removed" in rprs_ok("remove", index_path, "loan.txt").err
     assert "loan.txt" not in stored(index_path)
     assert facts(index_path)["removed"] == 1
 
 
 def test_remove_where(index_path: Path) -> None:
-    assert "2 documents removed" in done("remove", index_path, "--where", "court = hill").err
+    assert "2 documents removed" in rprs_ok("remove", index_path, "--where", "court = hill").err
     assert {"pike-v-vole", "heron-v-otter"}.isdisjoint(stored(index_path))
 
 
 def test_remove_removes_all_or_nothing(index_path: Path) -> None:
-    line = refused("remove", index_path, "loan.txt", "nobody.txt")
+    line = rprs_error("remove", index_path, "loan.txt", "nobody.txt")
     assert line == f"There is no document 'nobody.txt' in {index_path}: nothing was removed"
     assert len(stored(index_path)) == COUNT
 
 
 def test_remove_suggests_similar_ids_for_an_unknown_one(index_path: Path) -> None:
-    line = refused("remove", index_path, "lease.txt", "loan.pdf")
+    line = rprs_error("remove", index_path, "lease.txt", "loan.pdf")
     hint = "Did you mean 'loan.txt'?"
     assert line == f"There is no document 'loan.pdf' in {index_path}: nothing was removed. {hint}"
-    assert refused("show", index_path, "loan.pdf").endswith(f". {hint}")
+    assert rprs_error("show", index_path, "loan.pdf").endswith(f". {hint}")
     assert len(stored(index_path)) == COUNT
 
 
 def test_remove_needs_ids_or_a_filter(index_path: Path) -> None:
     for words in ([], ["loan.txt", "--where", "court = hill"]):
-        assert "by their ids or by --where" in refused("remove", index_path, *words)
-    assert "The filter 'court =' is wrong" in refused("remove", index_path, "--where", "court =")
+        assert "by their ids or by --where" in rprs_error("remove", index_path, *words)
+    assert "The filter 'court =' is wrong" in rprs_error("remove", index_path, "--where", "court =")
 
 
 def test_compact_rewrites_the_index_without_removed_documents(tmp_path: Path, index_path: Path) -> None:
     query = tmp_path / "query.txt"
-    done("add", index_path, query)
-    done("remove", index_path, "query.txt")
-    before = done("search", index_path, query, "--format", "jsonl").out
+    rprs_ok("add", index_path, query)
+    rprs_ok("remove", index_path, "query.txt")
+    before = rprs_ok("search", index_path, query, "--format", "jsonl").out
     assert (facts(index_path)["segments"], facts(index_path)["removed"]) == (2, 1)
-    assert "MB now" in done("compact", index_path).err
+    assert "MB now" in rprs_ok("compact", index_path).err
     assert (facts(index_path)["segments"], facts(index_path)["removed"]) == (1, 0)
-    assert done("search", index_path, query, "--format", "jsonl").out == before
+    assert rprs_ok("search", index_path, query, "--format", "jsonl").out == before
 
 
 def test_verify_reports_damaged_files(index_path: Path) -> None:
-    assert "OK, no problems found" in done("verify", index_path).err
+    assert "OK, no problems found" in rprs_ok("verify", index_path).err
     (vectors,) = index_path.glob("segments/*/vectors.*")
     data = bytearray(vectors.read_bytes())
     data[-1] ^= 1
@@ -202,11 +204,11 @@ def test_info_has_the_facts_about_the_index(index_path: Path) -> None:
 
 
 def test_info_as_json(index_path: Path) -> None:
-    assert json.loads(done("info", index_path, "--format", "json").out) == facts(index_path)
+    assert json.loads(rprs_ok("info", index_path, "--format", "json").out) == facts(index_path)
 
 
 def test_info_as_a_table(index_path: Path) -> None:
-    lines = dict(line.split(maxsplit=1) for line in done("info", index_path, width=200).out.splitlines())
+    lines = dict(line.split(maxsplit=1) for line in rprs_ok("info", index_path, width=200).out.splitlines())
     assert lines["documents"].strip() == "12"
     assert lines["encoder"].strip() == f"{ENCODER}; 64 dimensions, fingerprint {Hashed(64).fingerprint}"
 
@@ -216,11 +218,11 @@ def test_info_describes_an_index_that_is_not_finished(tmp_path: Path) -> None:
         pass
     record = facts(tmp_path / "new.rprs")
     assert (record["documents"], record["encoder"], record["fingerprint"]) == (0, None, None)
-    assert "none yet" in done("info", tmp_path / "new.rprs").out
+    assert "none yet" in rprs_ok("info", tmp_path / "new.rprs").out
 
 
 def test_refit_needs_an_encoder_that_is_fitted(index_path: Path) -> None:
-    assert refused("refit", index_path) == f"{index_path} uses {ENCODER}, which is not fitted to a collection"
+    assert rprs_error("refit", index_path) == f"{index_path} uses {ENCODER}, which is not fitted to a collection"
 
 
 @dataclass(frozen=True)
@@ -270,20 +272,22 @@ def centred(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("centred")
 def test_the_agreement_of_a_fitted_encoder_is_printed_and_refit_fits_it_again(tmp_path: Path) -> None:
     path = tmp_path / "x.rprs"
-    messages = done("index", collection(tmp_path), "--to", path, "--encoder", "centred").err
+    messages = rprs_ok("index", collection(tmp_path), "--to", path, "--encoder", "centred").err
     assert "agreement with its teacher 0.877 (mean cosine on 3 of 10 sentences, held out)" in messages
     before = facts(path)
-    done("remove", path, "lease.txt", "sublease.txt")
-    messages = done("refit", path).err
+    rprs_ok("remove", path, "lease.txt", "sublease.txt")
+    messages = rprs_ok("refit", path).err
     assert "was fitted and encoded again" in messages
     assert "agreement with its teacher" in messages
     assert facts(path)["encoder"]["fingerprint"] != before["encoder"]["fingerprint"]
-    assert "OK, no problems found" in done("verify", path).err
+    assert "OK, no problems found" in rprs_ok("verify", path).err
 
 
 @pytest.mark.usefixtures("centred")
 def test_a_small_collection_uses_the_teacher_itself(tmp_path: Path) -> None:
-    messages = done("index", collection(tmp_path), "--to", tmp_path / "x.rprs", "--encoder", "centred(sample=1000)").err
+    messages = rprs_ok(
+        "index", collection(tmp_path), "--to", tmp_path / "x.rprs", "--encoder", "centred(sample=1000)"
+    ).err
     assert (
         "encoder: hashed(dimension=16), the teacher itself: the collection is too small to gain from a fit" in messages
     )

@@ -15,7 +15,7 @@ from rprs.document import Ranking
 from rprs.evaluation.evaluate import evaluate
 from rprs.evaluation.measures import parse_measure
 from rprs.read import read_run, write_run
-from tests.support.cli import done, refused, rprs
+from tests.support.cli import rprs, rprs_error, rprs_ok
 
 QRELS = {f"q{n:02}": {f"d{n}": 2, f"d{n + 1}": 1, f"d{n + 2}": 0} for n in range(30)}
 
@@ -54,7 +54,9 @@ def expected(folder: Path, name: str, text: str) -> float:
 @pytest.mark.parametrize("qrels", ["qrels.txt", "test.tsv"])
 def test_a_table_has_one_row_per_run_and_one_column_per_measure(folder: Path, qrels: str) -> None:
     runs = [folder / "bm25.trec", folder / "rprs.trec"]
-    outcome = done("evaluate", *runs, "--qrels", folder / qrels, "-m", "P@1 MAP@5", "-m", "micro_F1@4", "--digits", 3)
+    outcome = rprs_ok(
+        "evaluate", *runs, "--qrels", folder / qrels, "-m", "P@1 MAP@5", "-m", "micro_F1@4", "--digits", 3
+    )
     lines = [line.split() for line in outcome.out.splitlines()]
     assert lines[0] == ["system", "P@1", "AP@5", "micro_F1@4"]
     for name, line in zip(("bm25", "rprs"), lines[1:], strict=True):
@@ -64,13 +66,13 @@ def test_a_table_has_one_row_per_run_and_one_column_per_measure(folder: Path, qr
 
 
 def test_the_default_measures(folder: Path) -> None:
-    out = done("evaluate", folder / "bm25.trec", "--qrels", folder / "qrels.txt").out
+    out = rprs_ok("evaluate", folder / "bm25.trec", "--qrels", folder / "qrels.txt").out
     assert out.split("\n")[0].split() == ["system", "P@1", "P@10", "R@10", "R@100", "AP", "nDCG@10", "RR"]
 
 
 def test_values_of_every_query(folder: Path) -> None:
     words = ["evaluate", folder / "bm25.trec", "--qrels", folder / "qrels.txt", "-m", "AP RR", "--per-query"]
-    rows = list(csv.reader(io.StringIO(done(*words, "--format", "csv").out)))
+    rows = list(csv.reader(io.StringIO(rprs_ok(*words, "--format", "csv").out)))
     assert rows[0] == ["system", "query", "AP", "RR"]
     assert [row[1] for row in rows[1:]] == [*QRELS, "all"]
     values = [float(row[2]) for row in rows[1:]]
@@ -82,7 +84,7 @@ def test_json_has_all_digits_and_the_notes(folder: Path, tmp_path: Path) -> None
     short = tmp_path / "short.trec"
     short.write_text("".join(line for line in lines if not line.startswith(("q00", "q01", "q02"))))
     words = ["evaluate", short, "--qrels", folder / "qrels.txt", "-m", "AP", "--format", "jsonl"]
-    outcome = done(*words)
+    outcome = rprs_ok(*words)
     (printed,) = outcome.objects
     measure = parse_measure("AP")
     assert printed == {
@@ -92,7 +94,7 @@ def test_json_has_all_digits_and_the_notes(folder: Path, tmp_path: Path) -> None
         "notes": ["3 of 30 queries are not in the run; they count as 0"],
     }
     assert outcome.err == "short: 3 of 30 queries are not in the run; they count as 0\n"
-    each = done(*words, "--per-query").objects
+    each = rprs_ok(*words, "--per-query").objects
     assert len(each) == 31
     assert each[0] == {"system": "short", "query": "q00", "values": {"AP": 0}}
 
@@ -101,8 +103,8 @@ def test_json_has_all_digits_and_the_notes(folder: Path, tmp_path: Path) -> None
 def test_json_is_one_array_of_the_same_objects(folder: Path, more: list[str]) -> None:
     runs = [folder / "bm25.trec", folder / "rprs.trec"]
     words = ["evaluate", *runs, "--qrels", folder / "qrels.txt", "-m", "AP P@1", *more, "--format"]
-    objects = json.loads(done(*words, "json").out)
-    assert objects == done(*words, "jsonl").objects
+    objects = json.loads(rprs_ok(*words, "json").out)
+    assert objects == rprs_ok(*words, "jsonl").objects
     totals = [each for each in objects if "queries" in each]
     assert [each["system"] for each in totals] == ["bm25", "rprs"]
     assert totals[1]["values"] == {text: expected(folder, "rprs", text) for text in ("AP", "P@1")}
@@ -114,13 +116,13 @@ def test_json_is_one_array_of_the_same_objects(folder: Path, more: list[str]) ->
 )
 def test_tables_for_papers(folder: Path, format: str, begins: str) -> None:
     words = ["evaluate", folder / "bm25.trec", "--qrels", folder / "qrels.txt", "-m", "AP", "--format", format]
-    assert done(*words).out.startswith(begins)
+    assert rprs_ok(*words).out.startswith(begins)
 
 
 def test_a_run_may_be_compressed(folder: Path, tmp_path: Path) -> None:
     packed = tmp_path / "bm25.trec.gz"
     packed.write_bytes(gzip.compress((folder / "bm25.trec").read_bytes()))
-    out = [done("evaluate", run, "--qrels", folder / "qrels.txt").out for run in (packed, folder / "bm25.trec")]
+    out = [rprs_ok("evaluate", run, "--qrels", folder / "qrels.txt").out for run in (packed, folder / "bm25.trec")]
     assert out[0] == out[1]
 
 
@@ -128,29 +130,29 @@ def test_ties_may_be_those_of_trec_eval(tmp_path: Path) -> None:
     (tmp_path / "tied.trec").write_text("q Q0 a 1 1.0 x\nq Q0 b 2 1.0 x\n")
     (tmp_path / "qrels.txt").write_text("q 0 b 1\n")
     words = ["evaluate", tmp_path / "tied.trec", "--qrels", tmp_path / "qrels.txt", "-m", "RR", "--format", "jsonl"]
-    assert done(*words).objects[0]["values"] == {"RR": 0.5}
-    assert done(*words, "--ties", "trec_eval").objects[0]["values"] == {"RR": 1}
+    assert rprs_ok(*words).objects[0]["values"] == {"RR": 0.5}
+    assert rprs_ok(*words, "--ties", "trec_eval").objects[0]["values"] == {"RR": 1}
 
 
 def test_runs_with_the_same_file_name_are_named_by_their_paths(folder: Path, tmp_path: Path) -> None:
     same = tmp_path / "bm25.trec"
     same.write_bytes((folder / "rprs.trec").read_bytes())
     words = ["--qrels", folder / "qrels.txt", "-m", "AP", "--format", "jsonl"]
-    names = [each["system"] for each in done("evaluate", folder / "bm25.trec", same, *words).objects]
+    names = [each["system"] for each in rprs_ok("evaluate", folder / "bm25.trec", same, *words).objects]
     assert names == [str(folder / "bm25.trec"), str(same)]
-    assert refused("evaluate", same, same, *words) == f"The run {same} is given twice"
+    assert rprs_error("evaluate", same, same, *words) == f"The run {same} is given twice"
 
 
 def test_mistakes_are_one_line(folder: Path, tmp_path: Path) -> None:
     run, qrels = folder / "bm25.trec", folder / "qrels.txt"
     (tmp_path / "other.txt").write_text("z1 0 d1 1\n")
     (tmp_path / "none.txt").write_text("q01 0 d1 0\n")
-    assert "did you mean 'nDCG'?" in refused("evaluate", run, "--qrels", qrels, "-m", "nDGC@5")
-    assert "none of the 1 judged queries" in refused("evaluate", run, "--qrels", tmp_path / "other.txt")
-    assert "no relevant document" in refused("evaluate", run, "--qrels", tmp_path / "none.txt")
-    assert "no such run file" in refused("evaluate", tmp_path / "gone.trec", "--qrels", qrels)
-    assert "Name a measure" in refused("evaluate", run, "--qrels", qrels, "-m", " ")
-    assert "--qrels" in refused("evaluate", run)
+    assert "did you mean 'nDCG'?" in rprs_error("evaluate", run, "--qrels", qrels, "-m", "nDGC@5")
+    assert "none of the 1 judged queries" in rprs_error("evaluate", run, "--qrels", tmp_path / "other.txt")
+    assert "no relevant document" in rprs_error("evaluate", run, "--qrels", tmp_path / "none.txt")
+    assert "no such run file" in rprs_error("evaluate", tmp_path / "gone.trec", "--qrels", qrels)
+    assert "Name a measure" in rprs_error("evaluate", run, "--qrels", qrels, "-m", " ")
+    assert "--qrels" in rprs_error("evaluate", run)
 
 
 # ---------------------------------------------------------------------------- compare
@@ -162,7 +164,7 @@ def words_of(folder: Path, *more: object) -> list[object]:
 
 
 def test_significant_improvements_are_marked(folder: Path) -> None:
-    lines = done(*words_of(folder)).out.splitlines()
+    lines = rprs_ok(*words_of(folder)).out.splitlines()
     assert lines[0].split() == ["system", "P@1", "AP", "micro_F1@4"]
     assert [line.count("†") for line in lines[1:4]] == [0, 3, 0]
     assert lines[4] == (
@@ -173,7 +175,9 @@ def test_significant_improvements_are_marked(folder: Path) -> None:
 
 def test_several_baselines_have_marks_of_their_own(folder: Path) -> None:
     more = ["--baseline", "luck", "--baseline", "bm25", "--test", "fisher", "--correction", "holm", "--alpha", "0.01"]
-    rows = {line.split()[0]: line for line in done(*words_of(folder, *more, "--permutations", 2000)).out.splitlines()}
+    rows = {
+        line.split()[0]: line for line in rprs_ok(*words_of(folder, *more, "--permutations", 2000)).out.splitlines()
+    }
     assert rows["rprs"].count("†*") == 3
     assert rows["bm25"].count("†") == 3
     assert rows["bm25"].count("*") == 0
@@ -181,15 +185,15 @@ def test_several_baselines_have_marks_of_their_own(folder: Path) -> None:
 
 
 def test_details_are_a_second_table(folder: Path) -> None:
-    systems, details = done(*words_of(folder, "--details", "--format", "markdown")).out.split(
+    systems, details = rprs_ok(*words_of(folder, "--details", "--format", "markdown")).out.split(
         "\n\n| system | baseline |"
     )
-    assert systems in done(*words_of(folder, "--format", "markdown")).out
+    assert systems in rprs_ok(*words_of(folder, "--format", "markdown")).out
     assert details.count("| bm25 |") == 6
 
 
 def test_details_as_csv_are_the_only_table(folder: Path) -> None:
-    rows = list(csv.DictReader(io.StringIO(done(*words_of(folder, "--details", "--format", "csv")).out)))
+    rows = list(csv.DictReader(io.StringIO(rprs_ok(*words_of(folder, "--details", "--format", "csv")).out)))
     assert [(row["system"], row["measure"]) for row in rows] == [
         (name, measure) for name in ("rprs", "luck") for measure in ("P@1", "AP", "micro_F1@4")
     ]
@@ -203,24 +207,26 @@ def test_details_as_csv_are_the_only_table(folder: Path) -> None:
 
 
 def test_json_of_a_comparison(folder: Path) -> None:
-    objects = done(*words_of(folder, "--details", "--format", "jsonl")).objects
+    objects = rprs_ok(*words_of(folder, "--details", "--format", "jsonl")).objects
     assert [each["system"] for each in objects] == ["bm25", "rprs", "luck", *["rprs"] * 3, *["luck"] * 3]
     assert objects[3]["measure"] == "P@1"
     assert {"difference", "p_t", "p_fisher", "corrected_t", "wins", "significant"} < objects[3].keys()
     assert json.loads(json.dumps(objects[3])) == objects[3]
-    assert len(done(*words_of(folder, "--format", "jsonl")).objects) == 3
-    assert json.loads(done(*words_of(folder, "--details", "--format", "json")).out) == objects
-    assert json.loads(done(*words_of(folder, "--format", "json")).out) == objects[:3]
+    assert len(rprs_ok(*words_of(folder, "--format", "jsonl")).objects) == 3
+    assert json.loads(rprs_ok(*words_of(folder, "--details", "--format", "json")).out) == objects
+    assert json.loads(rprs_ok(*words_of(folder, "--format", "json")).out) == objects[:3]
 
 
 def test_the_same_seed_gives_the_same_table(folder: Path) -> None:
     words = words_of(folder, "--details", "--permutations", 500, "--seed", 3)
-    assert done(*words).out == done(*words).out
+    assert rprs_ok(*words).out == rprs_ok(*words).out
 
 
 def test_mistakes_in_a_comparison_are_one_line(folder: Path) -> None:
-    assert "no system 'K' to be a baseline: there are bm25, rprs, luck" in refused(*words_of(folder, "--baseline", "K"))
-    assert "alpha must be a number in (0, 1)" in refused(*words_of(folder, "--alpha", 2))
+    assert "no system 'K' to be a baseline: there are bm25, rprs, luck" in rprs_error(
+        *words_of(folder, "--baseline", "K")
+    )
+    assert "alpha must be a number in (0, 1)" in rprs_error(*words_of(folder, "--alpha", 2))
     alone = ["compare", folder / "bm25.trec", "--qrels", folder / "qrels.txt"]
-    assert "at least two systems" in refused(*alone)
+    assert "at least two systems" in rprs_error(*alone)
     assert rprs(*alone).code == 2

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rprs import Document, Index, Searcher, read_run
-from tests.support.cli import QUERY, done, made_index, queries, refused
+from tests.support.cli import QUERY, queries, rprs_error, rprs_ok, sample_index
 
 RECORDS = [
     {"id": "q1", "text": QUERY},
@@ -23,11 +23,11 @@ UNWRITABLE = {"id": "my q4", "text": "The rent."}  # a run file cannot hold an i
 
 @pytest.fixture(scope="module")
 def index_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made_index(tmp_path_factory.mktemp("cli"))
+    return sample_index(tmp_path_factory.mktemp("cli"))
 
 
 def test_a_run_has_the_rankings_of_the_library(index_path: Path, tmp_path: Path) -> None:
-    outcome = done("run", index_path, queries(tmp_path, RECORDS), "-o", tmp_path / "run.trec", "--depth", "5")
+    outcome = rprs_ok("run", index_path, queries(tmp_path, RECORDS), "-o", tmp_path / "run.trec", "--depth", "5")
     assert outcome.out == ""
     assert outcome.err.startswith("3 queries answered, 0 failed, in ")
     run = read_run(tmp_path / "run.trec")
@@ -42,8 +42,8 @@ def test_a_run_has_the_rankings_of_the_library(index_path: Path, tmp_path: Path)
 
 def test_a_run_goes_to_standard_output_without_a_file(index_path: Path, tmp_path: Path) -> None:
     path = queries(tmp_path, RECORDS)
-    done("run", index_path, path, "-o", tmp_path / "run.trec", "--tag", "mine", "-k", "2")
-    printed = done("run", index_path, path, "--tag", "mine", "-k", "2").out
+    rprs_ok("run", index_path, path, "-o", tmp_path / "run.trec", "--tag", "mine", "-k", "2")
+    printed = rprs_ok("run", index_path, path, "--tag", "mine", "-k", "2").out
     assert printed == (tmp_path / "run.trec").read_text()
     assert len(printed.splitlines()) == 6
     assert {line.split()[5] for line in printed.splitlines()} == {"mine"}
@@ -52,8 +52,8 @@ def test_a_run_goes_to_standard_output_without_a_file(index_path: Path, tmp_path
 @pytest.mark.parametrize("suffix", [".gz", ".xz"])
 def test_a_run_may_be_compressed(index_path: Path, tmp_path: Path, suffix: str) -> None:
     path = queries(tmp_path, RECORDS)
-    done("run", index_path, path, "-o", tmp_path / f"run.trec{suffix}")
-    done("run", index_path, path, "-o", tmp_path / "run.trec")
+    rprs_ok("run", index_path, path, "-o", tmp_path / f"run.trec{suffix}")
+    rprs_ok("run", index_path, path, "-o", tmp_path / "run.trec")
     packed, plain = read_run(tmp_path / f"run.trec{suffix}"), read_run(tmp_path / "run.trec")
     assert {query: ranking.ids for query, ranking in packed.items()} == {q: r.ids for q, r in plain.items()}
     assert (tmp_path / f"run.trec{suffix}").stat().st_mode == (tmp_path / "queries.jsonl").stat().st_mode
@@ -61,7 +61,7 @@ def test_a_run_may_be_compressed(index_path: Path, tmp_path: Path, suffix: str) 
 
 def test_queries_that_fail_are_reported_and_the_others_are_run(index_path: Path, tmp_path: Path) -> None:
     path = queries(tmp_path, [RECORDS[0], UNWRITABLE, {"id": "q5", "text": ""}, RECORDS[1]])
-    outcome = done("run", index_path, path, "-o", tmp_path / "run.trec")
+    outcome = rprs_ok("run", index_path, path, "-o", tmp_path / "run.trec")
     assert "2 queries answered, 2 failed" in outcome.err
     assert "failed my q4: The query 'my q4' cannot be written to a run file" in outcome.err
     assert "skipped" in outcome.err
@@ -70,14 +70,14 @@ def test_queries_that_fail_are_reported_and_the_others_are_run(index_path: Path,
 
 def test_strict_stops_at_a_failure_and_leaves_no_run_file(index_path: Path, tmp_path: Path) -> None:
     path = queries(tmp_path, [RECORDS[0], UNWRITABLE, RECORDS[1]])
-    assert "cannot be written to a run" in refused("run", index_path, path, "-o", tmp_path / "run.trec", "--strict")
+    assert "cannot be written to a run" in rprs_error("run", index_path, path, "-o", tmp_path / "run.trec", "--strict")
     assert [file.name for file in tmp_path.iterdir()] == ["queries.jsonl"]
 
 
 def test_if_all_queries_fail_the_old_file_stays(index_path: Path, tmp_path: Path) -> None:
     (tmp_path / "run.trec").write_text("old")
     path = queries(tmp_path, [UNWRITABLE])
-    line = refused("run", index_path, path, "-o", tmp_path / "run.trec")
+    line = rprs_error("run", index_path, path, "-o", tmp_path / "run.trec")
     assert line.startswith(
         f"None of the 1 queries of {path} could be answered: The query 'my q4' cannot be written to a run"
     )
@@ -87,11 +87,11 @@ def test_if_all_queries_fail_the_old_file_stays(index_path: Path, tmp_path: Path
 
 def test_where_and_keep_self_apply_to_runs(index_path: Path, tmp_path: Path) -> None:
     path = queries(tmp_path, [{"id": "lease.txt", "text": QUERY}])
-    only = done("run", index_path, path, "--where", "court = hill").out
+    only = rprs_ok("run", index_path, path, "--where", "court = hill").out
     assert {line.split()[2] for line in only.splitlines()} <= {"pike-v-vole", "heron-v-otter"}
-    assert " lease.txt " not in done("run", index_path, path).out
-    assert " lease.txt " in done("run", index_path, path, "--keep-self").out
-    assert "The filter" in refused("run", index_path, path, "--where", "court ==")
+    assert " lease.txt " not in rprs_ok("run", index_path, path).out
+    assert " lease.txt " in rprs_ok("run", index_path, path, "--keep-self").out
+    assert "The filter" in rprs_error("run", index_path, path, "--where", "court ==")
 
 
 def test_queries_can_be_a_folder_of_files_or_a_beir_folder(index_path: Path, tmp_path: Path) -> None:
@@ -102,24 +102,24 @@ def test_queries_can_be_a_folder_of_files_or_a_beir_folder(index_path: Path, tmp
     (plain / "b.txt").write_text(RECORDS[1]["text"])
     (beir / "queries.jsonl").write_text(json.dumps({"_id": "q1", "text": QUERY}) + "\n")
     (beir / "corpus.jsonl").write_text(json.dumps({"_id": "d1", "text": "Never read."}) + "\n")
-    assert {line.split()[0] for line in done("run", index_path, plain).out.splitlines()} == {"a.txt", "b.txt"}
-    assert {line.split()[0] for line in done("run", index_path, beir).out.splitlines()} == {"q1"}
+    assert {line.split()[0] for line in rprs_ok("run", index_path, plain).out.splitlines()} == {"a.txt", "b.txt"}
+    assert {line.split()[0] for line in rprs_ok("run", index_path, beir).out.splitlines()} == {"q1"}
 
 
 def test_rerank_reads_the_candidates_from_a_run(index_path: Path, tmp_path: Path) -> None:
     path = queries(tmp_path, RECORDS)
     first = tmp_path / "first.trec.xz"
-    done("run", index_path, path, "-o", first, "--rerank", "none")
-    done("rerank", index_path, path, "--run", first, "-o", tmp_path / "again.trec")
-    done("run", index_path, path, "-o", tmp_path / "straight.trec")
+    rprs_ok("run", index_path, path, "-o", first, "--rerank", "none")
+    rprs_ok("rerank", index_path, path, "--run", first, "-o", tmp_path / "again.trec")
+    rprs_ok("run", index_path, path, "-o", tmp_path / "straight.trec")
     assert (tmp_path / "again.trec").read_text() == (tmp_path / "straight.trec").read_text()
-    shallow = done("rerank", index_path, path, "--run", first, "--depth", "2").out
+    shallow = rprs_ok("rerank", index_path, path, "--run", first, "--depth", "2").out
     assert len(shallow.splitlines()) == 6
 
 
 def test_rerank_reports_queries_that_the_run_lacks(index_path: Path, tmp_path: Path) -> None:
     (tmp_path / "first.trec").write_text("q1 Q0 lease.txt 1 2.0 x\nq1 Q0 loan.txt 2 1.0 x\n")
-    outcome = done("rerank", index_path, queries(tmp_path, RECORDS), "--run", tmp_path / "first.trec")
+    outcome = rprs_ok("rerank", index_path, queries(tmp_path, RECORDS), "--run", tmp_path / "first.trec")
     assert "1 query answered, 2 failed" in outcome.err
     assert "has no ranking for the query 'q2'" in outcome.err
     assert {line.split()[2] for line in outcome.out.splitlines()} == {"lease.txt", "loan.txt"}
@@ -128,13 +128,16 @@ def test_rerank_reports_queries_that_the_run_lacks(index_path: Path, tmp_path: P
 def test_an_error_of_a_run_is_one_line(index_path: Path, tmp_path: Path) -> None:
     path = queries(tmp_path, RECORDS)
     missing = tmp_path / "missing.trec"
-    assert refused("rerank", index_path, path, "--run", missing) == f"{missing}: no such run file"
+    assert rprs_error("rerank", index_path, path, "--run", missing) == f"{missing}: no such run file"
     missing.write_text("q1 Q0 lease.txt\n")
-    assert "a run has six" in refused("rerank", index_path, path, "--run", missing)
-    assert refused("run", index_path, tmp_path / "none.jsonl") == f"{tmp_path / 'none.jsonl'}: no such file or folder"
+    assert "a run has six" in rprs_error("rerank", index_path, path, "--run", missing)
+    assert (
+        rprs_error("run", index_path, tmp_path / "none.jsonl") == f"{tmp_path / 'none.jsonl'}: no such file or folder"
+    )
     nowhere = tmp_path / "nowhere/run.trec"
     assert (
-        refused("run", index_path, path, "-o", nowhere) == f"There is no folder {nowhere.parent} to write run.trec to"
+        rprs_error("run", index_path, path, "-o", nowhere)
+        == f"There is no folder {nowhere.parent} to write run.trec to"
     )
 
 
@@ -167,32 +170,32 @@ def ranked(lines: str) -> set[tuple[str, str]]:
 
 def test_an_excluded_document_is_not_ranked(index_path: Path, tmp_path: Path) -> None:
     path, table = queries(tmp_path, RECORDS), excluded_table(tmp_path)
-    everything, without = done("run", index_path, path).out, done("run", index_path, path, "--exclude", table).out
+    everything, without = rprs_ok("run", index_path, path).out, rprs_ok("run", index_path, path, "--exclude", table).out
     assert {("q1", "lease.txt"), ("q2", "loan.txt")} <= ranked(everything)
     assert ranked(everything) - ranked(without) == {("q1", "lease.txt"), ("q2", "loan.txt")}
     (tmp_path / "first.trec").write_text(everything)
-    again = done("rerank", index_path, path, "--run", tmp_path / "first.trec", "--exclude", table).out
+    again = rprs_ok("rerank", index_path, path, "--run", tmp_path / "first.trec", "--exclude", table).out
     assert ranked(again) == ranked(without)
 
 
 def test_the_exclusions_of_a_beir_folder_apply_by_default(index_path: Path, tmp_path: Path) -> None:
     excluded_table(tmp_path)
     path = queries(tmp_path, RECORDS)
-    assert ("q1", "lease.txt") in ranked(done("run", index_path, path).out)  # not a BEIR folder yet
+    assert ("q1", "lease.txt") in ranked(rprs_ok("run", index_path, path).out)  # not a BEIR folder yet
     (tmp_path / "corpus.jsonl").write_text(json.dumps({"_id": "d1", "text": "Never read."}) + "\n")
     for source in (path, tmp_path):
-        run = ranked(done("run", index_path, source).out)
+        run = ranked(rprs_ok("run", index_path, source).out)
         assert {("q1", "lease.txt"), ("q2", "loan.txt")}.isdisjoint(run)
         assert ("q1", "loan.txt") in run
     (tmp_path / "other.tsv").write_text("query-id\tcorpus-id\nq3\tlicence.txt\n")
-    assert ("q1", "lease.txt") in ranked(done("run", index_path, path, "--exclude", tmp_path / "other.tsv").out)
+    assert ("q1", "lease.txt") in ranked(rprs_ok("run", index_path, path, "--exclude", tmp_path / "other.tsv").out)
 
 
 def test_a_wrong_table_of_exclusions_is_one_line(index_path: Path, tmp_path: Path) -> None:
     path, table = queries(tmp_path, RECORDS), tmp_path / "wrong.tsv"
-    assert str(table) in refused("run", index_path, path, "--exclude", table)
+    assert str(table) in rprs_error("run", index_path, path, "--exclude", table)
     table.write_text("q1 lease.txt 1\n")
-    assert "the table needs two" in refused("run", index_path, path, "--exclude", table)
+    assert "the table needs two" in rprs_error("run", index_path, path, "--exclude", table)
 
 
 # ---------------------------------------------------------------------------- unreadable queries, and resuming
@@ -204,12 +207,12 @@ def test_unreadable_queries_are_reported(index_path: Path, tmp_path: Path) -> No
     (folder / "good.txt").write_text(QUERY)
     (folder / "empty.txt").touch()
     (folder / "broken.pdf").write_bytes(b"%PDF-1.7 nothing more")
-    outcome = done("run", index_path, folder, "-o", tmp_path / "run.trec")
+    outcome = rprs_ok("run", index_path, folder, "-o", tmp_path / "run.trec")
     assert f"failed {folder / 'empty.txt'}: an empty file" in outcome.err
     assert f"failed {folder / 'broken.pdf'}: " in outcome.err
     assert "1 query answered, 2 failed and skipped" in outcome.err
     assert list(read_run(tmp_path / "run.trec")) == ["good.txt"]
-    assert "broken.pdf" in refused("run", index_path, folder, "--strict")
+    assert "broken.pdf" in rprs_error("run", index_path, folder, "--strict")
 
 
 # Kills itself at the given fsync, and prints the id of every query that it computes.
@@ -237,7 +240,7 @@ app(sys.argv[2:])
 def test_a_killed_run_resumes_and_writes_the_same_file(index_path: Path, tmp_path: Path) -> None:
     records = [{"id": f"q{number}", "text": f"{QUERY} Number {number} of the boat."} for number in range(6)]
     path, output, work = queries(tmp_path, records), tmp_path / "run.trec", tmp_path / "run.trec.work"
-    done("run", index_path, path, "-o", tmp_path / "expected.trec")
+    rprs_ok("run", index_path, path, "-o", tmp_path / "expected.trec")
     words = ["run", str(index_path), str(path), "-o", str(output)]
 
     def start(moment: int) -> subprocess.CompletedProcess[str]:
@@ -263,6 +266,6 @@ def test_other_settings_do_not_resume_from_the_rankings_of_a_killed_run(index_pa
     words = ["run", str(index_path), str(path), "-o", str(output)]
     command = [sys.executable, "-c", OBSERVED, "3", *words]
     assert subprocess.run(command, capture_output=True, check=False).returncode == -signal.SIGKILL
-    done(*words, "--rerank", "rprs(n=2)", "--depth", 3)
-    expected = done("run", index_path, path, "--rerank", "rprs(n=2)", "--depth", 3).out
+    rprs_ok(*words, "--rerank", "rprs(n=2)", "--depth", 3)
+    expected = rprs_ok("run", index_path, path, "--rerank", "rprs(n=2)", "--depth", 3).out
     assert output.read_text() == expected

@@ -15,12 +15,12 @@ from rich.cells import cell_len
 
 from rprs import Document, Explanation, Hit, Index, Pair, Searcher, read_one
 from rprs.cli import output
-from tests.support.cli import QUERY, TEXTS, done, made_index, refused
+from tests.support.cli import QUERY, TEXTS, rprs_error, rprs_ok, sample_index
 
 
 @pytest.fixture(scope="module")
 def index_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made_index(tmp_path_factory.mktemp("cli"))
+    return sample_index(tmp_path_factory.mktemp("cli"))
 
 
 @pytest.fixture(scope="module")
@@ -49,9 +49,9 @@ def test_several_documents_are_combined_into_one_query(
     words = ("search", index_path, query, "--with", annex, "--id", "loan.txt", "--id", "lease.txt", "--format", "jsonl")
     documents = [*map(read_one, (query, annex)), *map(index.document, ("loan.txt", "lease.txt"))]
     expected = Searcher(index).search(documents)
-    assert [(hit["id"], hit["score"]) for hit in done(*words).objects] == [(hit.id, hit.score) for hit in expected]
+    assert [(hit["id"], hit["score"]) for hit in rprs_ok(*words).objects] == [(hit.id, hit.score) for hit in expected]
     assert not {"loan.txt", "lease.txt"} & {hit.id for hit in expected}
-    why = done(
+    why = rprs_ok(
         "explain", index_path, query, expected[0].id, "--with", annex, "--id", "loan.txt", "--format", "jsonl"
     ).objects
     explained = Searcher(index).explain(documents[:3], expected[0].id)
@@ -60,7 +60,7 @@ def test_several_documents_are_combined_into_one_query(
 
 
 def test_search_prints_hits_with_their_evidence(index_path: Path, query: Path) -> None:
-    outcome = done("search", index_path, query, "-k", "3")
+    outcome = rprs_ok("search", index_path, query, "-k", "3")
     header, hit, left, right, *_ = outcome.out.splitlines()
     assert header.split() == ["#", "score", "QP", "DP", "first", "document"]
     assert hit.split()[0] == "1"
@@ -72,7 +72,7 @@ def test_search_prints_hits_with_their_evidence(index_path: Path, query: Path) -
 
 
 def test_search_prints_the_system_and_the_seconds_of_each_stage(index_path: Path, query: Path) -> None:
-    messages = done(
+    messages = rprs_ok(
         "search", index_path, query, "--first", "bm25(k1=2.8,b=1)", "--rerank", "rprs(n=3)", "--depth", "5"
     ).err
     assert messages.startswith("bm25 → rprs(n=3): 6 sentences against 5 candidates of 12 documents; ")
@@ -81,13 +81,13 @@ def test_search_prints_the_system_and_the_seconds_of_each_stage(index_path: Path
 
 @pytest.mark.parametrize("width", [40, 79, 150])
 def test_no_line_of_the_table_is_wider_than_the_terminal(index_path: Path, query: Path, width: int) -> None:
-    lines = done("search", index_path, query, width=width).out.splitlines()
+    lines = rprs_ok("search", index_path, query, width=width).out.splitlines()
     assert max(cell_len(line) for line in lines) <= width
     assert any(line.endswith("…") for line in lines) == (width < 150)
 
 
 def test_search_as_jsonl_has_everything(index_path: Path, index: Index, query: Path) -> None:
-    hits = done("search", index_path, query, "-k", "12", "--format", "jsonl").objects
+    hits = rprs_ok("search", index_path, query, "-k", "12", "--format", "jsonl").objects
     results = Searcher(index).search(Document("query.txt", QUERY), 12)
     assert ids(hits) == [hit.id for hit in results]
     for record, hit in zip(hits, results, strict=True):
@@ -101,26 +101,28 @@ def test_search_as_jsonl_has_everything(index_path: Path, index: Index, query: P
 
 
 def test_search_as_a_run(index_path: Path, query: Path) -> None:
-    lines = [line.split() for line in done("search", index_path, query, "-k", "4", "--format", "trec").out.splitlines()]
-    hits = done("search", index_path, query, "-k", "4", "--format", "jsonl").objects
+    lines = [
+        line.split() for line in rprs_ok("search", index_path, query, "-k", "4", "--format", "trec").out.splitlines()
+    ]
+    hits = rprs_ok("search", index_path, query, "-k", "4", "--format", "jsonl").objects
     assert [line[2] for line in lines] == ids(hits)
     assert [float(line[4]) for line in lines] == [hit["score"] for hit in hits]
     assert {(line[0], line[1], line[5]) for line in lines} == {("query.txt", "Q0", "rprs")}
 
 
 def test_the_query_can_be_standard_input(index_path: Path, query: Path) -> None:
-    from_stdin = done("search", index_path, "-", "--format", "jsonl", stdin=QUERY.encode()).objects
-    from_file = done("search", index_path, query, "--format", "jsonl").objects
+    from_stdin = rprs_ok("search", index_path, "-", "--format", "jsonl", stdin=QUERY.encode()).objects
+    from_file = rprs_ok("search", index_path, query, "--format", "jsonl").objects
     assert ids(from_stdin) == ids(from_file)
-    latin = done(
+    latin = rprs_ok(
         "search", index_path, "-", "--format", "jsonl", stdin="Der Mieter zahlt für das Dach. Rent.".encode("latin-1")
     )
     assert latin.objects[0]["query"] == "stdin"
 
 
 def test_a_document_of_the_index_as_the_query_is_left_out_unless_keep_self(index_path: Path) -> None:
-    without = ids(done("search", index_path, "--id", "lease.txt", "--format", "jsonl").objects)
-    with_itself = ids(done("search", index_path, "--id", "lease.txt", "--format", "jsonl", "--keep-self").objects)
+    without = ids(rprs_ok("search", index_path, "--id", "lease.txt", "--format", "jsonl").objects)
+    with_itself = ids(rprs_ok("search", index_path, "--id", "lease.txt", "--format", "jsonl", "--keep-self").objects)
     assert "lease.txt" not in without
     assert with_itself[0] == "lease.txt"
 
@@ -128,33 +130,33 @@ def test_a_document_of_the_index_as_the_query_is_left_out_unless_keep_self(index
 def test_another_text_with_the_id_of_the_query_is_left_out_with_a_message(index_path: Path, tmp_path: Path) -> None:
     other = tmp_path / "lease.txt"
     other.write_text("The rent is due. The roof leaks, and the deposit is gone.")
-    outcome = done("search", index_path, other)
+    outcome = rprs_ok("search", index_path, other)
     assert "'lease.txt' of the index is left out because it has the id of the query: see --keep-self" in outcome.err
-    assert "left out" not in done("search", index_path, other, "--keep-self").err
-    assert "left out" not in done("search", index_path, "--id", "lease.txt").err
+    assert "left out" not in rprs_ok("search", index_path, other, "--keep-self").err
+    assert "left out" not in rprs_ok("search", index_path, "--id", "lease.txt").err
 
 
 def test_where_restricts_the_hits(index_path: Path, query: Path) -> None:
-    hits = done(
+    hits = rprs_ok(
         "search", index_path, query, "--where", "court = harbour and date < 2000-01-01", "--format", "jsonl"
     ).objects
     assert ids(hits) == ["moss-v-reed"]
-    outcome = done("search", index_path, query, "--where", "court = nowhere")
+    outcome = rprs_ok("search", index_path, query, "--where", "court = nowhere")
     assert outcome.out == ""
     assert "No documents found" in outcome.err
 
 
 def test_without_a_reranker_the_order_is_that_of_the_first_stage(index_path: Path, query: Path) -> None:
-    outcome = done("search", index_path, query, "--rerank", "none", "-k", "2")
+    outcome = rprs_ok("search", index_path, query, "--rerank", "none", "-k", "2")
     assert outcome.out.splitlines()[0].split() == ["#", "score", "first", "document"]
-    (hit,) = done("search", index_path, query, "--rerank", "none", "-k", "1", "--format", "jsonl").objects
+    (hit,) = rprs_ok("search", index_path, query, "--rerank", "none", "-k", "1", "--format", "jsonl").objects
     assert (hit["qp"], hit["dp"], hit["pairs"]) == (None, None, [])
     assert hit["score"] == hit["first_score"]
 
 
 def test_an_error_of_a_search_is_one_line(index_path: Path, query: Path, tmp_path: Path) -> None:
     def error(*words: object, stdin: bytes = b"") -> str:
-        return refused("search", index_path, *words, stdin=stdin)
+        return rprs_error("search", index_path, *words, stdin=stdin)
 
     blank = tmp_path / "blank.txt"
     blank.write_text("  \n ")
@@ -177,66 +179,66 @@ def test_an_error_of_a_search_is_one_line(index_path: Path, query: Path, tmp_pat
 def test_an_id_with_a_space_cannot_be_in_a_run(index_path: Path, tmp_path: Path) -> None:
     spaced = tmp_path / "my brief.txt"
     spaced.write_text(QUERY)
-    assert "cannot be written to a run file" in refused("search", index_path, spaced, "--format", "trec")
+    assert "cannot be written to a run file" in rprs_error("search", index_path, spaced, "--format", "trec")
 
 
 def test_search_as_json_is_one_array(index_path: Path, query: Path) -> None:
-    hits = json.loads(done("search", index_path, query, "-k", 3, "--format", "json").out)
-    assert hits == done("search", index_path, query, "-k", 3, "--format", "jsonl").objects
+    hits = json.loads(rprs_ok("search", index_path, query, "-k", 3, "--format", "json").out)
+    assert hits == rprs_ok("search", index_path, query, "-k", 3, "--format", "jsonl").objects
     assert len(hits) == 3
-    assert json.loads(done("search", index_path, query, "--where", "court = nowhere", "--format", "json").out) == []
+    assert json.loads(rprs_ok("search", index_path, query, "--where", "court = nowhere", "--format", "json").out) == []
 
 
 def test_the_query_can_be_a_text(index_path: Path, query: Path, index: Index) -> None:
-    hits = done("search", index_path, "--text", QUERY, "--format", "jsonl").objects
+    hits = rprs_ok("search", index_path, "--text", QUERY, "--format", "jsonl").objects
     assert [(hit["id"], hit["score"]) for hit in hits] == [
-        (hit["id"], hit["score"]) for hit in done("search", index_path, query, "--format", "jsonl").objects
+        (hit["id"], hit["score"]) for hit in rprs_ok("search", index_path, query, "--format", "jsonl").objects
     ]
-    both = done("search", index_path, "--text", QUERY, "--id", "loan.txt", "--format", "jsonl").objects
+    both = rprs_ok("search", index_path, "--text", QUERY, "--id", "loan.txt", "--format", "jsonl").objects
     expected = Searcher(index).search([QUERY, index.document("loan.txt")])
     assert [(hit["id"], hit["score"]) for hit in both] == [(hit.id, hit.score) for hit in expected]
-    assert "has no sentences" in refused("search", index_path, "--text", " ")
+    assert "has no sentences" in rprs_error("search", index_path, "--text", " ")
 
 
 def test_an_excluded_document_is_not_a_hit(index_path: Path, query: Path, tmp_path: Path) -> None:
     table = tmp_path / "exclude.tsv"
     table.write_text("query-id\tcorpus-id\nquery.txt\tlease.txt\nother.txt\tsublease.txt\n")
-    everything = ids(done("search", index_path, query, "-k", 12, "--format", "jsonl").objects)
-    without = ids(done("search", index_path, query, "-k", 12, "--exclude", table, "--format", "jsonl").objects)
+    everything = ids(rprs_ok("search", index_path, query, "-k", 12, "--format", "jsonl").objects)
+    without = ids(rprs_ok("search", index_path, query, "-k", 12, "--exclude", table, "--format", "jsonl").objects)
     assert "lease.txt" in everything
     assert set(everything) - set(without) == {"lease.txt"}
-    (why,) = done("explain", index_path, query, "lease.txt", "--exclude", table, "--format", "jsonl").objects
+    (why,) = rprs_ok("explain", index_path, query, "lease.txt", "--exclude", table, "--format", "jsonl").objects
     assert not why["in_pool"]
-    assert done("explain", index_path, query, "lease.txt", "--format", "jsonl").objects[0]["in_pool"]
+    assert rprs_ok("explain", index_path, query, "lease.txt", "--format", "jsonl").objects[0]["in_pool"]
 
 
 def test_the_exclusions_beside_a_query_in_a_beir_folder_apply(index_path: Path, tmp_path: Path) -> None:
     (tmp_path / "query.txt").write_text(QUERY)
     (tmp_path / "exclude.tsv").write_text("query-id\tcorpus-id\nquery.txt\tlease.txt\n")
     words = ("search", index_path, tmp_path / "query.txt", "-k", 12, "--format", "jsonl")
-    assert "lease.txt" in ids(done(*words).objects)  # not a BEIR folder yet
+    assert "lease.txt" in ids(rprs_ok(*words).objects)  # not a BEIR folder yet
     (tmp_path / "corpus.jsonl").write_text('{"_id": "d1", "text": "Never read."}\n')
-    assert "lease.txt" not in ids(done(*words).objects)
+    assert "lease.txt" not in ids(rprs_ok(*words).objects)
     (tmp_path / "none.tsv").write_text("query-id\tcorpus-id\n")
-    assert "lease.txt" in ids(done(*words, "--exclude", tmp_path / "none.tsv").objects)
+    assert "lease.txt" in ids(rprs_ok(*words, "--exclude", tmp_path / "none.tsv").objects)
 
 
 def test_the_index_in_the_wrong_place_is_recognised(index_path: Path, query: Path) -> None:
-    assert refused("search", query, index_path).endswith(f"is not. Run: rprs search {index_path} {query}")
-    assert refused("explain", query, index_path, "lease.txt").endswith(
+    assert rprs_error("search", query, index_path).endswith(f"is not. Run: rprs search {index_path} {query}")
+    assert rprs_error("explain", query, index_path, "lease.txt").endswith(
         f"Run: rprs explain {index_path} {query} lease.txt"
     )
-    assert refused("explain", query, "lease.txt", index_path).endswith(
+    assert rprs_error("explain", query, "lease.txt", index_path).endswith(
         f"Run: rprs explain {index_path} {query} lease.txt"
     )
-    assert "There is no index at" in refused("search", query, query)
+    assert "There is no index at" in rprs_error("search", query, query)
 
 
 # ---------------------------------------------------------------------------- explain
 
 
 def test_the_document_before_the_query_is_recognised(index_path: Path, query: Path) -> None:
-    line = refused("explain", index_path, "lease.txt", query)
+    line = rprs_error("explain", index_path, "lease.txt", query)
     assert line == (
         f"The query comes before the document: {query} is a file and 'lease.txt' is a document of the index. "
         f"Run: rprs explain {index_path} {query} lease.txt"
@@ -246,26 +248,26 @@ def test_the_document_before_the_query_is_recognised(index_path: Path, query: Pa
 def test_explain_accepts_the_path_of_a_document(index_path: Path, query: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy of a lease.txt"
     copy.write_text(TEXTS["lease.txt"])
-    expected = done("explain", index_path, query, "lease.txt", "--format", "json").out
+    expected = rprs_ok("explain", index_path, query, "lease.txt", "--format", "json").out
     for path in (index_path.parent / "sources/lease.txt", "cases/lease.txt", copy):
-        assert done("explain", index_path, query, path, "--format", "json").out == expected
-    assert "Did you mean 'lease.txt'" in refused("explain", index_path, query, "leese.txt")
+        assert rprs_ok("explain", index_path, query, path, "--format", "json").out == expected
+    assert "Did you mean 'lease.txt'" in rprs_error("explain", index_path, query, "leese.txt")
 
 
 def test_explain_as_json_is_one_object(index_path: Path, query: Path) -> None:
-    (line,) = done("explain", index_path, query, "lease.txt", "--format", "jsonl").objects
-    assert json.loads(done("explain", index_path, query, "lease.txt", "--format", "json").out) == line
+    (line,) = rprs_ok("explain", index_path, query, "lease.txt", "--format", "jsonl").objects
+    assert json.loads(rprs_ok("explain", index_path, query, "lease.txt", "--format", "json").out) == line
 
 
 def test_explain_for_a_text_as_the_query(index_path: Path, query: Path) -> None:
-    (from_text,) = done("explain", index_path, "--text", QUERY, "lease.txt", "--format", "jsonl").objects
-    (from_file,) = done("explain", index_path, query, "lease.txt", "--format", "jsonl").objects
+    (from_text,) = rprs_ok("explain", index_path, "--text", QUERY, "lease.txt", "--format", "jsonl").objects
+    (from_file,) = rprs_ok("explain", index_path, query, "lease.txt", "--format", "jsonl").objects
     assert from_text["pairs"] == from_file["pairs"]
     assert from_text["query"].startswith("text-")
 
 
 def test_explain_prints_pairs_side_by_side_and_uncovered_passages(index_path: Path, query: Path) -> None:
-    outcome = done("explain", index_path, query, "lease.txt", "--rerank", "rprs(n=2)", width=160)
+    outcome = rprs_ok("explain", index_path, query, "lease.txt", "--rerank", "rprs(n=2)", width=160)
     text = outcome.out
     title, scores, shares, *_ = text.splitlines()
     assert title == "query.txt  ⇄  lease.txt"
@@ -281,7 +283,7 @@ def test_explain_prints_pairs_side_by_side_and_uncovered_passages(index_path: Pa
 
 
 def test_explain_as_jsonl_has_everything(index_path: Path, index: Index, query: Path) -> None:
-    (record,) = done("explain", index_path, query, "lease.txt", "--format", "jsonl").objects
+    (record,) = rprs_ok("explain", index_path, query, "lease.txt", "--format", "jsonl").objects
     explained = Searcher(index).explain(Document("query.txt", QUERY), "lease.txt")
     assert (record["id"], record["query"], record["in_pool"]) == ("lease.txt", "query.txt", True)
     assert (record["score"], record["qp"], record["dp"]) == (explained.hit.score, explained.hit.qp, explained.hit.dp)
@@ -293,13 +295,13 @@ def test_explain_as_jsonl_has_everything(index_path: Path, index: Index, query: 
 
 
 def test_explain_for_a_document_of_the_index_as_the_query(index_path: Path) -> None:
-    text = done("explain", index_path, "sublease.txt", "--id", "heron-v-otter").out
+    text = rprs_ok("explain", index_path, "sublease.txt", "--id", "heron-v-otter").out
     assert text.startswith("heron-v-otter  Heron v. Otter  ⇄  sublease.txt\n")
 
 
 def test_weak_pairs_can_be_left_out(index_path: Path, query: Path) -> None:
     words = ("explain", index_path, query, "lease.txt", "--format", "jsonl")
-    (everything,), (strong,) = done(*words).objects, done(*words, "--min-similarity", "0.7").objects
+    (everything,), (strong,) = rprs_ok(*words).objects, rprs_ok(*words, "--min-similarity", "0.7").objects
     assert strong["pairs"] == [pair for pair in everything["pairs"] if pair["similarity"] >= 0.7]
     assert 0 < len(strong["pairs"]) < len(everything["pairs"])
     assert len(strong["uncovered"]) + strong["query_sentences_matched"] == 6
@@ -308,15 +310,17 @@ def test_weak_pairs_can_be_left_out(index_path: Path, query: Path) -> None:
 
 def test_a_document_outside_the_candidates_is_explained_all_the_same(index_path: Path, query: Path) -> None:
     words = ("explain", index_path, query, "patent-copy", "--depth", "2")
-    assert "not among the candidates of the first stage" in done(*words).out
-    (record,) = done(*words, "--format", "jsonl").objects
+    assert "not among the candidates of the first stage" in rprs_ok(*words).out
+    (record,) = rprs_ok(*words, "--format", "jsonl").objects
     assert (record["in_pool"], record["first_score"]) == (False, None)
 
 
 def test_all_pairs_come_in_the_order_of_the_query(index_path: Path, index: Index, tmp_path: Path) -> None:
     long = tmp_path / "long.txt"
     long.write_text("\n".join(f"In the year {year} the tenant paid the rent of the house late." for year in range(30)))
-    few, everything = (done("explain", index_path, long, "lease.txt", *more, width=200).out for more in ([], ["--all"]))
+    few, everything = (
+        rprs_ok("explain", index_path, long, "lease.txt", *more, width=200).out for more in ([], ["--all"])
+    )
     total = len(Searcher(index).explain(Document("q", long.read_text()), "lease.txt").hit.pairs)
     assert total > output.PAIRS
     assert f"The 20 best of {total} pairs; --all prints them all" in few
@@ -327,9 +331,9 @@ def test_all_pairs_come_in_the_order_of_the_query(index_path: Path, index: Index
 
 
 def test_an_error_of_an_explanation_is_one_line(index_path: Path, query: Path) -> None:
-    assert refused("explain", index_path, query, "nobody") == f"There is no document 'nobody' in {index_path}"
-    assert "the id of one document" in refused("explain", index_path, query)
-    assert "nothing to explain without a re-ranker" in refused(
+    assert rprs_error("explain", index_path, query, "nobody") == f"There is no document 'nobody' in {index_path}"
+    assert "the id of one document" in rprs_error("explain", index_path, query)
+    assert "nothing to explain without a re-ranker" in rprs_error(
         "explain", index_path, query, "lease.txt", "--rerank", "none"
     )
 

@@ -17,7 +17,7 @@ from rprs.evaluation.measures import parse_measure
 from rprs.rank import System
 from rprs.read import read_qrels, read_run
 from rprs.tuning.settings import read_settings
-from tests.support.cli import QUERY, RECORDS, done, made_index, queries, refused, rprs
+from tests.support.cli import QUERY, RECORDS, queries, rprs, rprs_error, rprs_ok, sample_index
 
 RELEVANT = {
     "rent": (QUERY, ["lease.txt", "moss-v-reed", "sublease.txt"]),
@@ -33,7 +33,7 @@ SMALL = ("--grid", "n=1..3", "--grid", "k1=0,2", "--grid", "b=0,1")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with an index, queries and judgements."""
     folder = tmp_path_factory.mktemp("tune")
-    made_index(folder)
+    sample_index(folder)
     queries(folder, [{"id": id, "text": text} for id, (text, _) in RELEVANT.items()])
     lines = [f"{query} 0 {document} 1\n" for query, (_, relevant) in RELEVANT.items() for document in relevant]
     (folder / "qrels.txt").write_text("".join(lines))
@@ -61,7 +61,7 @@ def measured(run: Path, place: Path, measure: str) -> float:
 
 def test_the_settings_reach_the_reported_value(place: Path, tmp_path: Path) -> None:
     output, run = tmp_path / "tuned.toml", tmp_path / "run.trec"
-    outcome = done(*command(place, output, *SMALL, "--depth", 6, "-m", "nDCG@5", "--folds", 3))
+    outcome = rprs_ok(*command(place, output, *SMALL, "--depth", 6, "-m", "nDCG@5", "--folds", 3))
     facts = about(output)
     assert {path.name for path in tmp_path.iterdir()} == {
         "tuned.toml",
@@ -70,15 +70,15 @@ def test_the_settings_reach_the_reported_value(place: Path, tmp_path: Path) -> N
         "tuned.points.csv",
         "tuned.held-out.trec",
     }
-    done("run", place / "made.rprs", place / "queries.jsonl", "-o", run, "--settings", output)
+    rprs_ok("run", place / "made.rprs", place / "queries.jsonl", "-o", run, "--settings", output)
     assert measured(run, place, "nDCG@5") == pytest.approx(facts["value"])
     assert measured(tmp_path / "tuned.held-out.trec", place, "nDCG@5") == pytest.approx(
         facts["cross_validation"]["held_out"]
     )
-    done("run", place / "made.rprs", place / "queries.jsonl", "-o", run, "--rerank", "rprs(n=2)", "--depth", 6)
+    rprs_ok("run", place / "made.rprs", place / "queries.jsonl", "-o", run, "--rerank", "rprs(n=2)", "--depth", 6)
     untuned = measured(run, place, "nDCG@5")
     other = tmp_path / "other.toml"
-    done(*command(place, other, *SMALL, "--depth", 6, "-m", "nDCG@5", "--rerank", "rprs(n=2)"))
+    rprs_ok(*command(place, other, *SMALL, "--depth", 6, "-m", "nDCG@5", "--rerank", "rprs(n=2)"))
     assert about(other)["before"] == pytest.approx(untuned)
     assert (facts["rprs"], facts["queries"], facts["documents"]) == (__version__, 5, 12)
     assert facts["grid"] == {"depth": "6", "n": "1,2,3", "k1": "0.0,2.0", "b": "0.0,1.0"}
@@ -90,7 +90,7 @@ def test_the_settings_reach_the_reported_value(place: Path, tmp_path: Path) -> N
 
 
 def test_the_paper_grid_is_the_default(place: Path, tmp_path: Path) -> None:
-    outcome = done(*command(place, tmp_path / "tuned.toml", "--depth", 5))
+    outcome = rprs_ok(*command(place, tmp_path / "tuned.toml", "--depth", 5))
     assert "the best of 1,760 points" in outcome.err
     assert len((tmp_path / "tuned.points.csv").read_text().splitlines()) == 1761
     assert about(tmp_path / "tuned.toml")["measure"] == "AP@100"
@@ -98,48 +98,48 @@ def test_the_paper_grid_is_the_default(place: Path, tmp_path: Path) -> None:
 
 def test_other_rerankers_have_grids_of_their_own(place: Path, tmp_path: Path) -> None:
     birch, fused, run = tmp_path / "birch.toml", tmp_path / "fused.toml", tmp_path / "run.trec"
-    outcome = done(*command(place, birch, "--rerank", "birch", "--depth", 6, "-m", "nDCG@5", "--folds", 3))
+    outcome = rprs_ok(*command(place, birch, "--rerank", "birch", "--depth", 6, "-m", "nDCG@5", "--folds", 3))
     assert "the best of 1,000 points" in outcome.err
-    done(*command(place, fused, "--rerank", "fuse(first, rprs(k1=0))", "--depth", 6, "-m", "nDCG@5"))
+    rprs_ok(*command(place, fused, "--rerank", "fuse(first, rprs(k1=0))", "--depth", 6, "-m", "nDCG@5"))
     assert about(fused)["grid"] == {"depth": "6", "weight": "0.0,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1.0"}
     for tuned in (birch, fused):
-        done("run", place / "made.rprs", place / "queries.jsonl", "-o", run, "--settings", tuned)
+        rprs_ok("run", place / "made.rprs", place / "queries.jsonl", "-o", run, "--settings", tuned)
         assert measured(run, place, "nDCG@5") == pytest.approx(about(tuned)["value"])
-    done(*command(place, tmp_path / "depth.toml", "--settings", birch, "--what", "depth", "--grid", "depth=2..6/2"))
+    rprs_ok(*command(place, tmp_path / "depth.toml", "--settings", birch, "--what", "depth", "--grid", "depth=2..6/2"))
     assert read_settings(tmp_path / "depth.toml").rerank == read_settings(birch).rerank
     assert list(tmp_path.glob("*.work")) == []
 
 
 def test_tune_the_first_stage_then_the_depth_then_the_cutoff(place: Path, tmp_path: Path) -> None:
     first, depth, end = (tmp_path / f"{name}.toml" for name in ("first", "depth", "end"))
-    done(*command(place, first, "--what", "first", "--grid", "k1=0..4/2", "--grid", "kli=none,0.5", "-m", "RR"))
+    rprs_ok(*command(place, first, "--what", "first", "--grid", "k1=0..4/2", "--grid", "kli=none,0.5", "-m", "RR"))
     settings = read_settings(first)
     assert str(settings.first).startswith("bm25")
     assert (str(settings.rerank), settings.depth) == ("rprs", 100)
     run = tmp_path / "run.trec"
-    done("run", place / "made.rprs", place / "queries.jsonl", "-o", run, "--settings", first, "--rerank", "none")
+    rprs_ok("run", place / "made.rprs", place / "queries.jsonl", "-o", run, "--settings", first, "--rerank", "none")
     assert measured(run, place, "RR") == pytest.approx(about(first)["value"])
 
-    done(*command(place, depth, "--what", "depth", "--settings", first, "--grid", "depth=2..6/2", "-m", "AP"))
+    rprs_ok(*command(place, depth, "--what", "depth", "--settings", first, "--grid", "depth=2..6/2", "-m", "AP"))
     assert read_settings(depth) == System(settings.first, "rprs", int(about(depth)["best"].split("depth=")[1][0]))
-    done("run", place / "made.rprs", place / "queries.jsonl", "-o", run, "--settings", depth)
+    rprs_ok("run", place / "made.rprs", place / "queries.jsonl", "-o", run, "--settings", depth)
     assert measured(run, place, "AP") == pytest.approx(about(depth)["value"])
 
-    done(*command(place, end, "--what", "cutoff", "--settings", depth, "-m", "micro_F1", "--grid", "h=1..4"))
+    rprs_ok(*command(place, end, "--what", "cutoff", "--settings", depth, "-m", "micro_F1", "--grid", "h=1..4"))
     cutoff = read_settings(end).cutoff
-    done("run", place / "made.rprs", place / "queries.jsonl", "-o", run, "--settings", end)
+    rprs_ok("run", place / "made.rprs", place / "queries.jsonl", "-o", run, "--settings", end)
     lengths = [len(ranking) for ranking in read_run(run).values()]
     assert max(lengths) <= 4
     assert measured(run, place, "micro_F1@100") == pytest.approx(about(end)["value"])
     (place / "rent.txt").write_text(QUERY)
-    hits = done("search", place / "made.rprs", place / "rent.txt", "--settings", end, "--format", "jsonl").objects
+    hits = rprs_ok("search", place / "made.rprs", place / "rent.txt", "--settings", end, "--format", "jsonl").objects
     assert len(hits) == len(read_run(run)["rent"])
     assert cutoff is not None
     assert str(cutoff).startswith("ratio(p=")
 
 
 def test_the_usual_depths(place: Path, tmp_path: Path) -> None:
-    done(*command(place, tmp_path / "tuned.toml", "--what", "depth"))
+    rprs_ok(*command(place, tmp_path / "tuned.toml", "--what", "depth"))
     assert about(tmp_path / "tuned.toml")["grid"]["depth"] == ",".join(map(str, range(15, 101, 5)))
 
 
@@ -147,26 +147,26 @@ def test_options_override_the_settings_file(place: Path, tmp_path: Path) -> None
     path, run = tmp_path / "tuned.toml", tmp_path / "run.trec"
     path.write_text('first = "bm25(k1=0.5)"\nrerank = "rprs(n=2)"\ndepth = 3\n')
     words = ("run", place / "made.rprs", place / "queries.jsonl", "-o", run, "--settings", path)
-    done(*words)
+    rprs_ok(*words)
     assert {len(ranking) for ranking in read_run(run).values()} == {3}
     assert run.read_text().splitlines()[0].endswith(" rprs(n=2)")
-    done(*words, "--depth", 4, "--rerank", "rprs")  # the default, but explicit
+    rprs_ok(*words, "--depth", 4, "--rerank", "rprs")  # the default, but explicit
     assert {len(ranking) for ranking in read_run(run).values()} == {4}
     assert run.read_text().splitlines()[0].endswith(" rprs")
-    done(*words, "--rerank", "none")
+    rprs_ok(*words, "--rerank", "none")
     assert run.read_text().splitlines()[0].endswith(" bm25(k1=0.5)")
     again = tmp_path / "again.trec"
-    done("rerank", place / "made.rprs", place / "queries.jsonl", "--run", run, "-o", again, "--settings", path)
+    rprs_ok("rerank", place / "made.rprs", place / "queries.jsonl", "--run", run, "-o", again, "--settings", path)
     assert again.read_text().splitlines()[0].endswith(" rprs(n=2)")
-    messages = done("explain", place / "made.rprs", place / "query.txt", "lease.txt", "--settings", path).err
+    messages = rprs_ok("explain", place / "made.rprs", place / "query.txt", "lease.txt", "--settings", path).err
     assert "bm25(k1=0.5) → rprs(n=2)" in messages
 
 
 def test_an_old_held_out_run_is_removed(place: Path, tmp_path: Path) -> None:
     output = tmp_path / "tuned.toml"
-    done(*command(place, output, *SMALL, "--folds", 2))
+    rprs_ok(*command(place, output, *SMALL, "--folds", 2))
     assert (tmp_path / "tuned.held-out.trec").exists()
-    done(*command(place, output, *SMALL))
+    rprs_ok(*command(place, output, *SMALL))
     assert not (tmp_path / "tuned.held-out.trec").exists()
 
 
@@ -175,7 +175,7 @@ def test_only_some_queries_and_without_some_documents(place: Path, tmp_path: Pat
     (tmp_path / "exclude.tsv").write_text("query-id\tcorpus-id\nrent\tlease.txt\n")
     output = tmp_path / "tuned.toml"
     more = ("--queries-list", tmp_path / "train.txt", "--exclude", tmp_path / "exclude.tsv", "--folds", 2)
-    outcome = done(*command(place, output, *SMALL, *more))
+    outcome = rprs_ok(*command(place, output, *SMALL, *more))
     assert about(output)["queries"] == 2
     assert "3 of 5 judged queries are not used for tuning" in outcome.err
     held_out = read_run(tmp_path / "tuned.held-out.trec")
@@ -191,10 +191,10 @@ def test_the_exclusions_of_a_beir_folder_apply_by_default(place: Path, tmp_path:
     (beir / "exclude.tsv").write_text("query-id\tcorpus-id\nrent\tlease.txt\n")
     (beir / "corpus.jsonl").write_text('{"_id": "d1", "text": "Never read."}\n')
     words = ("tune", place / "made.rprs", beir, "--qrels", place / "qrels.txt", *SMALL, "--folds", 2)
-    done(*words, "-o", tmp_path / "tuned.toml")
+    rprs_ok(*words, "-o", tmp_path / "tuned.toml")
     assert "lease.txt" not in read_run(tmp_path / "tuned.held-out.trec")["rent"].ids
     (tmp_path / "none.tsv").write_text("query-id\tcorpus-id\n")
-    done(*words, "-o", tmp_path / "tuned.toml", "--exclude", tmp_path / "none.tsv")
+    rprs_ok(*words, "-o", tmp_path / "tuned.toml", "--exclude", tmp_path / "none.tsv")
     assert "lease.txt" in read_run(tmp_path / "tuned.held-out.trec")["rent"].ids
 
 
@@ -202,15 +202,15 @@ def test_an_unreadable_query_is_reported(place: Path, tmp_path: Path) -> None:
     path = tmp_path / "queries.jsonl"
     path.write_text((place / "queries.jsonl").read_text() + '{"id": "blank", "text": ""}\n')
     words = ("tune", place / "made.rprs", path, "--qrels", place / "qrels.txt", *SMALL, "-o", tmp_path / "tuned.toml")
-    assert f"skipped {path}:6: " in done(*words).err
+    assert f"skipped {path}:6: " in rprs_ok(*words).err
 
 
 def test_a_run_file_as_the_first_stage(place: Path, tmp_path: Path) -> None:
     run = tmp_path / "run.trec"
-    done("run", place / "made.rprs", place / "queries.jsonl", "-o", run, "--rerank", "none", "-k", 5)
+    rprs_ok("run", place / "made.rprs", place / "queries.jsonl", "-o", run, "--rerank", "none", "-k", 5)
     kept = [line for line in run.read_text().splitlines() if not line.startswith("roof")]
     run.write_text("\n".join([*kept, "rent Q0 nowhere 9 -1.0 x", ""]))
-    outcome = done(*command(place, tmp_path / "tuned.toml", *SMALL, "--first", f"runfile({run})"))
+    outcome = rprs_ok(*command(place, tmp_path / "tuned.toml", *SMALL, "--first", f"runfile({run})"))
     assert "roof: The run" in outcome.err
     assert "rent: 1 of 6 documents of the run are not in the index" in outcome.err
     assert about(tmp_path / "tuned.toml")["queries"] == 5
@@ -218,19 +218,19 @@ def test_a_run_file_as_the_first_stage(place: Path, tmp_path: Path) -> None:
 
 def test_the_work_folder_is_kept_if_it_is_named(place: Path, tmp_path: Path) -> None:
     work = tmp_path / "work"
-    done(*command(place, tmp_path / "a.toml", *SMALL, "--work", work))
+    rprs_ok(*command(place, tmp_path / "a.toml", *SMALL, "--work", work))
     pieces = {path: path.stat().st_mtime_ns for path in files(work)}
     assert len(pieces) == 2 * len(RELEVANT)
-    done(*command(place, tmp_path / "b.toml", *SMALL, "--work", work, "-m", "P@1", "--grid", "n=1..2"))
+    rprs_ok(*command(place, tmp_path / "b.toml", *SMALL, "--work", work, "-m", "P@1", "--grid", "n=1..2"))
     assert {path: path.stat().st_mtime_ns for path in files(work)}.items() >= pieces.items()
 
 
 def test_a_damaged_intermediate_file_is_reported(place: Path, tmp_path: Path) -> None:
     work = tmp_path / "work"
-    done(*command(place, tmp_path / "a.toml", *SMALL, "--work", work))
+    rprs_ok(*command(place, tmp_path / "a.toml", *SMALL, "--work", work))
     for piece in files(work):
         piece.write_bytes(piece.read_bytes()[:100])
-    assert "delete it, and it is computed again" in refused(
+    assert "delete it, and it is computed again" in rprs_error(
         *command(place, tmp_path / "a.toml", *SMALL, "--work", work)
     )
 
@@ -256,7 +256,7 @@ def test_killed_at_any_moment_it_resumes_and_writes_the_same_bytes(
 ) -> None:
     (tmp_path / "expected").mkdir()
     (tmp_path / "killed").mkdir()
-    done(*command(place, tmp_path / "expected" / "tuned.toml", *what))
+    rprs_ok(*command(place, tmp_path / "expected" / "tuned.toml", *what))
     words = [str(word) for word in command(place, tmp_path / "killed" / "tuned.toml", *what)]
     pieces = 0
     for moment in ("3", "4", "2"):  # each in the work that the one before left
@@ -267,7 +267,7 @@ def test_killed_at_any_moment_it_resumes_and_writes_the_same_bytes(
         pieces = finished
     assert not (tmp_path / "killed" / "tuned.toml").exists()
     assert pieces > 0
-    done(*command(place, tmp_path / "killed" / "tuned.toml", *what))
+    rprs_ok(*command(place, tmp_path / "killed" / "tuned.toml", *what))
     expected = {path.name: path.read_bytes() for path in (tmp_path / "expected").iterdir()}
     assert not (tmp_path / "killed" / "tuned.toml.work").exists()
     killed = {
@@ -303,22 +303,22 @@ def test_killed_at_any_moment_it_resumes_and_writes_the_same_bytes(
     ],
 )
 def test_an_error_is_one_line(more: tuple[str, ...], message: str, place: Path, tmp_path: Path) -> None:
-    assert refused(*command(place, tmp_path / "tuned.toml", *more)) == message
+    assert rprs_error(*command(place, tmp_path / "tuned.toml", *more)) == message
     assert not (tmp_path / "tuned.toml").exists()
     assert not files(tmp_path)  # it was detected before anything was computed
 
 
 def test_missing_files_are_one_line(place: Path, tmp_path: Path) -> None:
     output = tmp_path / "no" / "tuned.toml"
-    assert refused(*command(place, output)) == f"There is no folder {output.parent} to write tuned.toml to"
-    assert refused(*command(place, tmp_path)).startswith(f"{tmp_path} is a folder: name a file to write to")
+    assert rprs_error(*command(place, output)) == f"There is no folder {output.parent} to write tuned.toml to"
+    assert rprs_error(*command(place, tmp_path)).startswith(f"{tmp_path} is a folder: name a file to write to")
     missing = tmp_path / "missing"
-    assert str(missing) in refused(*command(place, tmp_path / "x.toml", "--queries-list", missing))
+    assert str(missing) in rprs_error(*command(place, tmp_path / "x.toml", "--queries-list", missing))
     (tmp_path / "list").write_text("rent\n\nnobody \n")
-    assert "names 'nobody', which is none of the 5 queries" in refused(
+    assert "names 'nobody', which is none of the 5 queries" in rprs_error(
         *command(place, tmp_path / "x.toml", "--queries-list", tmp_path / "list")
     )
-    assert refused(*command(place, tmp_path / "x.toml", "--settings", missing)).endswith("no such settings file")
+    assert rprs_error(*command(place, tmp_path / "x.toml", "--settings", missing)).endswith("no such settings file")
 
 
 def test_the_help_has_five_examples() -> None:

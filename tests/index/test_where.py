@@ -15,7 +15,7 @@ from rprs.index import Index, Writer, verify
 from rprs.index.fields import Field
 from rprs.index.where import to_sql
 from tests.support.crash import HASHED, memory_folder
-from tests.support.indexes import built
+from tests.support.indexes import index_of
 
 # As JSON gives them (a, b) and as CSV does, where every value is a text (c, d).
 METADATA: dict[str, Metadata] = {
@@ -47,7 +47,7 @@ def test_fields_are_listed_with_their_values(index: Index) -> None:
     assert (fields["pages"].kind, fields["pages"].documents) == ("text", 4)  # numbers and texts
     assert set(fields["open"].values) == {(True, 1), (False, 1), ("true", 1)}
     with_numbers = [Document(str(number), "Text.", "", {"year": 1900 + number // 2}) for number in range(500)]
-    with built(with_numbers) as numbered:
+    with index_of(with_numbers) as numbered:
         assert numbered.fields == (Field("year", "number", 500, 250, 1900, 2149, ()),)
 
 

@@ -13,7 +13,7 @@ import pytest
 from rprs import spec
 from rprs.evaluation.measures import parse_measure
 from rprs.studies.plan import read_plan
-from tests.support.cli import refused
+from tests.support.cli import rprs_error
 from tests.support.paths import ROOT
 
 EXPERIMENTS = ROOT / "experiments"
@@ -25,7 +25,7 @@ RESULTS = sorted((EXPERIMENTS / "results").glob("*.json"))
 @pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
 def test_a_study_without_its_data_names_the_download_in_one_line(path: Path, tmp_path: Path) -> None:
     plan = read_plan(path)
-    line = refused("study", path, "--data", tmp_path, "--to", tmp_path / "results")
+    line = rprs_error("study", path, "--data", tmp_path, "--to", tmp_path / "results")
     assert plan.download
     assert plan.download in line
     assert not (tmp_path / "results" / plan.name).exists()

@@ -22,7 +22,7 @@ from rprs.scoring.vectors import to_grid
 from rprs.search import Searcher
 from rprs.spec import parse
 from rprs.testing.rankers import check_reranker, make_candidates
-from tests.support.indexes import built
+from tests.support.indexes import index_of
 from tests.support.tiny_models import make_cross
 
 
@@ -206,7 +206,7 @@ def test_the_sentences_of_a_cross_encoder(model: Path, monkeypatch: pytest.Monke
     """Every pair of sentences alone, as a probability; the greatest over the query's sentences."""
     birch = Birch(a=0.3, w2=0.5, w3=0.2, scorer="cross", model=str(model))
     scorer = load_pairs(str(model))
-    with built([Document(id, text) for id, text in TEXTS.items()]) as index:
+    with index_of([Document(id, text) for id, text in TEXTS.items()]) as index:
         pool = load_candidates(index, ASKED, Ranking(tuple("cabd"), np.array([8.0, 4.0, 3.0, 0.0])))
         query = index.encode(ASKED)
         ranking = birch.rerank(query, pool)
@@ -231,7 +231,7 @@ def test_the_sentences_of_a_cross_encoder(model: Path, monkeypatch: pytest.Monke
 def test_truncation_by_a_cross_encoder_is_reported(model: Path) -> None:
     birch = parse("reranker", f'birch(scorer=cross,model="{model}")')
     long = Document("l", "The court dismissed " + "the appeal of the tenant and " * 4 + "the dog.")
-    with built([Document(id, text) for id, text in TEXTS.items()]) as index:
+    with index_of([Document(id, text) for id, text in TEXTS.items()]) as index:
         pool = load_candidates(index, long, Ranking(("a", "c"), np.array([2.0, 1.0])))
         ranking = birch.rerank(index.encode(long), pool)
         results = Searcher(index, rerank=birch).search(long)

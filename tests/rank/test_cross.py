@@ -27,8 +27,8 @@ from rprs.rank.cross import Cross
 from rprs.spec import parse, text
 from rprs.studies.study import study
 from rprs.testing.rankers import check_reranker
-from tests.support.cli import QUERY, done, made_index, queries, refused
-from tests.support.study_sample import made_collection
+from tests.support.cli import QUERY, queries, rprs_error, rprs_ok, sample_index
+from tests.support.study_sample import write_collection
 from tests.support.tiny_models import WORDS, make_bert, make_cross
 
 INSTALLED = importlib.util.find_spec("transformers") is not None
@@ -326,7 +326,7 @@ def test_truncations_add_up() -> None:
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made_index(tmp_path_factory.mktemp("cli"))
+    return sample_index(tmp_path_factory.mktemp("cli"))
 
 
 ASKED = [{"id": "q1", "text": QUERY}, {"id": "q2", "text": "The rent is due."}]
@@ -338,7 +338,7 @@ def test_a_run_tells_the_total_once(index: Path, folder: Path, tmp_path: Path) -
         "q1 Q0 lease.txt 1 3 x\nq1 Q0 gone 2 2 x\nq2 Q0 loan.txt 1 2 x\nq2 Q0 lease.txt 2 1 x\n"
     )
     command = ("rerank", index, topics, "--run", tmp_path / "first.trec", "-o", tmp_path / "out.trec")
-    lines = done(*command, "--rerank", f"cross({folder})").err.splitlines()
+    lines = rprs_ok(*command, "--rerank", f"cross({folder})").err.splitlines()
     assert lines[:2] == [
         "q1: 1 of 2 documents of the run are not in the index",
         "3 of 3 inputs truncated to 24 tokens",
@@ -350,27 +350,27 @@ def test_a_run_tells_the_total_once(index: Path, folder: Path, tmp_path: Path) -
         ("q2", "lease.txt"),
         ("q2", "loan.txt"),
     ]
-    assert "truncated" not in done("run", index, topics, "-o", tmp_path / "run.trec").err
+    assert "truncated" not in rprs_ok("run", index, topics, "-o", tmp_path / "run.trec").err
 
 
 def test_search_and_explain_tell_it_too(index: Path, folder: Path, tmp_path: Path) -> None:
     (tmp_path / "query.txt").write_text(QUERY)
     options = ("--rerank", f"cross({folder})", "--depth", "5", "--format", "jsonl")
-    outcome = done("search", index, tmp_path / "query.txt", "-k", "3", *options)
+    outcome = rprs_ok("search", index, tmp_path / "query.txt", "-k", "3", *options)
     assert "5 of 5 inputs truncated to 24 tokens" in outcome.err.splitlines()
     assert [hit["truncated"] for hit in outcome.objects] == [1.0, 1.0, 1.0]
-    (why,) = done("explain", index, tmp_path / "query.txt", "lease.txt", *options).objects
+    (why,) = rprs_ok("explain", index, tmp_path / "query.txt", "lease.txt", *options).objects
     assert why["notes"] == ["5 of 5 inputs truncated to 24 tokens"]
 
 
 def test_a_wrong_model_is_one_line(index: Path, tmp_path: Path) -> None:
     encoder = make_bert(tmp_path / "encoder")
     topics = queries(tmp_path, ASKED)
-    assert "not a sequence-classification model" in refused("run", index, topics, "--rerank", f"cross({encoder})")
+    assert "not a sequence-classification model" in rprs_error("run", index, topics, "--rerank", f"cross({encoder})")
 
 
 def test_a_study_keeps_the_count_beside_the_run(folder: Path, tmp_path: Path) -> None:
-    place = made_collection(tmp_path)
+    place = write_collection(tmp_path)
     model = make_cross(tmp_path / "model")
     (place / "study.toml").write_text(
         f'data = "beir(sample)"\nmeasures = ["P@1"]\nencoder = "hashed(dimension=64)"\ndepth = 8\n\n'

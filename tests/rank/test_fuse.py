@@ -24,7 +24,7 @@ from rprs.scoring.fuse import minmax, mix, shares
 from rprs.search import Searcher
 from rprs.spec import Component, Kind, parse, text
 from rprs.testing.rankers import SAMPLE, check_ranker, check_reranker, make_candidates
-from tests.support.indexes import built, documents
+from tests.support.indexes import documents, index_of
 
 Floats = NDArray[np.float64]
 
@@ -70,14 +70,14 @@ class TestByHand:
     )
     def test_a_first_stage(self, lists: str, how: str, expected: dict[str, float]) -> None:
         ranker = parse("ranker", f"fuse({lists},{how})")
-        with built(documents(w="A.", x="B.", y="C.", z="D.", other="E.")) as index:
+        with index_of(documents(w="A.", x="B.", y="C.", z="D.", other="E.")) as index:
             ranking = ranker.rank(Document("q", "Q."), index, 10, np.ones(5, dtype=bool))
         assert dict(zip(ranking.ids, ranking.scores.tolist(), strict=True)) == pytest.approx(expected)
         assert list(ranking.ids) == list(expected)
 
     def test_depth_is_that_of_each_list_and_of_the_result(self, lists: str) -> None:
         """Two deep, the list a is x, y and z only in b: x = .5/61, z = .5/61, and x is the smaller id."""
-        with built(documents(w="A.", x="B.", y="C.", z="D.")) as index:
+        with index_of(documents(w="A.", x="B.", y="C.", z="D.")) as index:
             ranking = parse("ranker", f"fuse({lists})").rank(Document("q", "Q."), index, 2, np.ones(4, dtype=bool))
         assert ranking.ids == ("x", "z")
         assert ranking.scores.tolist() == [0.5 / 61, 0.5 / 61]
@@ -90,7 +90,7 @@ class TestByHand:
         """
         sentence = "The pilot waits for daylight."
         run = Ranking(("p", "q", "r"), np.array([3.0, 2.0, 1.0]))
-        with built(documents(p=sentence, q=sentence, r=sentence)) as index:
+        with index_of(documents(p=sentence, q=sentence, r=sentence)) as index:
             query = index.encode(Document("x", sentence))
             pool = Candidates(run, [index.sentences(id) for id in run.ids], 1.0)
             ranking = parse("reranker", "fuse(first, rprs(n=1,k1=0), method=minmax, weight=0.3)").rerank(query, pool)
@@ -219,7 +219,7 @@ class TestFirst:
     def test_what_the_first_stage_did_not_find_is_last(self) -> None:
         texts = {f"t{number}": f"Fog hides the pier number {number}." for number in range(4)}
         query = Document("q", "Fog hides the pier.")
-        with built(documents(**texts, far="Rent is due.")) as index:
+        with index_of(documents(**texts, far="Rent is due.")) as index:
             for rerank in ("first", "fuse(first, first)", "fuse(first, first, method=minmax)", "birch(a=1)"):
                 explained = Searcher(index, rerank=rerank).explain(query, "far")
                 assert (explained.in_pool, explained.hit.rank) == (False, 5)
@@ -295,7 +295,7 @@ def test_both_passes_together_count_every_sentence() -> None:
 
 def test_a_search_has_the_evidence_of_its_parts() -> None:
     texts = {f"t{number}": f"Fog hides the pier number {number}. Rent is due." for number in range(4)}
-    with built(documents(**texts)) as index:
+    with index_of(documents(**texts)) as index:
         query = Document("q", "Fog hides the pier. The pilot waits.")
         fused = Searcher(index, rerank="fuse(first, rprs(n=2))").search(query)
         plain = Searcher(index, rerank="rprs(n=2)").search(query)
@@ -307,7 +307,7 @@ def test_a_search_has_the_evidence_of_its_parts() -> None:
 
 
 def test_a_ranker_of_bm25_alone_is_bm25() -> None:
-    with built(SAMPLE) as index:
+    with index_of(SAMPLE) as index:
         mask = np.ones(len(index), dtype=bool)
         for query in SAMPLE:
             alone = BM25().rank(query, index, 5, mask)
@@ -334,7 +334,7 @@ def test_parts_that_do_not_fit_are_one_line() -> None:
     query, pool = make_candidates(1)
     with pytest.raises(UsageError, match="needs two re-rankers as its parts"):
         Fuse(BM25(), RPRS()).rerank(query, pool)
-    with built(SAMPLE) as index, pytest.raises(UsageError, match="needs two first stages as its parts"):
+    with index_of(SAMPLE) as index, pytest.raises(UsageError, match="needs two first stages as its parts"):
         Fuse(BM25(), Birch()).rank(SAMPLE[0], index, 5, np.ones(len(index), dtype=bool))
 
 

@@ -20,7 +20,7 @@ from rprs.scoring.rprs import Form
 from rprs.search import Searcher
 from rprs.spec import parse
 from rprs.testing.rankers import SAMPLE, check_ranker, check_reranker, make_candidates
-from tests.support.indexes import MEMORY, built, documents
+from tests.support.indexes import MEMORY, documents, index_of
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +42,7 @@ def run(tmp_path: Path) -> RunFile:
 
 
 def ranked(run: RunFile, depth: int = 10, without: str = "", query: str = "q") -> Ranking:
-    with built(COLLECTION) as index:
+    with index_of(COLLECTION) as index:
         allowed = np.array([id not in without for id in index.ids])
         return run.rank(Document(query, "Anything."), index, depth, allowed)
 
@@ -89,7 +89,7 @@ class TestRunFile:
 
     @pytest.mark.parametrize("rerank", ["rprs", None])
     def test_as_the_first_stage_of_a_search(self, run: RunFile, rerank: str | None) -> None:
-        with built(COLLECTION) as index:
+        with index_of(COLLECTION) as index:
             results = Searcher(index, first=run, rerank=rerank).search(Document("q", "Reefs stay."))
             ranking = Searcher(index, first=run, rerank=rerank).rank(Document("q", "Reefs stay."))
         assert sorted(hit.id for hit in results) == ["a", "c", "d"]  # b has the query's text

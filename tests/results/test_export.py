@@ -28,7 +28,7 @@ from rprs.results import FORMATS
 from rprs.results.one_line import one_line
 from rprs.results.report import report
 from rprs.results.serialize import About, about_from, hit_from
-from tests.support.cli import QUERY, TEXTS, done, made_index, refused
+from tests.support.cli import QUERY, TEXTS, rprs_error, rprs_ok, sample_index
 
 ABOUT = About(
     version="0.1.0",
@@ -372,7 +372,7 @@ def words(text: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def index_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made_index(tmp_path_factory.mktemp("export"))
+    return sample_index(tmp_path_factory.mktemp("export"))
 
 
 @pytest.fixture(scope="module")
@@ -526,24 +526,24 @@ def test_the_command_line_writes_the_same_files(index_path: Path, index: Index) 
     results = searcher.search(document, 3, where="court present")
     about = searcher.about(document, 3, where="court present")
     for name in ("csv", "ris", "bibtex"):
-        outcome = done("search", index_path, query, "-k", "3", "--where", "court present", "--format", name)
+        outcome = rprs_ok("search", index_path, query, "-k", "3", "--where", "court present", "--format", name)
         then = re.search(r"\d{4}-\d\d-\d\dT[\d:]+\+00:00", outcome.out)
         assert then is not None
         assert outcome.out == FORMATS[name].write(results, replace(about, date=then[0]))
         assert "3 candidates" not in outcome.out
         assert "candidates of 12 documents" in outcome.err
-    assert [case["publisher"] for case in rispy.loads(done("search", index_path, query, "--format", "ris").out)
+    assert [case["publisher"] for case in rispy.loads(rprs_ok("search", index_path, query, "--format", "ris").out)
             if case["type_of_reference"] == "CASE"].count("harbour") == 2  # fmt: skip
 
 
 def test_the_command_line_writes_the_report(index_path: Path) -> None:
     query = index_path.parent / "query.txt"
-    text = done("explain", index_path, query, "lease.txt", "--format", "html", "--min-similarity", "0.5").out
+    text = rprs_ok("explain", index_path, query, "lease.txt", "--format", "html", "--min-similarity", "0.5").out
     page = Page(text)
     assert text.startswith("<!doctype html>")
     assert words(page.panes["query"]) == words(QUERY)
     assert "similarity of 0.5 are left out" in text
-    assert "no document 'nobody'" in refused("explain", index_path, query, "nobody", "--format", "html")
+    assert "no document 'nobody'" in rprs_error("explain", index_path, query, "nobody", "--format", "html")
 
 
 def test_the_report_has_the_colours_of_the_web_interface() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rprs import Document, Explanation, Hit, Index, Pair, Results, Searcher
 from rprs.results.notebook import LIMIT, PAIRS_PER_HIT
 from tests.support.html import Fragment
-from tests.support.indexes import built
+from tests.support.indexes import index_of
 
 HOSTILE = "</td></table><script>alert(1)</script><img src=x onerror=alert(2)>\"'&amp;\u2028\x00"
 PLAIN = "</td></table><script>alert(1)</script><img src=x onerror=alert(2)>\"'&amp;"
@@ -34,7 +34,7 @@ TEXTS = {
 
 @pytest.fixture(scope="module")
 def index() -> Iterator[Index]:
-    with built([Document(id, text, f"The {id}", {"year": 2001}) for id, text in TEXTS.items()]) as index:
+    with index_of([Document(id, text, f"The {id}", {"year": 2001}) for id, text in TEXTS.items()]) as index:
         yield index
 
 

@@ -14,7 +14,7 @@ import pytest
 from rprs import Hit, ReadError, Run, UsageError, evaluate
 from rprs.document import Ranking, Truncation
 from rprs.results.hits import ranking_of
-from tests.support.cli import done, made_index
+from tests.support.cli import rprs_ok, sample_index
 from tests.support.html import Fragment
 
 RUN = Run(
@@ -140,8 +140,10 @@ def test_hits_as_a_ranking() -> None:
 
 
 def test_a_search_prints_a_run_that_reads_back(tmp_path: Path) -> None:
-    index = made_index(tmp_path)
-    out = done("search", index, tmp_path / "query.txt", "-k", 3, "--rerank", "rprs(n=4, k1=2)", "--format", "trec").out
+    index = sample_index(tmp_path)
+    out = rprs_ok(
+        "search", index, tmp_path / "query.txt", "-k", 3, "--rerank", "rprs(n=4, k1=2)", "--format", "trec"
+    ).out
     (tmp_path / "found.trec").write_text(out)
     run = Run.read(tmp_path / "found.trec")
     assert list(run) == ["query.txt"]

@@ -14,7 +14,7 @@ from rprs.document import Document
 from rprs.index import Index
 from rprs.results import serialize
 from rprs.search import Searcher
-from tests.support.indexes import built
+from tests.support.indexes import index_of
 
 TEXTS = [
     "The tenant paid the rent late. The landlord kept the deposit. A court was asked.",
@@ -32,7 +32,7 @@ QUERY = Document(
 
 @pytest.fixture(scope="module")
 def index() -> Iterator[Index]:
-    with built(DOCUMENTS) as index:
+    with index_of(DOCUMENTS) as index:
         yield index
 
 

@@ -19,7 +19,7 @@ from rprs.errors import UsageError
 from rprs.index import Index
 from rprs.rank import BM25
 from rprs.scoring.bm25 import kli, lucene_lengths, top
-from tests.support.indexes import built, documents
+from tests.support.indexes import documents, index_of
 
 
 def scores(index: Index, ranker: BM25, query: str) -> dict[str, float]:
@@ -50,16 +50,16 @@ class TestWorkedByHand:
         ],
     )
     def test_scores(self, ranker: BM25, query: str, expected: dict[str, float]) -> None:
-        with built(self.COLLECTION) as index:
+        with index_of(self.COLLECTION) as index:
             assert scores(index, ranker, query) == pytest.approx(expected, abs=1e-6)
 
     def test_a_removed_document_counts_nowhere(self) -> None:
-        with built(self.COLLECTION, removed=["c"]) as index:  # avg = 3 still; blue is in one of two: ln(1 + 1.5/1.5)
+        with index_of(self.COLLECTION, removed=["c"]) as index:  # avg = 3 still; blue is in one of two: ln(1 + 1.5/1.5)
             expected = {"a": math.log(2) / (1 + 1.5), "b": 0}
             assert scores(index, BM25(k1=1.2, b=0.75), "blue green") == pytest.approx(expected, abs=1e-12)
 
     def test_k1_and_b_change_without_indexing_again(self) -> None:
-        with built(self.COLLECTION) as index:
+        with index_of(self.COLLECTION) as index:
             values = [scores(index, BM25(k1=k1, b=b), "red blue")["a"] for k1, b in [(0, 0), (1.2, 0.75), (0, 0)]]
         assert values == pytest.approx([0.940007, 0.456575, 0.940007], abs=1e-6)
 
@@ -77,7 +77,7 @@ def test_every_score_agrees_with_bm25s(k1: float, b: float) -> None:
     chance = random.Random(k1 + b)
     collection = [Document(f"{n:03d}", zipfian(chance, chance.choice([0, 1, 20, 300, 900]))) for n in range(120)]
     queries = [zipfian(chance, words) for words in (1, 7, 400, 9_000)] + [collection[-1].text + " unheard of"]
-    with built(collection[:50], collection[50:], analyzer="words") as index:
+    with index_of(collection[:50], collection[50:], analyzer="words") as index:
         tokens = [index.analyzer.terms(document.text) for document in collection]
         peer = bm25s.BM25(method="lucene", k1=k1, b=b, dtype="float64")  # no factor k1 + 1 in its formula either
         peer.index(tokens, show_progress=False)
@@ -124,7 +124,7 @@ def test_every_score_agrees_with_the_oracle(
     removed = [document.id for place, document in enumerate(everything) if place in dead]
     live = {id: text for id, text in collection.items() if id not in removed}
     analyzer = "words(language=none,ngrams=3)"
-    with built(everything[:cut], everything[cut:], removed=removed, analyzer=analyzer) as index:
+    with index_of(everything[:cut], everything[cut:], removed=removed, analyzer=analyzer) as index:
         values = scores(index, BM25(k1=k1, b=b, ngrams=largest), query)
         assert values == pytest.approx(oracle(query, live, k1, b, largest), rel=1e-12)
         ranking = BM25(k1=k1, b=b, ngrams=largest).rank(Document("q", query), index, 4, index.select(None))
@@ -133,7 +133,7 @@ def test_every_score_agrees_with_the_oracle(
 
 class TestNgrams:
     def test_a_sequence_counts_beside_its_words(self) -> None:
-        with built(
+        with index_of(
             documents(a="tide moor reef", b="moor tide reef"), analyzer="words(language=none,ngrams=2)"
         ) as index:
             assert len(set(scores(index, BM25(), "tide moor").values())) == 1
@@ -142,7 +142,7 @@ class TestNgrams:
 
     def test_an_index_with_fewer(self) -> None:
         with (
-            built(documents(a="tide moor"), analyzer="words(ngrams=2)") as index,
+            index_of(documents(a="tide moor"), analyzer="words(ngrams=2)") as index,
             pytest.raises(UsageError, match=r"bm25\(ngrams=3\) needs word n-grams up to 3, but .* up to 2: .*ngrams=3"),
         ):
             BM25(ngrams=3).scores(Document("q", "tide"), index)
@@ -186,7 +186,7 @@ class TestLuceneLengths:
 
     def test_the_average_stays_exact(self) -> None:
         texts = {"a": "kelp " * 41, "b": "kelp " * 43}  # remembered as 40 and 42, whose average is still 42
-        with built(documents(**texts)) as index:
+        with index_of(documents(**texts)) as index:
             values = scores(index, BM25(k1=1, b=1, lengths="lucene"), "kelp")
         rsj = math.log(1 + 0.5 / 2.5)
         assert values == pytest.approx({"a": rsj * 41 / (41 + 40 / 42), "b": rsj * 43 / (43 + 42 / 42)}, rel=1e-12)
@@ -210,7 +210,7 @@ class TestKli:
     )
     def test_the_share_is_rounded_up(self, share: float, kept: str) -> None:
         """Of three distinct terms; those kept count as often as the query has them."""
-        with built(self.COLLECTION) as index:
+        with index_of(self.COLLECTION) as index:
             assert int(index.lengths.sum()) == 20
             assert scores(index, BM25(kli=share), self.QUERY) == scores(index, BM25(), kept)
 
@@ -229,7 +229,7 @@ class TestKli:
     def test_of_equal_terms_the_earlier_is_kept(self) -> None:
         ones = np.ones(10, dtype=np.int64)
         assert np.flatnonzero(kli(ones, ones, 10, 100, 0.3)).tolist() == [0, 1, 2]
-        with built(documents(a="kelp", b="reef", c="buoy")) as index:
+        with index_of(documents(a="kelp", b="reef", c="buoy")) as index:
             assert [id for id, score in scores(index, BM25(kli=0.5), "reef kelp buoy kelp reef").items() if score] == [
                 "a",
                 "b",
@@ -244,9 +244,9 @@ class TestKli:
     def test_the_collection_is_what_is_live(self) -> None:
         """Once c is gone "law" stands 6 times in 10 and "court" twice: the order of the terms turns round."""
         more = [*self.COLLECTION, *documents(d="court " * 30)]
-        with built(more) as index:  # court: ½ ln(.5/.64) < law: ½ ln(.5/.2)
+        with index_of(more) as index:  # court: ½ ln(.5/.64) < law: ½ ln(.5/.2)
             assert scores(index, BM25(kli=0.5), "law court") == scores(index, BM25(), "law")
-        with built(more, removed=["d"]) as index:
+        with index_of(more, removed=["d"]) as index:
             assert scores(index, BM25(kli=0.5), "law court") == scores(index, BM25(), "court")
 
 
@@ -260,7 +260,7 @@ class TestTies:
         equal = [Document(id, "kelp reef") for id in ids]
         random.Random(seed).shuffle(equal)
         for segments in ([equal], [equal[:2], equal[2:]], [[document] for document in equal]):
-            with built(*segments) as index:
+            with index_of(*segments) as index:
                 for depth in range(1, 8):
                     ranking = BM25().rank(Document("q", "reef"), index, depth, index.select(None))
                     assert list(ranking.ids) == ids[:depth]

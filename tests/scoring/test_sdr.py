@@ -26,7 +26,7 @@ from rprs.scoring.vectors import GRID, to_grid
 from rprs.spec import parse
 from rprs.testing.rankers import SAMPLE, check_ranker, check_reranker
 from tests.support import oracle_systems as oracle
-from tests.support.indexes import MEMORY, built
+from tests.support.indexes import MEMORY, index_of
 from tests.support.oracle_systems import HALF, A, B, G, H
 
 NORMALISE: tuple[Normalise, ...] = ("none", "zscore")
@@ -264,7 +264,7 @@ def test_the_contracts(normalise: Normalise) -> None:
 def test_the_whole_collection_is_ranked_as_candidates_are() -> None:
     """Over segments with a gap, under a filter, to the last bit."""
     query = Document("query", "Rent is due at dusk.\n\nThe landlord lights the lamp. Ships pay no rent.")
-    with built(SAMPLE[:6], (*SAMPLE[6:], Document("blank", " \n ")), removed=["valve"]) as index:
+    with index_of(SAMPLE[:6], (*SAMPLE[6:], Document("blank", " \n ")), removed=["valve"]) as index:
         assert not len(index.sentences("blank"))
         allowed = np.array([id != "phare" for id in index.ids])
         ids = tuple(id for id in index.ids if id not in ("phare", "blank"))

@@ -18,7 +18,7 @@ import httpx
 import pytest
 
 from rprs import Document, Index, Searcher, Writer
-from tests.support.cli import QUERY, done, made_index
+from tests.support.cli import QUERY, rprs_ok, sample_index
 from tests.support.server import TOKEN, Server, served
 
 SECRET = "Zyzzyva"  # a word that must not come into a log
@@ -26,8 +26,8 @@ JSON = {"content-type": "application/json"}
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made_index(tmp_path_factory.mktemp("api"))
+def index_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return sample_index(tmp_path_factory.mktemp("api"))
 
 
 @pytest.fixture(scope="module")
@@ -37,25 +37,25 @@ def api(server: Server) -> Iterator[httpx.Client]:
 
 
 @pytest.fixture(scope="module")
-def writable(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+def writable(index_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     """A client of a server that allows changes, on a copy of the index."""
     path = tmp_path_factory.mktemp("api") / "mine.rprs"
-    shutil.copytree(made, path)
+    shutil.copytree(index_path, path)
     with served(path, "--allow-write") as running, running.client() as client:
         yield client
 
 
-def answer(response: httpx.Response, status: int = 200) -> Any:
+def json_of(response: httpx.Response, status: int = 200) -> Any:
     assert response.status_code == status, response.text
     return response.json()
 
 
 def refusal(response: httpx.Response, status: int) -> str:
     """The message of an error."""
-    told = answer(response, status)
-    assert set(told) == {"error", "kind"}
-    assert "\n" not in told["error"]
-    return str(told["error"])
+    error = json_of(response, status)
+    assert set(error) == {"error", "kind"}
+    assert "\n" not in error["error"]
+    return str(error["error"])
 
 
 def events(text: str) -> list[tuple[str, Any]]:
@@ -67,83 +67,85 @@ def events(text: str) -> list[tuple[str, Any]]:
 
 
 class TestResponses:
-    def test_for_a_text_an_upload_and_an_id_equal_the_command_line(self, made: Path, api: httpx.Client) -> None:
+    def test_for_a_text_an_upload_and_an_id_equal_the_command_line(self, index_path: Path, api: httpx.Client) -> None:
         """Every field of every hit, the scores to the last digit: the objects equal the printed lines."""
-        file = made.parent / "query.txt"
-        printed = [json.loads(line) for line in done("search", made, file, "--format", "jsonl").out.splitlines()]
+        file = index_path.parent / "query.txt"
+        printed = [
+            json.loads(line) for line in rprs_ok("search", index_path, file, "--format", "jsonl").out.splitlines()
+        ]
         assert len(printed) == 10
-        uploaded = answer(api.post("/search", files={"file": ("query.txt", file.read_bytes())}))
+        uploaded = json_of(api.post("/search", files={"file": ("query.txt", file.read_bytes())}))
         assert uploaded["hits"] == printed
-        text = answer(api.post("/search", json={"documents": [{"id": "query.txt", "text": file.read_text()}]}))
+        text = json_of(api.post("/search", json={"documents": [{"id": "query.txt", "text": file.read_text()}]}))
         assert text["hits"] == printed
-        printed = done("search", made, "--id", "loan.txt", "--format", "jsonl", "-k", "3").objects
-        assert answer(api.post("/search", json={"ids": ["loan.txt"], "k": 3}))["hits"] == printed
+        printed = rprs_ok("search", index_path, "--id", "loan.txt", "--format", "jsonl", "-k", "3").objects
+        assert json_of(api.post("/search", json={"ids": ["loan.txt"], "k": 3}))["hits"] == printed
 
-    def test_scores_are_printed_as_on_the_command_line(self, made: Path, api: httpx.Client) -> None:
-        printed = done("search", made, "--id", "loan.txt", "--format", "jsonl").out
-        said = api.post("/search", json={"ids": ["loan.txt"]}).text
+    def test_scores_are_printed_as_on_the_command_line(self, index_path: Path, api: httpx.Client) -> None:
+        printed = rprs_ok("search", index_path, "--id", "loan.txt", "--format", "jsonl").out
+        text = api.post("/search", json={"ids": ["loan.txt"]}).text
         for line in printed.splitlines():
             score = line.partition('"score": ')[2].partition(",")[0]
-            assert f'"score": {score},' in said
+            assert f'"score": {score},' in text
 
-    def test_for_several_documents_and_a_filter(self, made: Path, api: httpx.Client) -> None:
-        asked = {"text": QUERY, "ids": ["loan.txt"], "where": "id != lease.txt", "pairs": 1, "echo": True}
-        told = answer(api.post("/search", json=asked))
-        with Index(made) as index:
+    def test_for_several_documents_and_a_filter(self, index_path: Path, api: httpx.Client) -> None:
+        request = {"text": QUERY, "ids": ["loan.txt"], "where": "id != lease.txt", "pairs": 1, "echo": True}
+        response = json_of(api.post("/search", json=request))
+        with Index(index_path) as index:
             seeds = [Document("query", QUERY), index.document("loan.txt")]
             expected = Searcher(index).search(seeds, where="id != lease.txt", pairs=1)
-            assert told["about"]["fingerprint"] == index.fingerprint
-        assert [(hit["id"], hit["score"]) for hit in told["hits"]] == [(hit.id, hit.score) for hit in expected]
-        first, second = told["query"]["seeds"]
-        assert told["query"]["text"][first["start"] : first["end"]] == QUERY
-        assert told["query"]["text"][second["start"] :] == seeds[1].text
+            assert response["about"]["fingerprint"] == index.fingerprint
+        assert [(hit["id"], hit["score"]) for hit in response["hits"]] == [(hit.id, hit.score) for hit in expected]
+        first, second = response["query"]["seeds"]
+        assert response["query"]["text"][first["start"] : first["end"]] == QUERY
+        assert response["query"]["text"][second["start"] :] == seeds[1].text
         assert (first["indexed"], second["indexed"]) == (False, True)
 
     def test_note_that_a_document_with_the_same_id_is_left_out(self, api: httpx.Client) -> None:
         """As on the command line: an uploaded file may share its name with another document by chance."""
         files = {"file": ("lease.txt", QUERY.encode())}
-        told = answer(api.post("/search", files=files))
-        assert told["notes"] == ["'lease.txt' in the index is left out because it has the same id as the query"]
-        assert "lease.txt" not in {hit["id"] for hit in told["hits"]}
-        told = answer(api.post("/search", files=files, data={"request": '{"keep_self": true}'}))
-        assert (told["notes"], told["hits"][0]["id"]) == ([], "lease.txt")
-        assert answer(api.post("/search", json={"ids": ["lease.txt"]}))["notes"] == []
+        response = json_of(api.post("/search", files=files))
+        assert response["notes"] == ["'lease.txt' in the index is left out because it has the same id as the query"]
+        assert "lease.txt" not in {hit["id"] for hit in response["hits"]}
+        response = json_of(api.post("/search", files=files, data={"request": '{"keep_self": true}'}))
+        assert (response["notes"], response["hits"][0]["id"]) == ([], "lease.txt")
+        assert json_of(api.post("/search", json={"ids": ["lease.txt"]}))["notes"] == []
 
-    def test_explain_has_both_texts_and_their_sentences(self, made: Path, api: httpx.Client) -> None:
-        file = made.parent / "query.txt"
-        printed = done("explain", made, file, "lease.txt", "--format", "jsonl").objects[0]
-        asked = {
+    def test_explain_has_both_texts_and_their_sentences(self, index_path: Path, api: httpx.Client) -> None:
+        file = index_path.parent / "query.txt"
+        printed = rprs_ok("explain", index_path, file, "lease.txt", "--format", "jsonl").objects[0]
+        request = {
             "documents": [{"id": "query.txt", "title": "query", "text": file.read_text()}],
             "document": "lease.txt",
         }
-        told = answer(api.post("/explain", json=asked))
-        assert told["explanation"] == printed
-        for pair in told["explanation"]["pairs"]:
+        response = json_of(api.post("/explain", json=request))
+        assert response["explanation"] == printed
+        for pair in response["explanation"]["pairs"]:
             for side in ("query", "document"):
                 start, end = pair[f"{side}_span"]
-                assert told[side]["text"][start:end] == pair[side]
-                assert [start, end] in told[side]["spans"]
-        assert len(told["document"]["spans"]) == len(told["document"]["paragraphs"]) == printed["sentences"]
+                assert response[side]["text"][start:end] == pair[side]
+                assert [start, end] in response[side]["spans"]
+        assert len(response["document"]["spans"]) == len(response["document"]["paragraphs"]) == printed["sentences"]
 
-    def test_documents_are_listed_and_returned(self, made: Path, api: httpx.Client) -> None:
-        told = answer(api.get("/documents", params={"find": "LOAN"}))
-        assert [document["id"] for document in told["documents"]] == ["loan.txt"]
-        with Index(made) as index:
-            assert answer(api.get("/documents/loan.txt"))["text"] == index.document("loan.txt").text
-            info = answer(api.get("/info"))
+    def test_documents_are_listed_and_returned(self, index_path: Path, api: httpx.Client) -> None:
+        response = json_of(api.get("/documents", params={"find": "LOAN"}))
+        assert [document["id"] for document in response["documents"]] == ["loan.txt"]
+        with Index(index_path) as index:
+            assert json_of(api.get("/documents/loan.txt"))["text"] == index.document("loan.txt").text
+            info = json_of(api.get("/info"))
             assert (info["documents"], info["fingerprint"]) == (len(index), index.fingerprint)
         assert info["settings"] == {"first": "bm25", "rerank": "rprs", "depth": 100, "cutoff": None}
         assert {"pdf", "docx", "rtf", "html", "txt"} <= set(info["suffixes"])
 
-    def test_settings_are_those_of_the_server(self, made: Path, tmp_path: Path) -> None:
+    def test_settings_are_those_of_the_server(self, index_path: Path, tmp_path: Path) -> None:
         settings = tmp_path / "tuned.toml"
         settings.write_text('first = "bm25(k1=1.2,b=0.5)"\nrerank = "sdr"\ndepth = 4\ncutoff = "2"\n')
-        printed = done("search", made, "--id", "loan.txt", "--settings", settings, "--format", "jsonl").objects
-        with served(made, "--settings", settings) as other, other.client() as client:
-            told = answer(client.post("/search", json={"ids": ["loan.txt"]}))
-            assert told["hits"] == printed
+        printed = rprs_ok("search", index_path, "--id", "loan.txt", "--settings", settings, "--format", "jsonl").objects
+        with served(index_path, "--settings", settings) as other, other.client() as client:
+            response = json_of(client.post("/search", json={"ids": ["loan.txt"]}))
+            assert response["hits"] == printed
             assert len(printed) == 2
-            assert told["about"]["cutoff"] == "2"
+            assert response["about"]["cutoff"] == "2"
 
 
 # ---------------------------------------------------------------------------- progress and stopping
@@ -154,15 +156,15 @@ class TestProgress:
         files = {"file": ("query.txt", QUERY.encode())}
         response = api.post("/search", files=files, headers={"accept": "text/event-stream"})
         assert response.headers["content-type"].startswith("text/event-stream")
-        told = events(response.text)
-        assert [name for name, _ in told if name != "progress"] == ["job", "result"]
-        stages = list(dict.fromkeys(data["stage"] for name, data in told if name == "progress"))
+        stream = events(response.text)
+        assert [name for name, _ in stream if name != "progress"] == ["job", "result"]
+        stages = list(dict.fromkeys(data["stage"] for name, data in stream if name == "progress"))
         assert stages == ["reading", "sentences", "candidates", "ranking"]
-        last = {data["stage"]: data for name, data in told if name == "progress"}
+        last = {data["stage"]: data for name, data in stream if name == "progress"}
         assert (last["sentences"]["done"], last["sentences"]["total"]) == (6, 6)
-        assert last["candidates"]["done"] == told[-1][1]["candidates"]
-        plain = answer(api.post("/search", files={"file": ("query.txt", QUERY.encode())}))
-        assert told[-1][1]["hits"] == plain["hits"]
+        assert last["candidates"]["done"] == stream[-1][1]["candidates"]
+        plain = json_of(api.post("/search", files={"file": ("query.txt", QUERY.encode())}))
+        assert stream[-1][1]["hits"] == plain["hits"]
 
     def test_an_error_is_an_event(self, api: httpx.Client) -> None:
         response = api.post("/search", json={"text": " \n"}, headers={"accept": "text/event-stream"})
@@ -177,11 +179,11 @@ class TestCancellation:
     def test_a_job_is_cancelled_by_its_name(self, server: Server) -> None:
         answers: list[httpx.Response] = []
 
-        def ask() -> None:
+        def search() -> None:
             with server.client(headers={"x-job": "abcdef0123"}) as client:
                 answers.append(client.post("/search", json={"text": LONG}))
 
-        thread = threading.Thread(target=ask)
+        thread = threading.Thread(target=search)
         thread.start()
         with server.client() as client:
             _until(lambda: client.delete("/jobs/abcdef0123").status_code == 204)
@@ -202,18 +204,18 @@ class TestCancellation:
             _until(lambda: _metric(server, "rprs_jobs_stopped_total") == before + 2)
         _until(lambda: _metric(server, "rprs_jobs_working") == 0)
 
-    def test_a_request_over_the_time_limit_is_stopped(self, made: Path) -> None:
-        with served(made, "--max-seconds", 0.3) as quick, quick.client() as client:
+    def test_a_request_over_the_time_limit_is_stopped(self, index_path: Path) -> None:
+        with served(index_path, "--max-seconds", 0.3) as quick, quick.client() as client:
             assert "longer than the 0.3 seconds" in refusal(client.post("/search", json={"text": LONG}), 504)
             _until(lambda: bool(client.post("/search", json={"text": QUERY}).json().get("hits")))
 
-    def test_requests_beyond_the_queue_are_refused(self, made: Path) -> None:
+    def test_requests_beyond_the_queue_are_refused(self, index_path: Path) -> None:
         """One runs, one waits, the third is refused; meanwhile the metrics are available."""
-        with served(made, "--at-once", 1, "--waiting", 1) as small, small.client() as client:
-            threads = [threading.Thread(target=_ask, args=(small, name)) for name in ("aaaaaaaa", "bbbbbbbb")]
+        with served(index_path, "--at-once", 1, "--waiting", 1) as small, small.client() as client:
+            threads = [threading.Thread(target=_search, args=(small, name)) for name in ("aaaaaaaa", "bbbbbbbb")]
             for thread, sign in zip(threads, ("rprs_jobs_working 1.0", "rprs_jobs_waiting 1.0"), strict=True):
                 thread.start()
-                _until(partial(_shows, small, sign))
+                _until(partial(_metrics_contain, small, sign))
             for accept in ("application/json", "text/event-stream"):
                 third = client.post("/search", json={"text": QUERY}, headers={"accept": accept})
                 assert "busy" in refusal(third, 503)
@@ -225,12 +227,12 @@ class TestCancellation:
             _until(lambda: bool(client.post("/search", json={"text": QUERY}).json().get("hits")))
 
 
-def _ask(server: Server, name: str) -> None:
+def _search(server: Server, name: str) -> None:
     with server.client(headers={"x-job": name}) as client:
         client.post("/search", json={"text": LONG + name})
 
 
-def _shows(server: Server, sign: str) -> bool:
+def _metrics_contain(server: Server, sign: str) -> bool:
     return sign in httpx.get(f"{server.url}/metrics", trust_env=False).text
 
 
@@ -251,27 +253,29 @@ def _until(condition: Callable[[], bool]) -> None:
 
 
 class TestChanges:
-    def test_are_visible_to_the_next_request(self, made: Path, tmp_path: Path) -> None:
+    def test_are_visible_to_the_next_request(self, index_path: Path, tmp_path: Path) -> None:
         path = tmp_path / "mine.rprs"
-        shutil.copytree(made, path)
+        shutil.copytree(index_path, path)
         with served(path, "--allow-write") as writable, writable.client() as client:
-            before = answer(client.get("/info"))["fingerprint"]
+            before = json_of(client.get("/info"))["fingerprint"]
             new: dict[str, Any] = {"id": "a/../b c.txt", "text": QUERY, "title": "Mine", "metadata": {"year": 2020}}
-            told = answer(client.post("/documents", json={"documents": [new, {"id": "empty", "text": " "}]}))
-            assert (told["added"], told["skipped"]) == (1, ["empty: contains no text"])
-            assert told["fingerprint"] != before
-            assert answer(client.get("/documents/a%2F..%2Fb%20c.txt"))["metadata"] == {"year": 2020}
-            assert answer(client.post("/search", json={"text": QUERY, "keep_self": True}))["hits"][0]["id"] == new["id"]
+            response = json_of(client.post("/documents", json={"documents": [new, {"id": "empty", "text": " "}]}))
+            assert (response["added"], response["skipped"]) == (1, ["empty: contains no text"])
+            assert response["fingerprint"] != before
+            assert json_of(client.get("/documents/a%2F..%2Fb%20c.txt"))["metadata"] == {"year": 2020}
+            assert (
+                json_of(client.post("/search", json={"text": QUERY, "keep_self": True}))["hits"][0]["id"] == new["id"]
+            )
             uploaded = {"file": ("more.jsonl", b'{"id": "x", "text": "One more. "}\n{"id": "y"}\n')}
-            told = answer(client.post("/documents", files=uploaded))
-            assert told["added"] == 1
-            assert len(told["skipped"]) == 1
-            assert answer(client.delete("/documents/x"))["removed"] == 1
+            response = json_of(client.post("/documents", files=uploaded))
+            assert response["added"] == 1
+            assert len(response["skipped"]) == 1
+            assert json_of(client.delete("/documents/x"))["removed"] == 1
             assert "no document" in refusal(client.delete("/documents/x"), 404)
             with Writer(path) as writer:
                 assert "another process" in refusal(client.delete("/documents/lease.txt"), 409)
                 writer.remove([new["id"]])
-            assert answer(client.get("/info"))["fingerprint"] == before
+            assert json_of(client.get("/info"))["fingerprint"] == before
             assert refusal(client.get("/documents/a%2F..%2Fb%20c.txt"), 404)
 
     def test_numbers_beyond_floats_are_refused(self, writable: httpx.Client) -> None:
@@ -281,9 +285,9 @@ class TestChanges:
 
         for number in ("NaN", "-Infinity", "1e999"):
             assert refusal(add(number), 422).startswith("documents.0.metadata.n: ")
-        answer(add(10**400))
-        assert answer(writable.get("/documents/x"))["metadata"]["n"] == 10**400
-        assert "n" not in {field["name"] for field in answer(writable.get("/info"))["fields"]}
+        json_of(add(10**400))
+        assert json_of(writable.get("/documents/x"))["metadata"]["n"] == 10**400
+        assert "n" not in {field["name"] for field in json_of(writable.get("/info"))["fields"]}
 
     def test_files_without_documents_are_one_short_line(self, writable: httpx.Client) -> None:
         files = {"file": ("bad.jsonl", b'{"id": "x"}\n' * 500)}
@@ -291,14 +295,14 @@ class TestChanges:
         assert line.startswith("bad.jsonl")
         assert line.endswith("(and 499 more)")
 
-    def test_a_replaced_index_is_visible(self, made: Path, tmp_path: Path) -> None:
+    def test_a_replaced_index_is_visible(self, index_path: Path, tmp_path: Path) -> None:
         path, other = tmp_path / "mine.rprs", tmp_path / "other.rprs"
-        shutil.copytree(made, path)
-        shutil.copytree(made, other)
+        shutil.copytree(index_path, path)
+        shutil.copytree(index_path, other)
         with Writer(other) as writer:
             writer.remove(["lease.txt"])
         with served(path) as running, running.client() as client:
-            assert answer(client.get("/documents/lease.txt"))
+            assert json_of(client.get("/documents/lease.txt"))
             path.rename(tmp_path / "old.rprs")
             for _ in range(2):
                 assert "no index at mine.rprs" in refusal(client.get("/documents/lease.txt"), 500)
@@ -306,12 +310,12 @@ class TestChanges:
             assert refusal(client.get("/documents/lease.txt"), 404)
             with Writer(path) as writer:
                 writer.remove(["loan.txt"])
-            assert answer(client.get("/info"))["documents"] == 10
+            assert json_of(client.get("/info"))["documents"] == 10
 
-    def test_are_visible_under_a_low_limit_on_open_files(self, made: Path, tmp_path: Path) -> None:
+    def test_are_visible_under_a_low_limit_on_open_files(self, index_path: Path, tmp_path: Path) -> None:
         """A segment needs a dozen files, and the old snapshot is still open while the new one is opened."""
         path = tmp_path / "mine.rprs"
-        shutil.copytree(made, path)
+        shutil.copytree(index_path, path)
         for number in range(30):
             with Writer(path) as writer:
                 writer.add([Document(f"new-{number}", f"{QUERY} {number}")])
@@ -322,7 +326,7 @@ class TestChanges:
                 assert len(list(Path(f"/proc/{running.process.pid}/fd").iterdir())) > 300
                 with Writer(path) as writer:
                     writer.remove(["new-1"])
-                assert answer(client.post("/search", json={"text": QUERY}))["about"]["documents"] == 41
+                assert json_of(client.post("/search", json={"text": QUERY}))["about"]["documents"] == 41
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
@@ -330,20 +334,20 @@ class TestChanges:
         assert "--allow-write" in refusal(api.delete("/documents/lease.txt"), 403)
         assert "--allow-write" in refusal(api.post("/documents", json={"documents": []}), 403)
 
-    def test_are_allowed_with_a_token(self, made: Path, tmp_path: Path) -> None:
+    def test_are_allowed_with_a_token(self, index_path: Path, tmp_path: Path) -> None:
         path, token = tmp_path / "mine.rprs", tmp_path / "token"
-        shutil.copytree(made, path)
+        shutil.copytree(index_path, path)
         token.touch(0o600)
         token.write_text(TOKEN)
         with served(path, "--token-file", token) as guarded:
             with guarded.client() as stranger:
                 assert refusal(stranger.get("/info"), 401)
-                assert answer(stranger.get("/health")) == {"status": "ok"}
+                assert json_of(stranger.get("/health")) == {"status": "ok"}
             with guarded.client(headers={"authorization": f"Bearer {TOKEN}"}) as friend:
-                assert answer(friend.delete("/documents/lease.txt"))["removed"] == 1
+                assert json_of(friend.delete("/documents/lease.txt"))["removed"] == 1
 
 
-# ---------------------------------------------------------------------------- what is refused, and said
+# ---------------------------------------------------------------------------- errors and the log
 
 
 @pytest.mark.parametrize(
@@ -363,10 +367,10 @@ def test_errors_are_one_line(api: httpx.Client, body: dict[str, Any], status: in
     assert line in refusal(api.post("/search", json=body), status)
 
 
-def test_errors_do_not_reveal_the_path_of_the_index(made: Path, api: httpx.Client) -> None:
+def test_errors_do_not_reveal_the_path_of_the_index(index_path: Path, api: httpx.Client) -> None:
     for response in (api.get("/documents/nobody"), api.post("/search", json={"ids": ["nobody"]})):
         assert refusal(response, 404) == "There is no document 'nobody' in made.rprs"
-        assert str(made.parent) not in response.text
+        assert str(index_path.parent) not in response.text
 
 
 def test_other_content_types(api: httpx.Client) -> None:
@@ -392,12 +396,12 @@ def test_invalid_unicode_is_refused(api: httpx.Client) -> None:
     assert "Invalid JSON" in refusal(api.post("/search", content=b'{"text": "Lone \\ud800."}', headers=kind), 422)
     assert "Invalid JSON" in refusal(api.post("/search", content=b'{"text": "Not \xff UTF-8."}', headers=kind), 422)
     body = b'{"text": "A nought\\u0000 in it. \\ud835\\udd18nder protest.", "echo": true}'
-    told = answer(api.post("/search", content=body, headers=kind))
-    assert told["query"]["text"] == "A nought in it. 𝔘nder protest."
+    response = json_of(api.post("/search", content=body, headers=kind))
+    assert response["query"]["text"] == "A nought in it. 𝔘nder protest."
 
 
-def test_the_log_contains_neither_texts_nor_names(made: Path) -> None:
-    with served(made) as logged, logged.client() as client:
+def test_the_log_contains_neither_texts_nor_names(index_path: Path) -> None:
+    with served(index_path) as logged, logged.client() as client:
         client.post("/search", json={"text": f"{SECRET} is a word.", "title": SECRET})
         client.post("/search", files={"file": (f"{SECRET}.txt", f"{SECRET} is a word.".encode())})
         client.post("/search", files={"file": (f"{SECRET}.pdf", f"{SECRET}".encode())})
@@ -406,15 +410,15 @@ def test_the_log_contains_neither_texts_nor_names(made: Path) -> None:
         broken = {"content-type": "multipart/form-data; boundary=x"}
         client.post("/search", content=f"--x\r\n\x00{SECRET}: a".encode(), headers=broken)
         httpx.get(f"{logged.url}/{SECRET}?id={SECRET}", trust_env=False)
-        said = logged.logged()
-    assert said.count("\n") >= 6
-    assert all(re.match(r"[A-Z]+ [-/]\S* \d+ [\d,]+ ms", line) for line in said.splitlines()[1:])
-    assert "POST /api/v1/search 200" in said
-    assert SECRET.lower() not in said.lower()
+        log = logged.logged()
+    assert log.count("\n") >= 6
+    assert all(re.match(r"[A-Z]+ [-/]\S* \d+ [\d,]+ ms", line) for line in log.splitlines()[1:])
+    assert "POST /api/v1/search 200" in log
+    assert SECRET.lower() not in log.lower()
 
 
 def test_metrics_count_by_route(server: Server, api: httpx.Client) -> None:
-    answer(api.get("/documents/lease.txt"))
+    json_of(api.get("/documents/lease.txt"))
     text = httpx.get(f"{server.url}/metrics", trust_env=False).text
     assert 'rprs_requests_total{method="GET",route="/api/v1/documents/{id}",status="200"}' in text
     assert "lease" not in text
@@ -423,22 +427,22 @@ def test_metrics_count_by_route(server: Server, api: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "[::1]"])
-def test_the_announced_address_and_name_are_right(made: Path, monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+def test_the_announced_address_and_name_are_right(index_path: Path, monkeypatch: pytest.MonkeyPatch, host: str) -> None:
     """Also for the current folder, and for an IPv6 address in brackets."""
     try:
         socket.create_server((host.strip("[]"), 0), family=socket.AF_INET6 if "[" in host else socket.AF_INET).close()
     except OSError:
         pytest.skip(f"{host} is not there")
-    monkeypatch.chdir(made)
+    monkeypatch.chdir(index_path)
     with served(Path(), "--host", host) as here, here.client() as client:
         assert here.url == f"http://{host}:{here.port}"
         assert refusal(client.get("/documents/no.thing"), 404) == "There is no document 'no.thing' in made.rprs"
         assert "/docs" in refusal(client.get("/nothing"), 404)
 
 
-def test_a_port_in_use_and_a_missing_token_are_one_line(made: Path, server: Server) -> None:
-    from tests.support.cli import refused
+def test_a_port_in_use_and_a_missing_token_are_one_line(index_path: Path, server: Server) -> None:
+    from tests.support.cli import rprs_error
 
-    assert f"Port {server.port}" in refused("serve", made, "--no-open", "--port", server.port)
-    assert "--token-file" in refused("serve", made, "--no-open", "--host", "0.0.0.0")
-    assert "no index" in refused("serve", made.parent / "none.rprs", "--no-open").lower()
+    assert f"Port {server.port}" in rprs_error("serve", index_path, "--no-open", "--port", server.port)
+    assert "--token-file" in rprs_error("serve", index_path, "--no-open", "--host", "0.0.0.0")
+    assert "no index" in rprs_error("serve", index_path.parent / "none.rprs", "--no-open").lower()

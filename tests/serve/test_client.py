@@ -19,7 +19,7 @@ from rprs import Client, Document, Index, Results, Searcher
 from rprs.document import Query
 from rprs.errors import Busy, EmptyQuery, MissingExtra, NoDocument, NotAllowed, RprsError, ServiceError, UsageError
 from rprs.progress import Advance, silent
-from tests.support.cli import QUERY, TEXTS, made_index
+from tests.support.cli import QUERY, TEXTS, sample_index
 
 SEED = Document("query.txt", QUERY, "A tenant", {"date": "2020-01-01"})
 EMOJI = Document("brief 🏛.txt", "𝔘 The roof leaks 🙂. The tenant pays no rent! “Die Miete” ist fällig.")
@@ -38,13 +38,13 @@ def served(index: Path, *options: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made_index(tmp_path_factory.mktemp("client"))
+def index_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return sample_index(tmp_path_factory.mktemp("client"))
 
 
 @pytest.fixture(scope="module")
-def url(made: Path) -> Iterator[str]:
-    with served(made, "--allow-write") as url:
+def url(index_path: Path) -> Iterator[str]:
+    with served(index_path, "--allow-write") as url:
         yield url
 
 
@@ -55,8 +55,8 @@ def client(url: str) -> Iterator[Client]:
 
 
 @pytest.fixture(scope="module")
-def searcher(made: Path) -> Iterator[Searcher]:
-    with Index(made) as index:
+def searcher(index_path: Path) -> Iterator[Searcher]:
+    with Index(index_path) as index:
         yield Searcher(index)
 
 
@@ -96,10 +96,10 @@ def test_a_search_is_the_same_in_every_bit(
     client: Client, searcher: Searcher, name: str, options: dict[str, Any]
 ) -> None:
     query = seeds(searcher, name)
-    found = client.search(query, **options)
-    assert len(found) > 1
-    assert untimed(found) == untimed(searcher.search(query, **options))
-    assert set(found.seconds) == {"sentences", "first stage", "candidates", "re-ranking", "evidence"}
+    results = client.search(query, **options)
+    assert len(results) > 1
+    assert untimed(results) == untimed(searcher.search(query, **options))
+    assert set(results.seconds) == {"sentences", "first stage", "candidates", "re-ranking", "evidence"}
 
 
 @pytest.mark.parametrize("name", ["text", "string", "indexed", "combined"])
@@ -119,10 +119,10 @@ def test_a_ranking_is_the_same_in_every_bit(client: Client, searcher: Searcher, 
 )
 def test_an_explanation_is_the_same_in_every_bit(client: Client, searcher: Searcher, name: str, id: str) -> None:
     query = seeds(searcher, name)
-    found = client.explain(query, id)
-    assert repr(found) == repr(searcher.explain(query, id))
-    assert [found.query.text[slice(*pair.query_span)] for pair in found.hit.pairs] == [
-        pair.query for pair in found.hit.pairs
+    explanation = client.explain(query, id)
+    assert repr(explanation) == repr(searcher.explain(query, id))
+    assert [explanation.query.text[slice(*pair.query_span)] for pair in explanation.hit.pairs] == [
+        pair.query for pair in explanation.hit.pairs
     ]
 
 
@@ -136,11 +136,11 @@ def test_excluded_documents_are_no_candidates(client: Client, searcher: Searcher
     assert repr(client.explain(SEED, second, exclude=[best])) == repr(searcher.explain(SEED, second, exclude=[best]))
 
 
-def test_without_a_reranker_missing_numbers_are_nan(made: Path, searcher: Searcher, tmp_path: Path) -> None:
+def test_without_a_reranker_missing_numbers_are_nan(index_path: Path, searcher: Searcher, tmp_path: Path) -> None:
     plain, token = Searcher(searcher.index, rerank=None), tmp_path / "token"
     token.write_text("a-secret-of-many-letters\n")
     token.chmod(0o600)
-    with served(made, "--rerank", "none", "--token-file", str(token)) as url:
+    with served(index_path, "--rerank", "none", "--token-file", str(token)) as url:
         with Client(url, token.read_text()) as client:
             assert untimed(client.search(SEED)) == untimed(plain.search(SEED))
             assert client.search(SEED)[0].parts == {}
@@ -154,41 +154,41 @@ def test_without_a_reranker_missing_numbers_are_nan(made: Path, searcher: Search
                     client.search(SEED)
 
 
-class Told:
+class RecordedProgress:
     """A progress that records its calls."""
 
     def __init__(self) -> None:
         self.tasks: list[tuple[str, int | None, str]] = []
-        self.done: list[int] = []
+        self.counts: list[int] = []
         self.open = 0
 
     @contextmanager
     def __call__(self, what: str, total: int | None = None, unit: str = "") -> Iterator[Advance]:
         assert not self.open
         self.tasks.append((what, total, unit))
-        self.done.append(0)
+        self.counts.append(0)
         self.open += 1
 
         def advance(amount: int) -> None:
             assert amount >= 0
-            self.done[-1] += amount
+            self.counts[-1] += amount
 
         yield advance
         self.open -= 1
 
 
 def test_progress_is_reported_with_the_same_results(url: str, searcher: Searcher) -> None:
-    told = Told()
-    with Client(url, progress=told) as client:
+    progress = RecordedProgress()
+    with Client(url, progress=progress) as client:
         assert untimed(client.search(SEED)) == untimed(searcher.search(SEED))
-        tasks, done = list(told.tasks), list(told.done)
+        tasks, counts = list(progress.tasks), list(progress.counts)
         assert repr(client.explain(SEED, "loan.txt")) == repr(searcher.explain(SEED, "loan.txt"))
         with pytest.raises(EmptyQuery):
             client.search(Document("blank", " \n "))
     assert list(dict.fromkeys(what for what, _, _ in tasks)) == ["sentences", "candidates", "ranking"]
-    (ranking,) = [(total, count) for (what, total, _), count in zip(tasks, done, strict=True) if what == "ranking"]
+    (ranking,) = [(total, count) for (what, total, _), count in zip(tasks, counts, strict=True) if what == "ranking"]
     assert ranking[0] == ranking[1] > len(SEED.text.splitlines())
-    assert told.open == 0
+    assert progress.open == 0
 
 
 # ---------------------------------------------------------------------------- the same errors
@@ -197,10 +197,10 @@ def test_progress_is_reported_with_the_same_results(url: str, searcher: Searcher
 @pytest.mark.parametrize(
     "call",
     [
-        lambda asked: asked.search(Document("blank", " \n ")),
-        lambda asked: asked.search(SEED, where="date <"),
-        lambda asked: asked.explain(SEED, "nobody"),
-        lambda asked: asked.rank([EMOJI, SEED], where="("),
+        lambda service: service.search(Document("blank", " \n ")),
+        lambda service: service.search(SEED, where="date <"),
+        lambda service: service.explain(SEED, "nobody"),
+        lambda service: service.rank([EMOJI, SEED], where="("),
     ],
 )
 def test_an_error_has_the_same_class_and_message(
@@ -243,8 +243,8 @@ def test_a_token_is_one_line() -> None:
 
 def test_documents_are_read_found_added_and_removed(client: Client, searcher: Searcher) -> None:
     assert client.document("moss-v-reed") == searcher.index.document("moss-v-reed")
-    found, total = client.find("V. REED")
-    assert ([each.id for each in found], total) == (["moss-v-reed"], 1)
+    documents, total = client.find("V. REED")
+    assert ([each.id for each in documents], total) == (["moss-v-reed"], 1)
     assert (len(client.find("", 3)[0]), client.find("", 3)[1]) == (3, 12)
     before = client.info()
     assert (before["documents"], before["index"], before["writable"]) == (12, "made.rprs", True)
@@ -318,7 +318,7 @@ def played(scenes: Sequence[Scene]) -> Iterator[str]:
     assert not left
 
 
-def says(status: int, data: bytes, **headers: str) -> Scene:
+def respond(status: int, data: bytes, **headers: str) -> Scene:
     return lambda _body: (status, {name.replace("_", "-"): value for name, value in headers.items()}, data)
 
 
@@ -336,29 +336,29 @@ def test_a_missing_server_is_one_line() -> None:
 
 
 def test_a_request_to_a_busy_server_is_repeated_a_few_times() -> None:
-    busy = says(503, BUSY, Retry_After="0")
-    with played([busy, busy, says(200, GOOD)]) as url, Client(url) as client:
+    busy = respond(503, BUSY, Retry_After="0")
+    with played([busy, busy, respond(200, GOOD)]) as url, Client(url) as client:
         assert client.search(SEED).candidates == 3
     with played([busy] * 5) as url, Client(url) as client, pytest.raises(Busy) as caught:
         client.search(SEED)
     assert str(caught.value) == "The server is busy"
-    stream = says(200, b'event: error\ndata: {"status": 503, "kind": "Busy", "error": "b"}\n\n', Content_Type=EVENTS,
+    stream = respond(200, b'event: error\ndata: {"status": 503, "kind": "Busy", "error": "b"}\n\n', Content_Type=EVENTS,
                   Retry_After="0")  # fmt: skip
-    good = says(200, b": hello\n\nevent: result\ndata: " + GOOD + b"\n\n", Content_Type=EVENTS)
-    with played([stream, busy, good]) as url, Client(url, progress=Told()) as client:
+    good = respond(200, b": hello\n\nevent: result\ndata: " + GOOD + b"\n\n", Content_Type=EVENTS)
+    with played([stream, busy, good]) as url, Client(url, progress=RecordedProgress()) as client:
         assert client.search(SEED).notes == ("n",)
 
 
 @pytest.mark.parametrize(
     "scene",
     [
-        says(200, GOOD, Content_Length="9999"),
-        says(200, b"event: job\ndata: {}\n\n", Content_Type=EVENTS),
-        says(200, b"event: job\ndata: {}\n\nevent: res", Content_Type=EVENTS, Content_Length="999"),
+        respond(200, GOOD, Content_Length="9999"),
+        respond(200, b"event: job\ndata: {}\n\n", Content_Type=EVENTS),
+        respond(200, b"event: job\ndata: {}\n\nevent: res", Content_Type=EVENTS, Content_Length="999"),
     ],
 )
 def test_a_server_that_stops_during_its_response_is_one_line(scene: Scene) -> None:
-    progress = Told() if b"event" in scene(b"")[2] else silent
+    progress = RecordedProgress() if b"event" in scene(b"")[2] else silent
     with played([scene]) as url, Client(url, progress=progress) as client, pytest.raises(ServiceError) as caught:
         client.search(SEED)
     assert str(caught.value) == f"The server at {url} stopped before its response was complete: try again"
@@ -379,11 +379,13 @@ def test_a_server_that_is_silent_for_too_long_is_one_line() -> None:
 
 def test_loopback_connections_use_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
-    with played([says(200, GOOD)]) as url, Client(url) as client:
+    with played([respond(200, GOOD)]) as url, Client(url) as client:
         assert client.search(SEED).candidates == 3
 
 
-@pytest.mark.parametrize("scene", [says(200, b"<html>"), says(404, b"Not found"), says(200, b"[]"), says(301, b"")])
+@pytest.mark.parametrize(
+    "scene", [respond(200, b"<html>"), respond(404, b"Not found"), respond(200, b"[]"), respond(301, b"")]
+)
 def test_another_kind_of_server_is_one_line(scene: Scene) -> None:
     with played([scene]) as url, Client(url) as client, pytest.raises(ServiceError) as caught:
         client.info()
@@ -391,7 +393,7 @@ def test_another_kind_of_server_is_one_line(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize(
-    "ask",
+    "call",
     [
         lambda client: client.search(SEED),
         lambda client: client.rank(SEED),
@@ -402,14 +404,14 @@ def test_another_kind_of_server_is_one_line(scene: Scene) -> None:
         lambda client: client.health(),
     ],
 )
-def test_unexpected_json_is_one_line(ask: Callable[[Client], object]) -> None:
-    with played([says(200, b'{"hello": 1}')]) as url, Client(url) as client, pytest.raises(ServiceError) as caught:
-        ask(client)
+def test_unexpected_json_is_one_line(call: Callable[[Client], object]) -> None:
+    with played([respond(200, b'{"hello": 1}')]) as url, Client(url) as client, pytest.raises(ServiceError) as caught:
+        call(client)
     assert str(caught.value).startswith(f"{url} does not respond like an rprs server (KeyError ")
 
 
 def test_invalid_compression_is_one_line() -> None:
-    scene = says(200, b"not packed", Content_Encoding="gzip")
+    scene = respond(200, b"not packed", Content_Encoding="gzip")
     with played([scene]) as url, Client(url) as client, pytest.raises(ServiceError, match="stopped before"):
         client.info()
 
@@ -427,8 +429,8 @@ def test_unicode_line_separators_do_not_end_events() -> None:
     text = "one\u2028two\u2029three\x85four"
     data = json.dumps({**json.loads(GOOD), "notes": [text]}, ensure_ascii=False).encode()
     for end in (b"\n", b"\r\n"):
-        scene = says(200, end.join([b"event: result", b"data: " + data, b"", b""]), Content_Type=EVENTS)
-        with played([scene]) as url, Client(url, progress=Told()) as client:
+        scene = respond(200, end.join([b"event: result", b"data: " + data, b"", b""]), Content_Type=EVENTS)
+        with played([scene]) as url, Client(url, progress=RecordedProgress()) as client:
             assert client.search(SEED).notes == (text,)
 
 
@@ -436,7 +438,7 @@ def test_unicode_line_separators_do_not_end_events() -> None:
     ("kind", "expected"), [("MissingExtra", MissingExtra), ("Teapot", RprsError), ("annotations", RprsError)]
 )
 def test_an_error_has_the_class_that_the_server_names(kind: str, expected: type[RprsError]) -> None:
-    scene = says(500, json.dumps({"error": "a line", "kind": kind}).encode())
+    scene = respond(500, json.dumps({"error": "a line", "kind": kind}).encode())
     with played([scene]) as url, Client(url) as client, pytest.raises(RprsError) as caught:
         client.info()
     assert (type(caught.value), str(caught.value)) == (expected, "a line")

@@ -26,7 +26,7 @@ TOKEN = "0123456789abcdef0123"
 Headers = Sequence[tuple[str, str]]
 
 
-class Answered:
+class ReceivedResponse:
     """The response of an application."""
 
     def __init__(self, messages: list[Message]) -> None:
@@ -36,14 +36,14 @@ class Answered:
 
     @property
     def error(self) -> str:
-        told = json.loads(self.body)
-        assert set(told) == {"error", "kind"}
-        return str(told["error"])
+        fields = json.loads(self.body)
+        assert set(fields) == {"error", "kind"}
+        return str(fields["error"])
 
 
-def ask(
+def send_request(
     app: ASGIApp, path: str = "/", method: str = "GET", headers: Headers = (("host", HOST),), body: Sequence[bytes] = ()
-) -> Answered:
+) -> ReceivedResponse:
     """One ASGI request; then the client waits."""
     sent: list[Message] = []
     pieces = list(body) or [b""]
@@ -66,7 +66,7 @@ def ask(
         "root_path": "",
     }
     asyncio.run(app(scope, receive, send))  # type: ignore[arg-type]  # an application is a coroutine function
-    return Answered(sent)
+    return ReceivedResponse(sent)
 
 
 async def count(request: Request) -> Response:
@@ -128,7 +128,7 @@ def test_the_hosts_of_a_server() -> None:
 
 @pytest.mark.parametrize("host", [HOST, "localhost:8017", "LocalHost:8017", "[::1]:8017"])
 def test_own_names_are_accepted(host: str) -> None:
-    assert ask(guarded(), headers=[("host", host)]).status == 200
+    assert send_request(guarded(), headers=[("host", host)]).status == 200
 
 
 @pytest.mark.parametrize(
@@ -149,10 +149,10 @@ def test_own_names_are_accepted(host: str) -> None:
 )
 def test_other_names_are_refused(hosts: list[str]) -> None:
     """Unknown Host headers are refused (DNS rebinding)."""
-    answer = ask(guarded(), headers=[("host", host) for host in hosts])
-    assert answer.status == 421
-    assert "--allow-host" in answer.error
-    assert "<" not in answer.error
+    response = send_request(guarded(), headers=[("host", host) for host in hosts])
+    assert response.status == 421
+    assert "--allow-host" in response.error
+    assert "<" not in response.error
 
 
 # ---------------------------------------------------------------------------- other sites
@@ -163,7 +163,7 @@ def test_other_names_are_refused(hosts: list[str]) -> None:
 )
 def test_requests_of_the_web_interface_are_accepted(origins: list[str]) -> None:
     headers = [("host", HOST), *(("origin", origin) for origin in origins), ("sec-fetch-site", "same-origin")]
-    assert ask(guarded(), "/api/v1/search", "POST", headers).status == 200
+    assert send_request(guarded(), "/api/v1/search", "POST", headers).status == 200
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_requests_of_the_web_interface_are_accepted(origins: list[str]) -> None:
 @pytest.mark.parametrize("path", ["/", "/api/v1/search"])
 def test_requests_of_other_sites_are_refused(origins: list[str], path: str) -> None:
     headers = [("host", HOST), *(("origin", origin) for origin in origins)]
-    assert ask(guarded(), path, "POST", headers).status == 403
+    assert send_request(guarded(), path, "POST", headers).status == 403
 
 
 @pytest.mark.parametrize(
@@ -190,8 +190,8 @@ def test_requests_of_other_sites_are_refused(origins: list[str], path: str) -> N
 )
 def test_fetch_metadata(site: str, status: int) -> None:
     headers = [("host", HOST), ("sec-fetch-site", site)]
-    assert ask(guarded(), "/api/v1/info", headers=headers).status == status
-    assert ask(guarded(), "/", headers=headers).status == 200  # a link from elsewhere leads to the page
+    assert send_request(guarded(), "/api/v1/info", headers=headers).status == status
+    assert send_request(guarded(), "/", headers=headers).status == 200  # a link from elsewhere leads to the page
 
 
 # ---------------------------------------------------------------------------- tokens and writes
@@ -199,19 +199,19 @@ def test_fetch_metadata(site: str, status: int) -> None:
 
 @pytest.mark.parametrize("path", ["/api/v1/info", "/metrics", "/api/v1/documents/a/b", "/api/v2/x", "/api"])
 def test_data_requires_the_token(path: str) -> None:
-    answer = ask(guarded(TOKEN), path)
-    assert answer.status == 401
-    assert answer.headers["www-authenticate"] == "Bearer"
-    assert TOKEN not in answer.error
+    response = send_request(guarded(TOKEN), path)
+    assert response.status == 401
+    assert response.headers["www-authenticate"] == "Bearer"
+    assert TOKEN not in response.error
 
 
 @pytest.mark.parametrize("path", ["/", "/api/v1/health", "/static/main.js"])
 def test_static_files_and_health_require_no_token(path: str) -> None:
-    assert ask(guarded(TOKEN), path).status in (200, 404)
+    assert send_request(guarded(TOKEN), path).status in (200, 404)
 
 
 @pytest.mark.parametrize(
-    ("given", "status"),
+    ("authorizations", "status"),
     [
         ([f"Bearer {TOKEN}"], 200),
         ([f"bearer   {TOKEN} "], 200),
@@ -225,27 +225,27 @@ def test_static_files_and_health_require_no_token(path: str) -> None:
         (["Bearer wrong", f"Bearer {TOKEN}"], 401),
     ],
 )
-def test_tokens(given: list[str], status: int) -> None:
-    headers = [("host", HOST), *(("authorization", value) for value in given)]
-    assert ask(guarded(TOKEN), "/api/v1/info", headers=headers).status == status
+def test_tokens(authorizations: list[str], status: int) -> None:
+    headers = [("host", HOST), *(("authorization", value) for value in authorizations)]
+    assert send_request(guarded(TOKEN), "/api/v1/info", headers=headers).status == status
 
 
 @pytest.mark.parametrize(("method", "path"), [("POST", "/api/v1/documents"), ("DELETE", "/api/v1/documents/a/b.txt")])
 def test_writes_must_be_allowed(method: str, path: str) -> None:
-    answer = ask(guarded(), path, method)
-    assert answer.status == 403
-    assert "--allow-write" in answer.error
-    assert "--token-file" in answer.error
+    response = send_request(guarded(), path, method)
+    assert response.status == 403
+    assert "--allow-write" in response.error
+    assert "--token-file" in response.error
     with_token = [("host", HOST), ("authorization", f"Bearer {TOKEN}")]
-    assert ask(guarded(TOKEN, True), path, method).status == 401
-    assert ask(guarded(TOKEN, True), "/api/v1/documents", "POST", with_token).status == 200
-    assert ask(guarded(writable=True), "/api/v1/documents", "POST").status == 200
+    assert send_request(guarded(TOKEN, True), path, method).status == 401
+    assert send_request(guarded(TOKEN, True), "/api/v1/documents", "POST", with_token).status == 200
+    assert send_request(guarded(writable=True), "/api/v1/documents", "POST").status == 200
 
 
 def test_a_token_file_must_be_readable_by_its_owner_only(tmp_path: Path) -> None:
     file = tmp_path / "token"
 
-    def refused(text: str, mode: int = 0o600) -> str:
+    def error_for(text: str, mode: int = 0o600) -> str:
         file.write_text(text)
         file.chmod(mode)
         with pytest.raises(UsageError) as error:
@@ -255,13 +255,13 @@ def test_a_token_file_must_be_readable_by_its_owner_only(tmp_path: Path) -> None
 
     with pytest.raises(UsageError, match="No such file"):
         read_token(tmp_path / "none")
-    assert "chmod 600" in refused(TOKEN, 0o640)
-    assert "chmod 600" in refused(TOKEN, 0o604)
-    assert "is empty" in refused(" \n")
-    assert "15 characters" in refused("x" * 15)
-    assert "one line" in refused(f"{TOKEN}\n{TOKEN}")
-    assert "one line" in refused(f"{TOKEN} {TOKEN}")
-    assert "one line" in refused(TOKEN + "é")
+    assert "chmod 600" in error_for(TOKEN, 0o640)
+    assert "chmod 600" in error_for(TOKEN, 0o604)
+    assert "is empty" in error_for(" \n")
+    assert "15 characters" in error_for("x" * 15)
+    assert "one line" in error_for(f"{TOKEN}\n{TOKEN}")
+    assert "one line" in error_for(f"{TOKEN} {TOKEN}")
+    assert "one line" in error_for(TOKEN + "é")
     file.write_text(f"  {TOKEN}\n\n")
     assert read_token(file) == TOKEN
 
@@ -279,11 +279,11 @@ def test_a_token_file_must_be_readable_by_its_owner_only(tmp_path: Path) -> None
     ],
 )
 def test_every_response_has_the_security_headers(path: str, headers: Headers, status: int) -> None:
-    answer = ask(guarded(TOKEN), path, headers=headers)
-    assert answer.status == status
-    assert HEADERS.items() <= answer.headers.items()
-    assert "default-src 'none'" in answer.headers["content-security-policy"]
-    assert (answer.headers.get("cache-control") == "no-store") == path.startswith("/api")
+    response = send_request(guarded(TOKEN), path, headers=headers)
+    assert response.status == status
+    assert HEADERS.items() <= response.headers.items()
+    assert "default-src 'none'" in response.headers["content-security-policy"]
+    assert (response.headers.get("cache-control") == "no-store") == path.startswith("/api")
 
 
 def test_websockets_are_refused() -> None:
@@ -311,24 +311,26 @@ def limited(app: ASGIApp = APP) -> BodyLimit:
 
 
 def test_a_body_within_the_limit_is_accepted() -> None:
-    answer = ask(limited(), "/api/v1/search", "POST", [("host", HOST), ("content-length", "1000")], [b"x" * 500] * 2)
-    assert (answer.status, answer.body) == (200, b"1000")
+    response = send_request(
+        limited(), "/api/v1/search", "POST", [("host", HOST), ("content-length", "1000")], [b"x" * 500] * 2
+    )
+    assert (response.status, response.body) == (200, b"1000")
 
 
 @pytest.mark.parametrize("headers", [[("content-length", "1001")], []])
 def test_a_larger_body_is_refused_declared_or_not(headers: Headers) -> None:
-    taken: list[int] = []
+    sizes: list[int] = []
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         while (message := await receive())["type"] == "http.request":
-            taken.append(len(message["body"]))
+            sizes.append(len(message["body"]))
         raise ConnectionError("what an application makes of a client that has gone")
 
-    answer = ask(limited(app), "/", "POST", headers, [b"x" * 400] * 5)
-    assert answer.status == 413
-    assert answer.headers["connection"] == "close"
-    assert answer.error == "The request is larger than the 1000 bytes that this server accepts"
-    assert taken == ([] if headers else [400, 400])
+    response = send_request(limited(app), "/", "POST", headers, [b"x" * 400] * 5)
+    assert response.status == 413
+    assert response.headers["connection"] == "close"
+    assert response.error == "The request is larger than the 1000 bytes that this server accepts"
+    assert sizes == ([] if headers else [400, 400])
 
 
 def test_a_body_that_does_not_arrive() -> None:
@@ -353,9 +355,9 @@ def test_a_body_that_does_not_arrive() -> None:
         await limited(app)({"type": "http", "headers": []}, receive, send)
         return sent
 
-    answer = Answered(asyncio.run(client()))
-    assert answer.status == 408
-    assert "0.05 seconds" in answer.error
+    response = ReceivedResponse(asyncio.run(client()))
+    assert response.status == 408
+    assert "0.05 seconds" in response.error
 
 
 @pytest.mark.parametrize(
@@ -373,50 +375,50 @@ def test_limits_are_positive(name: str, value: float) -> None:
 
 
 def test_a_log_line_has_the_route_and_nothing_of_the_request() -> None:
-    said: list[str] = []
+    log: list[str] = []
     observed: list[tuple[str, str, int]] = []
     app = AccessLog(
-        guarded(), said.append, lambda method, route, status, _seconds: observed.append((method, route, status))
+        guarded(), log.append, lambda method, route, status, _seconds: observed.append((method, route, status))
     )
-    ask(app, "/api/v1/search", "POST", body=[b"a secret"])
-    ask(app, "/secret/path")
-    ask(app, "/secret", "SECRET")
-    failed = ask(app, "/api/v1/documents/secret/id")
+    send_request(app, "/api/v1/search", "POST", body=[b"a secret"])
+    send_request(app, "/secret/path")
+    send_request(app, "/secret", "SECRET")
+    failed = send_request(app, "/api/v1/documents/secret/id")
     assert failed.status == 500
-    assert [line.split(" ms ")[0].rsplit(" ", 1)[0] for line in said if " ms " in line] == [
+    assert [line.split(" ms ")[0].rsplit(" ", 1)[0] for line in log if " ms " in line] == [
         "POST /api/v1/search 200",
         "GET - 404",
         "- - 404",
         "GET /api/v1/documents/{id} 500",
     ]
     assert observed[-1] == ("GET", "/api/v1/documents/{id}", 500)
-    (trace,) = (line for line in said if " ms " not in line)
+    (trace,) = (line for line in log if " ms " not in line)
     assert trace.startswith("ValueError at ")
     assert trace.endswith(" fail")
-    assert "secret" not in "".join(said)
+    assert "secret" not in "".join(log)
 
 
 def test_an_uncaught_error_gets_a_response() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         raise RuntimeError("the text of a document")
 
-    said: list[str] = []
-    answer = ask(AccessLog(app, said.append))
-    assert answer.status == 500
-    assert "text" not in "".join(said) + answer.error
+    log: list[str] = []
+    response = send_request(AccessLog(app, log.append))
+    assert response.status == 500
+    assert "text" not in "".join(log) + response.error
 
 
 def test_a_disconnection_during_a_request_is_not_an_error() -> None:
-    async def left() -> Message:
+    async def disconnect() -> Message:
         return {"type": "http.disconnect"}
 
     async def send(message: Message) -> None:
         """The client has disconnected."""
 
-    said: list[str] = []
+    log: list[str] = []
     scope: Scope = {"type": "http", "method": "POST", "path": "/api/v1/search", "headers": [], "query_string": b""}
-    asyncio.run(AccessLog(APP, said.append)(scope, left, send))
-    assert [line.split(" no response ")[0] for line in said] == ["POST /api/v1/search"]
+    asyncio.run(AccessLog(APP, log.append)(scope, disconnect, send))
+    assert [line.split(" no response ")[0] for line in log] == ["POST /api/v1/search"]
 
 
 def test_frames_contain_all_types_of_a_chain_and_no_messages() -> None:
@@ -426,11 +428,11 @@ def test_frames_contain_all_types_of_a_chain_and_no_messages() -> None:
         except ValueError as error:
             raise UsageError("a secret") from error
     except UsageError as error:
-        told = frames(error)
-    assert "secret" not in told
-    assert told.startswith("rprs.errors.UsageError at ")
-    assert " ← ValueError at " in told
-    assert f"{Path(__file__).parent.name}/{Path(__file__).name}:" in told
+        trace = frames(error)
+    assert "secret" not in trace
+    assert trace.startswith("rprs.errors.UsageError at ")
+    assert " ← ValueError at " in trace
+    assert f"{Path(__file__).parent.name}/{Path(__file__).name}:" in trace
 
 
 # ---------------------------------------------------------------------------- /docs

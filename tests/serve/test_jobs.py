@@ -28,7 +28,7 @@ from rprs.serve.limits import Message, Receive, Scope, Send
 from rprs.serve.log import AccessLog
 from rprs.serve.routes import JobRunner
 from rprs.serve.service import Service, Snapshot
-from tests.support.cli import made_index
+from tests.support.cli import sample_index
 
 SECRET = "Zyzzyva"  # a word that must not appear in a log
 
@@ -202,16 +202,16 @@ def test_an_internal_error_is_json_and_a_line_in_the_log(tmp_path: Path, monkeyp
         raise KeyError(SECRET)
         yield
 
-    async def ask(app: Any) -> list[httpx.Response]:
+    async def request_both(app: Any) -> list[httpx.Response]:
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://here") as client:
             body = {"text": "The tenant pays."}
             return [await client.get("/api/v1/info"), await client.post("/api/v1/search", json=body)]
 
     log: list[str] = []
-    service = Service(made_index(tmp_path), System())
+    service = Service(sample_index(tmp_path), System())
     app = make_app(service, Options({"here"}, log=log.append))
     monkeypatch.setattr(Service, "snapshot", broken)
-    for response in asyncio.run(ask(app)):
+    for response in asyncio.run(request_both(app)):
         assert response.status_code == 500
         assert response.json()["error"] == "Internal error of the server: see its log"
         assert "default-src 'none'" in response.headers["content-security-policy"]

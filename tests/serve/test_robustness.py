@@ -27,7 +27,7 @@ from rprs.errors import UsageError
 from rprs.serve.connection import serve
 from rprs.serve.limits import Limits, Receive, Scope, Send
 from tests.support import hostile_files
-from tests.support.cli import QUERY, made_index
+from tests.support.cli import QUERY, sample_index
 from tests.support.server import Server
 
 # `rprs serve` with time limits that a test can wait for.
@@ -71,7 +71,7 @@ def impatient(index: Path, log: Path, *options: str, **limits: float) -> Iterato
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made_index(tmp_path_factory.mktemp("hardship"))
+    return sample_index(tmp_path_factory.mktemp("hardship"))
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from tests.support.cli import made_index
+from tests.support.cli import sample_index
 from tests.support.server import Server, served
 
 OPERATIONS = [
@@ -44,7 +44,7 @@ OPERATIONS = [
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that allows changes, with an index of its own."""
     folder = tmp_path_factory.mktemp("schema")
-    index = Path(shutil.copytree(made_index(folder), folder / "copy.rprs"))
+    index = Path(shutil.copytree(sample_index(folder), folder / "copy.rprs"))
     with served(index, "--allow-write") as running:
         yield running
         assert "Error at" not in running.logged()
@@ -73,7 +73,7 @@ CHECKS = [
 ]
 
 
-KNOWN = [None, "moss-v-reed", "lease.txt"]
+IDS = [None, "moss-v-reed", "lease.txt"]
 
 
 def make_answerable(case: Case[Any], id: str) -> None:
@@ -109,18 +109,18 @@ def check(
         suppress_health_check=list(HealthCheck),
         phases=[Phase.generate],
     )
-    @given(case=cases(schema[path][method], mode), known=st.sampled_from(KNOWN))
-    def asked(case: Case[Any], known: str | None) -> None:
-        if known is not None and mode is GenerationMode.POSITIVE:
-            make_answerable(case, known)
+    @given(case=cases(schema[path][method], mode), id=st.sampled_from(IDS))
+    def call(case: Case[Any], id: str | None) -> None:
+        if id is not None and mode is GenerationMode.POSITIVE:
+            make_answerable(case, id)
         case.call_and_validate(checks=CHECKS, timeout=30)
 
-    asked()
+    call()
 
 
 def test_every_operation_is_covered(schema: BaseSchema) -> None:
-    found = [f"{method.upper()} {path}" for path, item in schema.raw_schema["paths"].items() for method in item]
-    assert sorted(found) == sorted(OPERATIONS)
+    operations = [f"{method.upper()} {path}" for path, item in schema.raw_schema["paths"].items() for method in item]
+    assert sorted(operations) == sorted(OPERATIONS)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)

@@ -31,11 +31,11 @@ def refusal(data: bytes, name: str, limits: Limits = LIMITS) -> str:
     """The error message for a file, without its name."""
     with pytest.raises(ReadError) as error:
         read_upload(io.BytesIO(data), name, limits)
-    said = str(error.value)
-    assert said.startswith(f"{name}: ")
-    assert "\n" not in said
-    assert tempfile.gettempdir() not in said
-    return said.removeprefix(f"{name}: ")
+    message = str(error.value)
+    assert message.startswith(f"{name}: ")
+    assert "\n" not in message
+    assert tempfile.gettempdir() not in message
+    return message.removeprefix(f"{name}: ")
 
 
 # ---------------------------------------------------------------------------- what is read
@@ -64,16 +64,16 @@ def test_spooled_files() -> None:
 
 def test_several_documents_and_skipped_records() -> None:
     data = JSONL + b'\n{"_id": "a1", "text": "Again."}\n{"_id": "a3"}\n'
-    found, skipped = read_uploads(io.BytesIO(data), "x/cases.jsonl", LIMITS)
-    assert [document.id for document in found] == ["a1", "a2"]
-    assert found[0].metadata == {"year": 1999, "court": '{"name": "High"}'}
+    documents, skipped = read_uploads(io.BytesIO(data), "x/cases.jsonl", LIMITS)
+    assert [document.id for document in documents] == ["a1", "a2"]
+    assert documents[0].metadata == {"year": 1999, "court": '{"name": "High"}'}
     assert [line.split(": ")[0] for line in skipped] == ["cases.jsonl", "cases.jsonl:4"]
     assert "'a1' occurs more than once" in skipped[0]
     assert "more than one document" in refusal(JSONL, "cases.jsonl")
 
 
 @pytest.mark.parametrize(
-    ("given", "name"),
+    ("upload_name", "name"),
     [
         ("brief.txt", "brief.txt"),
         ("../../etc/passwd", "passwd"),
@@ -87,8 +87,8 @@ def test_several_documents_and_skipped_records() -> None:
         ("žaloba č. 7.pdf", "žaloba č. 7.pdf"),
     ],
 )
-def test_names(given: str, name: str) -> None:
-    assert clean_name(given) == name
+def test_names(upload_name: str, name: str) -> None:
+    assert clean_name(upload_name) == name
 
 
 def test_a_file_without_a_name_is_text() -> None:
@@ -117,8 +117,8 @@ def test_text_that_expands() -> None:
 
 @pytest.mark.parametrize("name", ["bomb", "nested", "cyclic"])
 def test_hostile_pdfs(name: str) -> None:
-    make: Callable[[], bytes] = getattr(hostile_files, name)
-    assert refusal(make(), f"{name}.pdf")
+    build: Callable[[], bytes] = getattr(hostile_files, name)
+    assert refusal(build(), f"{name}.pdf")
 
 
 def test_a_file_that_needs_too_much_memory() -> None:
@@ -138,8 +138,8 @@ def test_a_file_that_takes_too_long() -> None:
 
 def children() -> list[int]:
     """The running child processes of this one."""
-    found = Path(f"/proc/self/task/{threading.get_native_id()}/children")
-    tasks = found.parent.parent.glob("*/children")
+    own_task = Path(f"/proc/self/task/{threading.get_native_id()}/children")
+    tasks = own_task.parent.parent.glob("*/children")
     return [int(pid) for task in tasks for pid in task.read_text().split()]
 
 

@@ -14,13 +14,13 @@ from playwright.sync_api import expect
 from rprs import Document, Explanation, Index, Searcher, __version__
 from tests.support.browser import Visit, visit
 from tests.support.server import Server
-from tests.support.web_samples import HARBOUR, LAST, ORCHARD, book, paragraphs, tell, write_index
+from tests.support.web_samples import HARBOUR, LAST, ORCHARD, book, invent_sentences, paragraphs, write_index
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page
 
 # Sentences that differ by a word or two, some that nothing is like, and characters that JavaScript counts as two.
-ORCHARD_BOOK = [line.replace("the", "the 🍐", 1) for line in tell(ORCHARD, 160)]
+ORCHARD_BOOK = [line.replace("the", "the 🍐", 1) for line in invent_sentences(ORCHARD, 160)]
 FOREIGN = [f"Quarks {word} through seventeen indigo manifolds." for word in "tunnel drift spin decay bounce".split()]
 QUERY = paragraphs(
     [
@@ -34,7 +34,9 @@ MINE = Document("mine", QUERY, "What I ask")
 CHRONICLE = Document("chronicle", paragraphs(ORCHARD_BOOK), "A chronicle of the orchard", {"date": "1999-01-02"})
 BOOK = Document("book", book(), "The book of the harbour")
 OTHERS = [
-    Document(f"note-{number}", paragraphs([*tell(ORCHARD, 6, number), *tell(HARBOUR, 6, number)]))
+    Document(
+        f"note-{number}", paragraphs([*invent_sentences(ORCHARD, 6, number), *invent_sentences(HARBOUR, 6, number)])
+    )
     for number in range(2, 8)
 ]
 PROMPT = 20.0  # seconds: a generous limit for a step in a book on a busy machine
@@ -44,13 +46,13 @@ ROUNDING = 0.005  # a similarity counts as the two digits that are shown of it
 
 
 @pytest.fixture(scope="module")
-def made(chrome: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def index_path(chrome: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_index(tmp_path_factory.mktemp("aligned") / "made.rprs", [MINE, CHRONICLE, BOOK, *OTHERS])
 
 
 @pytest.fixture(scope="module")
-def expected(made: Path) -> Iterator[Explanation]:
-    with Index(made) as index:
+def expected(index_path: Path) -> Iterator[Explanation]:
+    with Index(index_path) as index:
         yield Searcher(index).explain(MINE, CHRONICLE.id)
 
 
@@ -67,10 +69,10 @@ def side(page: Page, name: str) -> Locator:
     return page.locator(f".aligned-side.{name} .aligned-text")
 
 
-def sentences(pane: Locator, chosen: str = ".sentence") -> list[Any]:
+def sentences(pane: Locator, selector: str = ".sentence") -> list[Any]:
     """The text, style and numbers of sentences, in the order of the text."""
     return list(
-        pane.locator(chosen).evaluate_all(
+        pane.locator(selector).evaluate_all(
             """nodes => nodes.map(node => ({
                 text: node.textContent, colour: getComputedStyle(node).backgroundColor,
                 numbers: [...node.querySelectorAll(".number:not([hidden])")].map(one => Number(one.dataset.number)),
@@ -107,22 +109,22 @@ def test_matches_have_the_same_number_and_colour_on_both_sides(view: Visit, expe
     pairs = expected.hit.pairs
     assert len(pairs) > 60
     expect(side(page, "document").locator(".sentence")).to_have_count(len(ORCHARD_BOOK))
-    seen = {name: sentences(side(page, name)) for name in ("query", "document")}
-    at = {name: {number: one for one in seen[name] for number in one["numbers"]} for name in seen}
+    by_side = {name: sentences(side(page, name)) for name in ("query", "document")}
+    at = {name: {number: one for one in by_side[name] for number in one["numbers"]} for name in by_side}
     for number, pair in enumerate(pairs, 1):
         assert (at["query"][number]["text"], at["document"][number]["text"]) == (pair.query, pair.document)
     assert len(at["query"]) == len(at["document"]) == len(pairs)
-    bare = {one["colour"] for one in seen["query"] if not one["numbers"]}
+    bare = {one["colour"] for one in by_side["query"] if not one["numbers"]}
     assert len(bare) == 1
     tints: dict[int, set[str]] = {}
     for name in ("query", "document"):
-        for one in seen[name]:
+        for one in by_side[name]:
             if one["numbers"]:
                 tints.setdefault((one["numbers"][0] - 1) % 8, set()).add(one["colour"])
     assert len(tints) == 8
     assert all(len(colours) == 1 for colours in tints.values())
     assert len(set.union(*tints.values()) | bare) == 9
-    assert paragraphs([one["text"] for one in seen["query"]]) == QUERY
+    assert paragraphs([one["text"] for one in by_side["query"]]) == QUERY
 
 
 def test_scores_are_those_of_the_searcher_with_a_disclaimer(view: Visit, expected: Explanation) -> None:
@@ -173,7 +175,7 @@ def test_the_slider_hides_weak_pairs_without_a_request(view: Visit, expected: Ex
     kept = {number for number, pair in enumerate(pairs, 1) if pair.similarity >= least - ROUNDING}
     assert 5 < len(kept) < len(pairs)
     page.locator(".number").nth(len(pairs) - 1).wait_for(state="attached")
-    asked = len(view.api_requests)
+    requests = len(view.api_requests)
     slide(page, least)
     expect(page.locator(".pairs-shown")).to_have_text(f"{len(kept)} of {len(pairs)} pairs shown")
     for name in ("query", "document"):
@@ -184,7 +186,7 @@ def test_the_slider_hides_weak_pairs_without_a_request(view: Visit, expected: Ex
     assert current(page) == sorted(kept)[1]
     slide(page, 0)
     expect(side(page, "query").locator(".number:not([hidden])")).to_have_count(len(pairs))
-    assert len(view.api_requests) == asked
+    assert len(view.api_requests) == requests
 
 
 def test_a_switch_shows_passages_without_a_match(view: Visit, expected: Explanation) -> None:
@@ -197,9 +199,9 @@ def test_a_switch_shows_passages_without_a_match(view: Visit, expected: Explanat
         slide(page, least)
         uncovered = [expected.query.text[start:end] for start, end in expected.at_least(least - ROUNDING).uncovered]
         expect(bare).to_have_count(len(uncovered))
-        shown = sentences(side(page, "query"), ".sentence:not(.match)")
-        assert [one["text"] for one in shown] == uncovered
-        assert {one["colour"] for one in shown} != {before}
+        gaps = sentences(side(page, "query"), ".sentence:not(.match)")
+        assert [one["text"] for one in gaps] == uncovered
+        assert {one["colour"] for one in gaps} != {before}
         expect(page.locator(".gap-count")).to_have_text(f"{len(uncovered)} sentences")
     assert set(uncovered) > set(FOREIGN)
     page.keyboard.press("n")
@@ -272,8 +274,8 @@ LAST_SEEN = """pane => new Promise(resolve => {
         // Text that is still being added moves the end away: a reader would press the key again.
         if (++frames % 60 === 0) pane.scrollTop = pane.scrollHeight;
         const last = [...pane.querySelectorAll(".chapter:last-child > .block:last-child .sentence")].at(-1);
-        const [seen, window] = [last?.getBoundingClientRect(), pane.getBoundingClientRect()];
-        if (seen && seen.top >= window.top && seen.bottom <= window.bottom) resolve(last.textContent);
+        const [box, window] = [last?.getBoundingClientRect(), pane.getBoundingClientRect()];
+        if (box && box.top >= window.top && box.bottom <= window.bottom) resolve(last.textContent);
         else requestAnimationFrame(look);
     };
     look();
@@ -306,12 +308,12 @@ def test_books_stay_responsive(chrome: Browser, server: Server) -> None:
         page.keyboard.press("k")
         assert seconds(lambda: page.keyboard.press("j")) < PROMPT
         current(page)
-        shown = page.locator(".pairs-shown")
-        before = shown.inner_text()
-        asked = len(visited.api_requests)
+        counter = page.locator(".pairs-shown")
+        before = counter.inner_text()
+        requests = len(visited.api_requests)
         slide(page, 0.97)
-        assert seconds(lambda: expect(shown).not_to_have_text(before)) < PROMPT
-        assert len(visited.api_requests) == asked
+        assert seconds(lambda: expect(counter).not_to_have_text(before)) < PROMPT
+        assert len(visited.api_requests) == requests
         # Once all of it is there, for the browser's own search, only what is near the screen is drawn.
         expect(side(page, "document").locator(".sentence")).to_have_count(BOOK.text.count("."), timeout=20_000)
         for name in ("query", "document"):

@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 
 from rprs import Document, Searcher, read_one
 from tests.support.browser import visit
-from tests.support.cli import QUERY, TEXTS, made_index
+from tests.support.cli import QUERY, TEXTS, sample_index
 from tests.support.read_samples import pdf, word
 from tests.support.server import TOKEN, Server, served
 from tests.support.web_samples import scan
@@ -37,8 +37,8 @@ UNDER_WAY = re.compile(r"\d of [\d,]+ sentences")
 
 
 @pytest.fixture(scope="module")
-def made(chrome: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made_index(tmp_path_factory.mktemp("ask"))
+def index_path(chrome: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return sample_index(tmp_path_factory.mktemp("ask"))
 
 
 def attached(name: str, data: bytes) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def attached(name: str, data: bytes) -> dict[str, Any]:
     return {"name": name, "mimeType": "", "buffer": data}
 
 
-def found(searcher: Searcher, *seeds: Document) -> list[str]:
+def expected_ids(searcher: Searcher, *seeds: Document) -> list[str]:
     return [hit.id for hit in searcher.search(seeds)]
 
 
@@ -61,7 +61,7 @@ def test_files_of_every_type(chrome: Browser, server: Server, searcher: Searcher
         page = visited.fill_form(files=files)
         expect(page.locator("#chips .chip-name")).to_have_text(list(FILES))
         visited.search()
-        assert visited.ids() == found(searcher, *map(read_one, files))
+        assert visited.ids() == expected_ids(searcher, *map(read_one, files))
         expect(page.locator("#summary")).to_contain_text(f"{len(files) * len(LINES)} sentences in the query")
         assert page.locator("#hits blockquote").first.inner_text() in LINES
 
@@ -72,7 +72,7 @@ def test_a_pasted_text_with_the_keyboard(chrome: Browser, server: Server, search
         expect(page.locator("#text-note")).to_have_text(re.compile(r"^\d+ words$"))
         page.locator("#text").press("Control+Enter")
         page.locator("#hits").wait_for()
-        assert visited.ids() == found(searcher, Document("query", QUERY))
+        assert visited.ids() == expected_ids(searcher, Document("query", QUERY))
         assert "rent" not in page.url  # what was pasted is not in the address
         expect(page.locator("#no-link")).to_be_visible()
 
@@ -92,7 +92,7 @@ def test_a_document_from_the_index(chrome: Browser, server: Server, searcher: Se
         expect(page.locator("#options-note")).to_contain_text("No document")
         page.locator("#submit").click()
         page.locator("#hits").wait_for()
-        assert visited.ids() == found(searcher, searcher.index.document("heron-v-otter"))
+        assert visited.ids() == expected_ids(searcher, searcher.index.document("heron-v-otter"))
         assert "id=heron-v-otter" in page.url
 
 
@@ -106,7 +106,7 @@ def test_several_documents_are_combined(chrome: Browser, server: Server, searche
         page.get_by_role("button", name="Remove Finch v. Crane").click()
         visited.search()
         seeds = [read_one(file), Document("query", QUERY), searcher.index.document("moss-v-reed")]
-        assert visited.ids() == found(searcher, *seeds)
+        assert visited.ids() == expected_ids(searcher, *seeds)
         assert "moss-v-reed" not in visited.ids()
         page.locator("#edit").click()
         expect(chips).to_have_count(3)
@@ -140,7 +140,7 @@ def test_progress_shows_counts(chrome: Browser, server: Server, searcher: Search
     text = LONG[:200_000]
     with visit(chrome, server.url) as visited:
         page = visited.search(files=[attached("long.txt", text.encode())])
-        told = " | ".join(page.evaluate("window.progressMessages"))
+        messages = " | ".join(page.evaluate("window.progressMessages"))
     expected = searcher.search(Document("long.txt", text))
     stages = [
         r"Reading: 195 kB of 195 kB",
@@ -148,7 +148,7 @@ def test_progress_shows_counts(chrome: Browser, server: Server, searcher: Search
         rf"{expected.candidates} candidates of 12 documents",
         r"(\d+) of \1 sentences compared$",
     ]
-    assert re.search(r" \| .*".join(stages), told), told
+    assert re.search(r" \| .*".join(stages), messages), messages
 
 
 def test_cancel_stops_the_job_and_keeps_the_query(chrome: Browser, server: Server) -> None:
@@ -207,8 +207,8 @@ def test_errors_name_a_file_without_text(chrome: Browser, server: Server) -> Non
         visited.search(text=QUERY)
 
 
-def test_input_is_kept_when_the_server_stops(chrome: Browser, made: Path) -> None:
-    with served(made) as first, visit(chrome, first.url) as visited:
+def test_input_is_kept_when_the_server_stops(chrome: Browser, index_path: Path) -> None:
+    with served(index_path) as first, visit(chrome, first.url) as visited:
         page = visited.fill_form(files=[attached("long.txt", LONG.encode())], text=QUERY)
         page.locator("#submit").click()
         expect(page.locator(".progress [role=status]")).to_have_text(UNDER_WAY)
@@ -220,26 +220,26 @@ def test_input_is_kept_when_the_server_stops(chrome: Browser, made: Path) -> Non
         expect(page.locator("#text")).to_have_value(QUERY)
         visited.expect_error("ERR_|Failed to load")
         first.process.wait()
-        with served(made, "--port", first.port):
+        with served(index_path, "--port", first.port):
             notice.get_by_role("button", name="Try again").click()
             page.locator("#hits").wait_for()
             expect(page.locator("#results-title")).to_contain_text("long")
             assert len(visited.ids()) == 10
 
 
-def test_a_token_is_requested_and_kept_for_the_tab(chrome: Browser, made: Path, tmp_path: Path) -> None:
+def test_a_token_is_requested_and_kept_for_the_tab(chrome: Browser, index_path: Path, tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.touch(0o600)
     token.write_text(TOKEN)
-    with served(made, "--token-file", token) as guarded, visit(chrome, guarded.url) as visited:
+    with served(index_path, "--token-file", token) as guarded, visit(chrome, guarded.url) as visited:
         page = visited.page
         page.goto(guarded.url)
         dialog = page.locator("#token-dialog[open]")
-        for given in ("wrong", TOKEN):
+        for value in ("wrong", TOKEN):
             expect(dialog).to_be_visible()
-            page.locator("#token").fill(given)
+            page.locator("#token").fill(value)
             page.locator("#token").press("Enter")
-            expect(page.locator("#token-note")).to_contain_text("" if given == TOKEN else "not correct")
+            expect(page.locator("#token-note")).to_contain_text("" if value == TOKEN else "not correct")
         expect(dialog).to_have_count(0)
         visited.search(words=["moss"])
         visited.expect_error("401")

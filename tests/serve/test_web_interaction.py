@@ -13,32 +13,39 @@ from pypdf import PdfReader
 from rprs import Document
 from tests.support.browser import visit
 from tests.support.server import Server, served
-from tests.support.web_samples import ORCHARD, paragraphs, tell, write_index
+from tests.support.web_samples import ORCHARD, invent_sentences, paragraphs, write_index
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-TEXT = paragraphs(tell(ORCHARD, 12))
+TEXT = paragraphs(invent_sentences(ORCHARD, 12))
 LEASE = ["يدفع المستأجر الأجرة في أول كل شهر.", "A𝒽𝑒𝓉𝑒𝓃𝒶𝓃𝓉𝓅𝒶𝓎𝓈𝓉𝒽𝑒𝓇𝑒𝓃𝓉𝒶𝓁𝓌𝒶𝓎𝓈 on the first day."]
 TITLE = "In the matter of the orchard beyond the river " * 40
 NOTES = [
-    Document(f"note-{number}", paragraphs(tell(ORCHARD, 9, number)), "", {"year": 1980 + 10 * number, "date": "1999"})
+    Document(
+        f"note-{number}",
+        paragraphs(invent_sentences(ORCHARD, 9, number)),
+        "",
+        {"year": 1980 + 10 * number, "date": "1999"},
+    )
     for number in range(1, 8)
 ]
 STRANGE = [Document("strange", "\n\n".join(LEASE), "Strange"), Document("long", f"{TEXT} And more.", TITLE)]
-MANY = [Document(f"m{number:03}", " ".join(tell(ORCHARD, 2, number)), f"Note {number}") for number in range(300)]
+MANY = [
+    Document(f"m{number:03}", " ".join(invent_sentences(ORCHARD, 2, number)), f"Note {number}") for number in range(300)
+]
 WITHOUT_STORAGE = """for (const name of ["localStorage", "sessionStorage"])
     Object.defineProperty(window, name, {get() { throw new DOMException("denied", "SecurityError"); }});"""
 
 
 @pytest.fixture(scope="module")
-def made(chrome: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def index_path(chrome: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_index(tmp_path_factory.mktemp("review") / "made.rprs", [*NOTES, *STRANGE, *MANY])
 
 
 @pytest.fixture(scope="module")
-def server(made: Path) -> Iterator[Server]:
-    with served(made, "--depth", 300) as running:
+def server(index_path: Path) -> Iterator[Server]:
+    with served(index_path, "--depth", 300) as running:
         yield running
 
 
@@ -65,12 +72,12 @@ def test_the_button_does_not_move_after_a_text_is_entered(chrome: Browser, serve
 def test_a_pending_filter_is_discarded_with_its_results(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         page = visited.search(text=TEXT)
-        for way, seen in (("#edit", "search"), (".compare >> nth=0", "aligned")):
+        for way, expected_view in (("#edit", "search"), (".compare >> nth=0", "aligned")):
             page.locator("#filter-year-from").fill("2020")
             page.locator("#filter-year-from").dispatch_event("change")
             page.locator(way).click()
             page.wait_for_timeout(650)  # more than the pause before a filter is applied
-            assert view(page) == seen
+            assert view(page) == expected_view
             page.go_back()
             page.locator("#hits").wait_for()
             expect(page.locator("#filter-year-from")).to_have_value("")
@@ -140,8 +147,8 @@ def test_a_long_title_is_shortened(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         page = visited.search(text=TEXT)
         for place in ('.hit[data-id="long"] h2', '.hit[data-id="long"] article'):
-            shown = page.locator(place)
-            name = shown.get_attribute("aria-label") or shown.inner_text()
+            heading = page.locator(place)
+            name = heading.get_attribute("aria-label") or heading.inner_text()
             assert 150 < len(name) < 220
         visited.compare("long")
         expect(page.locator(".aligned-side.query h2")).to_contain_text("In the year 1000")  # a pasted text is called so
@@ -150,11 +157,11 @@ def test_a_long_title_is_shortened(chrome: Browser, server: Server) -> None:
 # ---------------------------------------------------------------------------- strict browsers, paper
 
 
-def test_browser_storage_is_not_required(chrome: Browser, made: Path, tmp_path: Path) -> None:
+def test_browser_storage_is_not_required(chrome: Browser, index_path: Path, tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("a-token-for-a-browser-that-keeps-nothing")
     token.chmod(0o600)
-    with served(made, "--token-file", token) as guarded, visit(chrome, guarded.url) as visited:
+    with served(index_path, "--token-file", token) as guarded, visit(chrome, guarded.url) as visited:
         visited.context.add_init_script(WITHOUT_STORAGE)
         page = visited.page
         page.goto(guarded.url)
@@ -175,7 +182,7 @@ def test_print_is_light_and_contains_both_texts(chrome: Browser, server: Server,
         paper = tmp_path / "paper.pdf"
         page.pdf(path=paper)
         printed = " ".join(" ".join(sheet.extract_text() for sheet in PdfReader(paper).pages).split())
-        for last in (tell(ORCHARD, 12)[-1], tell(ORCHARD, 9, 3)[-1]):
+        for last in (invent_sentences(ORCHARD, 12)[-1], invent_sentences(ORCHARD, 9, 3)[-1]):
             assert last in printed
 
 

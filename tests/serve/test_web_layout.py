@@ -28,8 +28,8 @@ SERIOUS = {"serious", "critical"}
 
 @pytest.fixture(scope="module")
 def server(chrome: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    made = write_index(tmp_path_factory.mktemp("looks") / "made.rprs", [*CASES, *HOSTILE])
-    with served(made) as running:
+    index_path = write_index(tmp_path_factory.mktemp("looks") / "made.rprs", [*CASES, *HOSTILE])
+    with served(index_path) as running:
         yield running
 
 
@@ -41,23 +41,23 @@ def colours(page: Page, *selectors: str) -> list[str]:
 
 
 def test_the_theme_follows_the_system_until_it_is_changed(chrome: Browser, server: Server) -> None:
-    seen: dict[str, list[str]] = {}
+    themes: dict[str, list[str]] = {}
     for scheme in ("light", "dark"):
         with visit(chrome, server.url, color_scheme=scheme) as visited:
             visited.search(text=QUERY)
             page = visited.compare("moss-v-reed")
-            seen[scheme] = colours(page, "body", ".aligned-body", ".match")
+            themes[scheme] = colours(page, "body", ".aligned-body", ".match")
             other = "light" if scheme == "dark" else "dark"
             page.get_by_role("button", name=f"Use the {other} theme").click()
-            seen[f"{scheme}, then {other}"] = colours(page, "body", ".aligned-body", ".match")
+            themes[f"{scheme}, then {other}"] = colours(page, "body", ".aligned-body", ".match")
             page.reload()
             page.locator(".aligned").wait_for()
-            assert colours(page, "body", ".aligned-body", ".match") == seen[f"{scheme}, then {other}"]
-    assert seen["light, then dark"] == seen["dark"]
-    assert seen["dark, then light"] == seen["light"]
-    assert not set(seen["light"]) & set(seen["dark"])
-    assert min(map(lightness, seen["light"])) > 0.6
-    assert max(map(lightness, seen["dark"])) < 0.3
+            assert colours(page, "body", ".aligned-body", ".match") == themes[f"{scheme}, then {other}"]
+    assert themes["light, then dark"] == themes["dark"]
+    assert themes["dark, then light"] == themes["light"]
+    assert not set(themes["light"]) & set(themes["dark"])
+    assert min(map(lightness, themes["light"])) > 0.6
+    assert max(map(lightness, themes["dark"])) < 0.3
 
 
 def lightness(colour: str) -> float:
@@ -191,9 +191,9 @@ def accessible(page: Page, name: str) -> None:
     contrast = {"runOnly": ["color-contrast"]}
     for scheme, rules in (("dark", contrast), ("light", {"resultTypes": ["violations"]})):
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # one of two words
-        found: list[dict[str, Any]] = Axe().run(page, options=rules).response["violations"]
-        told = [(one["id"], node["html"]) for one in found if one["impact"] in SERIOUS for node in one["nodes"]]
-        assert told == [], f"{name}, {scheme}"
+        violations: list[dict[str, Any]] = Axe().run(page, options=rules).response["violations"]
+        serious = [(one["id"], node["html"]) for one in violations if one["impact"] in SERIOUS for node in one["nodes"]]
+        assert serious == [], f"{name}, {scheme}"
 
 
 # ---------------------------------------------------------------------------- hostile documents
@@ -222,12 +222,12 @@ def test_documents_are_shown_as_text_only(chrome: Browser, server: Server) -> No
         expect(page.locator("#chips")).to_contain_text(name)
         assert page.evaluate(HARM) == NONE
         visited.search()
-        shown = page.locator(".hit-open").all_inner_texts()
-        assert set(MARKUP) & set(shown)
+        titles = page.locator(".hit-open").all_inner_texts()
+        assert set(MARKUP) & set(titles)
         assert page.evaluate(HARM) == NONE
         first = visited.ids()[0]
         page.locator("#hits .compare").first.click()
-        expect(page.locator(".aligned-side.document h2")).to_have_text(shown[0])
+        expect(page.locator(".aligned-side.document h2")).to_have_text(titles[0])
         page.locator(".aligned-side.document .aligned-metadata summary").click()
         page.keyboard.press("j")
         expect(page.locator(".aligned-side.document .aligned-text")).to_contain_text(MARKUP[0])

@@ -17,7 +17,7 @@ from playwright.sync_api import expect
 
 from rprs import Document, Hit, Searcher, __version__, read_run
 from tests.support.browser import Visit, visit
-from tests.support.cli import QUERY, made_index
+from tests.support.cli import QUERY, sample_index
 from tests.support.server import Server
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ LIST = f"/?id={ID}&k=10"
 
 
 @pytest.fixture(scope="module")
-def made(chrome: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made_index(tmp_path_factory.mktemp("results"))
+def index_path(chrome: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return sample_index(tmp_path_factory.mktemp("results"))
 
 
 def listed(visited: Visit, address: str = LIST) -> None:
@@ -37,7 +37,7 @@ def listed(visited: Visit, address: str = LIST) -> None:
     visited.page.locator("#summary").wait_for()
 
 
-def found(searcher: Searcher, where: str | None = None, k: int = 10) -> list[str]:
+def expected_ids(searcher: Searcher, where: str | None = None, k: int = 10) -> list[str]:
     return [hit.id for hit in searcher.search(searcher.index.document(ID), k=k, where=where)]
 
 
@@ -118,18 +118,18 @@ def test_filters_narrow_the_results(chrome: Browser, server: Server, searcher: S
             (partial(page.locator("#filter-date-to").fill, "2019-05-30"), dated),
             (page.locator('input[name="filter-court"]').first.check, f'{dated} and court in ("harbour")'),
         ]
-        lists = [found(searcher, where) for _, where in steps]
+        lists = [expected_ids(searcher, where) for _, where in steps]
         assert len({len(ids) for ids in lists}) == len(steps)
         for (step, _), ids in zip(steps, lists, strict=True):
             step()
             assert visited.shows(ids)
         expect(page.locator(".badge")).to_have_text("2")
         page.get_by_role("button", name="Clear filters").click()
-        assert visited.shows(found(searcher))
+        assert visited.shows(expected_ids(searcher))
         page.locator("#filter-k").select_option("5")
-        assert visited.shows(found(searcher, k=5))
+        assert visited.shows(expected_ids(searcher, k=5))
         page.go_back()
-        assert visited.shows(found(searcher))
+        assert visited.shows(expected_ids(searcher))
         expect(page.locator("#filter-k")).to_have_value("10")
 
 
@@ -143,11 +143,11 @@ def test_the_advanced_filter_and_its_errors(chrome: Browser, server: Server, sea
         field.press("Enter")
         expect(page.locator("#filter-error")).to_contain_text("court in (hill")
         expect(field).to_have_attribute("aria-invalid", "true")
-        assert visited.shows(found(searcher))
+        assert visited.shows(expected_ids(searcher))
         where = "not (court in (hill)) and title ~ v."
         field.fill(where)
         field.press("Enter")
-        assert visited.shows(found(searcher, where))
+        assert visited.shows(expected_ids(searcher, where))
         expect(page.locator("#filter-error")).to_be_empty()
 
 
@@ -158,7 +158,7 @@ def test_filters_can_be_set_in_the_form(chrome: Browser, server: Server, searche
         page.locator("#search-filter-k").select_option("5")
         page.locator("#search-filter-date-from").fill("2005-01-01")
         visited.search()
-        assert visited.ids() == found(searcher, "date >= 2005", k=5)
+        assert visited.ids() == expected_ids(searcher, "date >= 2005", k=5)
         expect(page.locator("#filter-date-from")).to_have_value("2005-01-01")
 
 
@@ -261,7 +261,7 @@ def test_back_forward_and_reload(chrome: Browser, server: Server) -> None:
         scrolled = page.evaluate("scrollY")
         assert scrolled > 0
         visited.compare(ids[-1])
-        asked = len(visited.api_requests)
+        requests = len(visited.api_requests)
         page.go_back()
         expect(view).to_have_attribute("data-view", "results")
         assert visited.ids() == ids
@@ -272,7 +272,7 @@ def test_back_forward_and_reload(chrome: Browser, server: Server) -> None:
         expect(page.locator("#text")).to_have_value(QUERY)
         page.go_forward()
         expect(view).to_have_attribute("data-view", "results")
-        assert len(visited.api_requests) == asked  # the list was still there
+        assert len(visited.api_requests) == requests  # the list was still there
         page.go_forward()
         page.locator(".aligned").wait_for()
         page.reload()

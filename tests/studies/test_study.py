@@ -28,9 +28,9 @@ from rprs.studies.plan import read_plan
 from rprs.studies.runs import notes_of
 from rprs.studies.study import study
 from rprs.studies.systems import Study
-from tests.support.cli import done
+from tests.support.cli import rprs_ok
 from tests.support.paths import DATA
-from tests.support.study_sample import EVERYTHING, SMALL, contents, made_collection
+from tests.support.study_sample import EVERYTHING, SMALL, contents, write_collection
 from tests.support.tiny_models import make_cross
 
 
@@ -82,14 +82,14 @@ class Place:
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory: pytest.TempPathFactory) -> Place:
     """The complete study, computed once; tests only read it."""
-    place = Place(made_collection(tmp_path_factory.mktemp("everything")))
+    place = Place(write_collection(tmp_path_factory.mktemp("everything")))
     place.study(EVERYTHING)
     return place
 
 
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
-    return Place(made_collection(tmp_path))
+    return Place(write_collection(tmp_path))
 
 
 # ---------------------------------------------------------------------------- what is there
@@ -170,15 +170,15 @@ def test_a_first_stage_of_vectors_names_its_encoder_and_its_runs(place: Place) -
 
 def test_a_study_gives_what_the_single_commands_give(everything: Place, tmp_path: Path) -> None:
     sample, index = everything.folder / "sample", tmp_path / "sample.rprs"
-    done("index", sample, "--to", index, "--encoder", "hashed(dimension=64)")
+    rprs_ok("index", sample, "--to", index, "--encoder", "hashed(dimension=64)")
     command = ("run", index, sample / "queries.jsonl", "--depth", 8)
     for name, rerank in (("bm25", "none"), ("rprs", "rprs(n=4,k1=0)"), ("rprs-w-freq", "rprs(n=4,k1=2.8,b=1)")):
-        done(*command, "--rerank", rerank, "-o", tmp_path / name)
+        rprs_ok(*command, "--rerank", rerank, "-o", tmp_path / name)
         ours = read_run(everything.folder / "results" / "study" / "runs" / f"{name}.trec")
         theirs = read_run(tmp_path / name)
         assert {query: ranking.ids for query, ranking in ours.items()} == {q: r.ids for q, r in theirs.items()}
         assert all(np.array_equal(ours[query].scores, theirs[query].scores) for query in ours)
-        output = done("evaluate", tmp_path / name, "--qrels", sample / "qrels" / "test.tsv", "-m", "AP").out
+        output = rprs_ok("evaluate", tmp_path / name, "--qrels", sample / "qrels" / "test.tsv", "-m", "AP").out
         total = everything.results()["parts"]["systems"][_system(name)]["scores"]["AP"]
         assert f"{total:.4f}".lstrip("0") in output
 

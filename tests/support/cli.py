@@ -136,14 +136,14 @@ def rprs(*words: object, stdin: bytes = b"", width: int = 100) -> Outcome:
     return Outcome(code, out.getvalue(), err.getvalue())
 
 
-def done(*words: object, stdin: bytes = b"", width: int = 100) -> Outcome:
+def rprs_ok(*words: object, stdin: bytes = b"", width: int = 100) -> Outcome:
     """Run a command line that must succeed."""
     outcome = rprs(*words, stdin=stdin, width=width)
     assert outcome.code == 0, outcome.err
     return outcome
 
 
-def refused(*words: object, stdin: bytes = b"") -> str:
+def rprs_error(*words: object, stdin: bytes = b"") -> str:
     """Run a command line that must fail with exit code 2; returns the one line of its error."""
     outcome = rprs("--quiet", *words, stdin=stdin)
     assert (outcome.code, outcome.out) == (2, "")
@@ -162,9 +162,9 @@ def collection(folder: Path) -> Path:
     return sources
 
 
-def made_index(folder: Path) -> Path:
+def sample_index(folder: Path) -> Path:
     """An index of the invented documents, with query.txt beside it."""
-    done("index", collection(folder), "--to", folder / "made.rprs", "--encoder", ENCODER)
+    rprs_ok("index", collection(folder), "--to", folder / "made.rprs", "--encoder", ENCODER)
     (folder / "query.txt").write_text(QUERY)
     return folder / "made.rprs"
 

@@ -14,7 +14,7 @@ MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # syncing hundreds o
 
 
 @contextmanager
-def built(
+def index_of(
     *segments: Sequence[Document], removed: Sequence[str] = (), analyzer: str = "words(language=none)"
 ) -> Iterator[Index]:
     """An index with these segments, from which documents were then removed; without stemming by default."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from rprs.document import Document
 from rprs.index import Writer
 
-__all__ = ["QRELS", "QUERIES", "RULINGS", "made", "written"]
+__all__ = ["QRELS", "QUERIES", "RULINGS", "write_queries_and_qrels", "write_rulings_index"]
 
 SUBJECTS = {
     "ferry": "the ferry left the harbour without lights",
@@ -37,14 +37,14 @@ QUERIES = tuple(
 QRELS = {f"q-{subject}": {f"{subject}-granted-{number}": 1 for number in (0, 1)} for subject in SUBJECTS}
 
 
-def made(folder: Path) -> Path:
+def write_rulings_index(folder: Path) -> Path:
     """Build an index of the rulings; its path."""
     with Writer(folder / "rulings.rprs", create=True, encoder="hashed(dimension=32)") as writer:
         writer.add(RULINGS)
     return folder / "rulings.rprs"
 
 
-def written(folder: Path) -> tuple[Path, Path]:
+def write_queries_and_qrels(folder: Path) -> tuple[Path, Path]:
     """Write the queries and the judgements; their files."""
     queries, qrels = folder / "queries.jsonl", folder / "qrels.txt"
     queries.write_text("".join(json.dumps({"id": query.id, "text": query.text}) + "\n" for query in QUERIES))

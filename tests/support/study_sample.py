@@ -60,7 +60,7 @@ RPRS = { rerank = "rprs(n=4)" }
 """
 
 
-def made_collection(folder: Path) -> Path:
+def write_collection(folder: Path) -> Path:
     """A folder with the collection `sample` in it, a run that some other system made, and other judgements."""
     home = folder / "sample"
     for name in ("qrels", "runs"):

@@ -36,7 +36,7 @@ ORCHARD = [
 ]
 
 
-def tell(words: Sequence[Sequence[str]], count: int, seed: int = 1) -> list[str]:
+def invent_sentences(words: Sequence[Sequence[str]], count: int, seed: int = 1) -> list[str]:
     """Sentences of a dozen words, no two alike."""
     choices = np.random.default_rng(seed).integers(0, 10, (count, len(words)))
     return [
@@ -54,7 +54,7 @@ def paragraphs(sentences: Sequence[str], each: int = 5) -> str:
 
 def book(seed: int = 1, words: int = 100_000) -> str:
     """A text of that many words at least, with a last sentence that no other book has."""
-    return paragraphs([*tell(HARBOUR, words // 12 + 1, seed), LAST])
+    return paragraphs([*invent_sentences(HARBOUR, words // 12 + 1, seed), LAST])
 
 
 def write_index(path: Path, documents: Sequence[Document]) -> Path:

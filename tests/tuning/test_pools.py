@@ -18,7 +18,7 @@ from rprs.rank import RPRS
 from rprs.rank.batch import allowed_documents, first_stage
 from rprs.search import Searcher
 from rprs.tuning.pools import Pool, at_depths, load_pools, pools_at_depths, save_pools
-from tests.support.indexes import built
+from tests.support.indexes import index_of
 
 WORDS = "reef kelp buoy sail tide mast keel wave gull sand rope foam".split()
 
@@ -41,7 +41,7 @@ QUERIES = [
 
 @pytest.fixture(scope="module")
 def index() -> Iterator[Index]:
-    with built(DOCUMENTS) as opened:
+    with index_of(DOCUMENTS) as opened:
         yield opened
 
 

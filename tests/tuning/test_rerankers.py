@@ -22,15 +22,15 @@ from rprs.rank.fuse import Fuse
 from rprs.rank.identity import identity
 from rprs.tuning.choose import Tuned
 from rprs.tuning.rerankers import reranker_axes, tune_reranker
-from tests.support.cli import done
-from tests.support.judged_sample import QRELS, QUERIES, made, written
+from tests.support.cli import rprs_ok
+from tests.support.judged_sample import QRELS, QUERIES, write_queries_and_qrels, write_rulings_index
 from tests.support.tiny_models import make_cross
 
 
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("RPRS_CACHE", str(tmp_path / "models"))
-    return made(tmp_path)
+    return write_rulings_index(tmp_path)
 
 
 def tuned(path: Path, rerank: str, grid: dict[str, tuple[Any, ...]] | None = None, **options: Any) -> Tuned:
@@ -85,9 +85,9 @@ def test_truncation_is_reported(path: Path, tmp_path: Path) -> None:
     reranker, note = f'cross("{model}")', "30 of 30 inputs truncated to 24 tokens"
     for _ in range(2):
         assert note in tuned(path, reranker, {"depth": (3, 6)}, cache=cache).notes
-    queries, qrels = written(tmp_path)
+    queries, qrels = write_queries_and_qrels(tmp_path)
     options = ("--qrels", qrels, "-o", tmp_path / "t.toml", "--depth", 6, "--rerank", reranker)
-    outcome = done("tune", path, queries, *options, "--what", "cutoff", "-m", "micro_F1")
+    outcome = rprs_ok("tune", path, queries, *options, "--what", "cutoff", "-m", "micro_F1")
     assert note in outcome.err
 
 

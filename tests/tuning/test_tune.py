@@ -34,7 +34,7 @@ from rprs.tuning.first import rank_grid, tune_bm25
 from rprs.tuning.grids import Axes, Bm25Grid, CutoffGrid, RprsGrid
 from rprs.tuning.pools import pools_at_depths
 from rprs.tuning.rerankers import reranker_axes, tune_reranker, tune_rprs
-from tests.support.indexes import built
+from tests.support.indexes import index_of
 
 WORDS = "reef kelp buoy sail tide mast keel wave gull sand rope foam crab surf dock".split()
 SMALL = RprsGrid(n=(1, 3, 4), k1=(0, 0.6, 2.8, 9), b=(0, 0.5, 1))
@@ -68,7 +68,7 @@ MEASURES = ["AP@100", "nDCG@5", "P@3", "micro_F1@4", "macro_F1@ratio(p=0.5,l=1,h
 
 @pytest.fixture(scope="module")
 def index() -> Iterator[Index]:
-    with built(DOCUMENTS[:25], DOCUMENTS[25:]) as opened:
+    with index_of(DOCUMENTS[:25], DOCUMENTS[25:]) as opened:
         yield opened
 
 
@@ -241,7 +241,7 @@ class TestBm25:
         documents = [Document(str(number), text) for number, text in enumerate(texts(seed, 12))]
         cut, ranker = int(rng.integers(0, 12)), BM25(lengths=lengths)
         removed = [str(number) for number in rng.choice(12, int(rng.integers(0, 5)), replace=False)]
-        with built(documents[:cut], documents[cut:], removed=removed) as index:
+        with index_of(documents[:cut], documents[cut:], removed=removed) as index:
             for query in (*texts(seed + 1, 2), "", "unheard of"):
                 mask = rng.random(len(index)) < 0.8
                 self.agrees(index, ranker, Document("q", query), mask, depth)
@@ -261,7 +261,7 @@ class TestBm25:
 
         rng = np.random.default_rng(3)
         documents = [Document(f"{number:05d}", " ".join(rng.choice(WORDS, 4))) for number in range(2 * BLOCK + 77)]
-        with built(documents) as index:
+        with index_of(documents) as index:
             self.agrees(index, BM25(), Document("q", " ".join(WORDS)), np.ones(len(index), dtype=bool), 50)
 
     @pytest.mark.parametrize("measure", ["AP@100", "micro_F1@4", "MPR"])
