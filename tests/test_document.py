@@ -57,7 +57,7 @@ def test_documents_without_metadata_share_nothing() -> None:
 
 
 @pytest.mark.parametrize("document", [Document("a", "Text."), Document("b", "Text.", "Title", {"year": 2015})])
-def test_a_document_crosses_to_another_process(document: Document) -> None:
+def test_a_document_can_be_pickled(document: Document) -> None:
     assert pickle.loads(pickle.dumps(document)) == document
 
 

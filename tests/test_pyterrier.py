@@ -110,7 +110,7 @@ def test_two_queries_cannot_have_the_same_qid(index: Index, topics: Any) -> None
 
 
 @pytest.mark.parametrize("rerank", ["rprs(n=3)", "sdr", "maxsim", "fuse(a=rprs,b=first)", "birch"])
-def test_a_pipeline_gives_what_the_system_of_both_stages_gives(
+def test_a_pipeline_equals_the_system_of_both_stages(
     index: Index, queries: list[Document], topics: Any, rerank: str
 ) -> None:
     pipeline = Retriever(index, rerank=None, depth=20) >> Reranker(index, rerank)

@@ -1,4 +1,4 @@
-"""Searching with a whole document: what is left out, what comes back, and that its evidence is true."""
+"""Searching with a whole document: exclusions, hits, and correct evidence."""
 
 from __future__ import annotations
 
@@ -94,8 +94,8 @@ def as_neighbours(hit: Hit) -> list[Neighbour]:
 
 
 class TestSeveralDocuments:
-    def test_are_the_one_that_they_make_together(self, index: Index) -> None:
-        """Their sentences are those of each, one document after the other, and nothing across the border."""
+    def test_equal_the_combined_document(self, index: Index) -> None:
+        """Its sentences are those of each document in order; none crosses a border."""
         seeds = [TALES[4], QUERY, TALES[9]]
         joined = combine(seeds)
         assert joined.text == "\n\n".join(seed.text for seed in seeds)
@@ -121,7 +121,7 @@ class TestSeveralDocuments:
             Searcher(index).search([])
 
 
-# ---------------------------------------------------------------------------- what is left out
+# ---------------------------------------------------------------------------- exclusions and filters
 
 
 class TestTheQueryItself:
@@ -143,7 +143,7 @@ class TestTheQueryItself:
         assert {pair.query for pair in results[0].pairs} == {pair.document for pair in results[0].pairs}
         assert all(1 >= pair.similarity > 0.999 for pair in results[0].pairs)
 
-    def test_is_kept_and_all_others_with_it(self, index: Index) -> None:
+    def test_is_kept_beside_all_others(self, index: Index) -> None:
         searcher = Searcher(index, rerank=None)
         kept, left_out = searcher.rank(TALES[3], keep_self=True).ids, searcher.rank(TALES[3]).ids
         assert [id for id in kept if id != "t03"] == list(left_out)
@@ -165,7 +165,7 @@ class TestFilter:
         assert "t03" not in Searcher(index).rank(TALES[3], where="year < 1985").ids
 
 
-# ---------------------------------------------------------------------------- what comes back
+# ---------------------------------------------------------------------------- hits
 
 
 class TestHits:
@@ -195,7 +195,7 @@ class TestHits:
             assert hit.score == pytest.approx(hit.qp * hit.dp, rel=1e-12)
         assert [hit.score for hit in results] == sorted((hit.score for hit in results), reverse=True)
 
-    def test_are_what_the_index_holds(self, index: Index) -> None:
+    def test_have_the_documents_of_the_index(self, index: Index) -> None:
         for hit in Searcher(index).search(QUERY):
             assert (hit.title, dict(hit.metadata)) == (TALES[int(hit.id[1:])].title, TALES[int(hit.id[1:])].metadata)
 
@@ -295,7 +295,7 @@ class Shortest(Component):
 
 
 class TestEvidenceOfAnyReranker:
-    """Also where a re-ranker aligns no sentences, a hit says why; its scores are the re-ranker's."""
+    """A hit has evidence even if its re-ranker aligns no sentences; its scores are the re-ranker's."""
 
     @pytest.mark.parametrize("reranker", [Shortest(), Birch(), First()])
     def test_is_that_of_the_five_nearest(self, index: Index, reranker: Any) -> None:
@@ -313,7 +313,7 @@ class TestEvidenceOfAnyReranker:
             assert as_neighbours(explanation.hit) == [neighbour for neighbour in everything if neighbour.id == id]
         assert all(math.isnan(hit.qp) and math.isnan(hit.dp) for hit in results)
 
-    def test_is_not_computed_where_nobody_sees_it(self, index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_is_not_computed_if_it_is_not_used(self, index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("rprs.search.neighbours", None)
         searcher = Searcher(index, rerank=Shortest())
         assert len(searcher.rank(QUERY)) == 30
@@ -548,7 +548,7 @@ class TestRun:
         (tmp_path / "queries.jsonl").write_text(json.dumps({"id": "q", "text": QUERY.text}) + "\n")
         assert Searcher(index).run(tmp_path / "queries.jsonl")["q"].ids == expected
 
-    def test_what_a_collection_forbids_is_not_ranked(self, index: Index, tmp_path: Path) -> None:
+    def test_the_exclusions_of_a_collection_are_not_ranked(self, index: Index, tmp_path: Path) -> None:
         searcher = Searcher(index, depth=30)
         best, second = searcher.rank(QUERY).ids[:2]
         assert best not in [hit.id for hit in searcher.search(QUERY, k=30, exclude=[best])]

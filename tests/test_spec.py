@@ -1,4 +1,4 @@
-"""Component ⇄ text."""
+"""Components as texts, and texts parsed into components."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ def test_components_of_any_shape_parse_back(data: st.DataObject) -> None:
     assert [type(value) for value in vars(parsed).values()] == [type(value) for value in vars(component).values()]
 
 
-# ---------------------------------------------------------------------------- what is wrong, and what to do
+# ---------------------------------------------------------------------------- errors
 
 
 @pytest.mark.parametrize(
@@ -290,7 +290,7 @@ def test_errors_of_other_kinds(kind: Kind, source: str, message: str) -> None:
 
 
 @given(st.text(st.sampled_from("order(n=4,'\"\\ )x.")))
-def test_no_text_gives_anything_but_a_component_or_a_usage_error(source: str) -> None:
+def test_any_text_is_a_component_or_a_usage_error(source: str) -> None:
     with contextlib.suppress(UsageError):
         assert isinstance(parse("reranker", source), Order)
 

@@ -1,4 +1,4 @@
-"""MTFT-BERT for real: its losses, a small BERT that learns to rank, and what becomes of one that is killed."""
+"""MTFT-BERT: its losses, a small BERT that learns to rank, and a killed training that resumes."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_the_losses_of_a_step_are_the_formulas_of_single_pairs_and_texts(place: 
     assert sums == pytest.approx({"ranking": np.mean(ranking), "triplet": 0.5 * np.mean(triplet)}, abs=1e-5)
 
 
-def test_parts_of_a_batch_give_the_gradient_of_the_whole(place: Path) -> None:
+def test_a_batch_in_parts_has_the_same_gradient(place: Path) -> None:
     def gradient(part: int) -> Any:
         task = task_of(place, batch=10, part=part)
         task.module.double()
@@ -149,7 +149,7 @@ def test_parts_of_a_batch_give_the_gradient_of_the_whole(place: Path) -> None:
         np.testing.assert_allclose(gradient(part), whole, rtol=0, atol=1e-12)
 
 
-def test_without_the_triplet_loss_nothing_is_read_alone(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_triplet_loss_only_pairs_are_encoded(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     task = task_of(place, triplet=0.0, batch=4, part=5)
     monkeypatch.setattr(task.sequences, "singles", lambda _keys: pytest.fail("read alone"))
     assert [list(losses) for losses in task.losses(0)] == [["ranking"], ["ranking"]]
@@ -165,7 +165,7 @@ def run_with(index: Index, rerank: str | None) -> dict[str, Ranking]:
     return {query.id: searcher.rank(query) for query in QUERIES}
 
 
-def test_it_ranks_its_training_pairs_right(learnt: Any, place: Path) -> None:
+def test_training_pairs_are_ranked_correctly(learnt: Any, place: Path) -> None:
     from rprs.adapt.triples import held_out
 
     apart = held_out(QUERIES, 0.2)
@@ -201,7 +201,7 @@ print(json.dumps(load_pairs(sys.argv[1]).score(left, right).scores.tolist()))
 """
 
 
-def test_what_was_trained_works_without_torch(learnt: Any) -> None:
+def test_a_trained_model_works_without_torch(learnt: Any) -> None:
     import torch
 
     from rprs.adapt.model import load, tokenizer
@@ -246,7 +246,7 @@ mtft(Index(f"{place}/rulings.rprs"), QUERIES, QRELS, sys.argv[3], f"{place}/kill
 """
 
 
-def test_a_killed_training_goes_on_to_the_same_weights(learnt: Any, place: Path) -> None:
+def test_a_killed_training_resumes_to_the_same_weights(learnt: Any, place: Path) -> None:
     command = [sys.executable, "-c", KILLED, str(place), json.dumps(SETTINGS), NEW]
     surroundings = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     ended = subprocess.run(command, capture_output=True, text=True, env=surroundings, check=False)
@@ -266,7 +266,7 @@ def test_a_killed_training_goes_on_to_the_same_weights(learnt: Any, place: Path)
         assert (place / "killed" / name).read_bytes() == (learnt.folder / name).read_bytes()
 
 
-def test_it_stops_when_nothing_gets_better_and_the_best_weights_win(place: Path, tmp_path: Path) -> None:
+def test_training_stops_without_improvement_and_keeps_the_best_weights(place: Path, tmp_path: Path) -> None:
     import torch
 
     from rprs.adapt.mtft import _precision

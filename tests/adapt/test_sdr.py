@@ -1,4 +1,4 @@
-"""SDR's pre-training: its two losses against what a pencil says, and a small BERT trained with them."""
+"""SDR's pre-training: its two losses against values worked by hand, and a small BERT trained with them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_the_contrast_by_hand() -> None:
     assert float(contrastive(left, right, same, margin=0.5)) == pytest.approx((0 + 1 + 0.1 + 0) / 4)
 
 
-def test_tokens_are_masked_as_bert_does() -> None:
+def test_tokens_are_masked_as_in_bert() -> None:
     from rprs.adapt.sdr import masked
 
     ids = np.full((200, 500), 7)
@@ -67,7 +67,7 @@ def test_tokens_are_masked_as_bert_does() -> None:
     assert short.shape == (200, 3)
 
 
-def test_half_of_the_pairs_are_of_one_paragraph_and_half_of_two_documents(domain: Path, tmp_path: Path) -> None:
+def test_half_of_the_pairs_are_from_one_paragraph_and_half_from_two_documents(domain: Path, tmp_path: Path) -> None:
     from rprs.adapt.model import load_base
     from rprs.adapt.sdr import Pretraining
     from rprs.adapt.sources import sample
@@ -87,7 +87,7 @@ def test_half_of_the_pairs_are_of_one_paragraph_and_half_of_two_documents(domain
     assert first[0] == again[0]
 
 
-def test_the_loss_of_masks_is_that_of_transformers(domain: Path, tmp_path: Path) -> None:
+def test_the_masked_lm_loss_equals_that_of_transformers(domain: Path, tmp_path: Path) -> None:
     import torch
 
     from rprs.adapt.model import load_base
@@ -127,7 +127,7 @@ def test_both_losses_fall_and_paragraphs_come_together(domain: Path, tmp_path: P
     assert (about["method"], about["contrast"], about["pairs"]) == ("sdr", 1.0, False)
 
 
-def test_without_contrast_it_is_masked_lm_and_goes_on_to_the_same_weights(domain: Path, tmp_path: Path) -> None:
+def test_without_contrast_it_is_masked_lm_and_resumes_to_the_same_weights(domain: Path, tmp_path: Path) -> None:
     from rprs.adapt.sdr import sdr
 
     with pytest.raises(KeyboardInterrupt):
@@ -142,8 +142,8 @@ def test_without_contrast_it_is_masked_lm_and_goes_on_to_the_same_weights(domain
     assert (other / "model.safetensors").read_bytes() != (whole / "model.safetensors").read_bytes()
 
 
-def test_tsdae_goes_on_from_what_it_gives(domain: Path, tmp_path: Path) -> None:
-    """Masked-LM pre-training leaves the head for words in the folder, and TSDAE's decoder begins with it."""
+def test_tsdae_continues_from_its_output(domain: Path, tmp_path: Path) -> None:
+    """Masked-LM pre-training leaves the language-model head in the folder, and TSDAE's decoder starts from it."""
     from safetensors.numpy import load_file
 
     from rprs.adapt.sdr import sdr
@@ -181,7 +181,7 @@ def test_another_family_is_exported_by_torch(domain: Path, tmp_path: Path) -> No
     assert np.einsum("ij,ij->i", torch.encode(texts), onnx.encode(texts)).min() > 0.9999
 
 
-def test_an_export_that_went_wrong_is_found(tmp_path: Path) -> None:
+def test_a_wrong_export_is_detected(tmp_path: Path) -> None:
     from rprs.adapt.export import check_graph
 
     vectors = np.eye(3, 8)
@@ -192,7 +192,7 @@ def test_an_export_that_went_wrong_is_found(tmp_path: Path) -> None:
         check_graph(vectors * np.nan, vectors)
 
 
-def test_a_base_that_knows_pairs_is_warned_of(domain: Path, tmp_path: Path) -> None:
+def test_a_base_trained_on_pairs_causes_a_warning(domain: Path, tmp_path: Path) -> None:
     from rprs.adapt.sdr import sdr
 
     base = make_bert(tmp_path / "base", positions=64)
@@ -204,7 +204,7 @@ def test_a_base_that_knows_pairs_is_warned_of(domain: Path, tmp_path: Path) -> N
     ]
 
 
-def test_what_cannot_be_is_one_line(domain: Path, tmp_path: Path) -> None:
+def test_an_invalid_setting_is_one_line(domain: Path, tmp_path: Path) -> None:
     from rprs.adapt.sdr import sdr
 
     with pytest.raises(UsageError, match="a multiple of 4"):

@@ -1,4 +1,4 @@
-"""The loop of training, its curve, and the sources that it learns from."""
+"""The training loop, its learning curve, and the sources of its texts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_without_torch_the_error_has_the_pip_line(name: str) -> None:
 
 
 def test_a_sample_depends_on_the_texts_and_the_seed_alone(tmp_path: Path) -> None:
-    """Whether they come from files, from an index made in another order, or from a collection."""
+    """Whether they come from files, from an index built in another order, or from a collection."""
     folder = write_domain(tmp_path / "days")
     files = sample(folder, 50)
     documents = [*read([folder])]
@@ -57,7 +57,7 @@ def _json(text: str) -> str:
     return '"' + text.replace("\n", "\\n") + '"'
 
 
-def test_repeated_sentences_are_taken_once(tmp_path: Path) -> None:
+def test_repeated_sentences_are_sampled_once(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("The boat is late. The boat is late. It rains at night.\n\nThe boat is late.")
     assert sorted(sample(tmp_path / "a.txt", 10).sentences) == ["It rains at night.", "The boat is late."]
 
@@ -71,7 +71,7 @@ def test_paragraphs_have_two_sentences_and_a_document(tmp_path: Path) -> None:
     assert corpus.fingerprint != sample(tmp_path / "days", 70, unit="paragraph").fingerprint
 
 
-def test_a_source_that_is_none_is_one_line(tmp_path: Path) -> None:
+def test_an_invalid_source_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="There is no nowhere: name an index"):
         sample("nowhere", 10)
     (tmp_path / "one.txt").write_text("Only one sentence.")
@@ -79,7 +79,7 @@ def test_a_source_that_is_none_is_one_line(tmp_path: Path) -> None:
         sample(tmp_path, 10, unit="paragraph")
 
 
-def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_unreadable_files_are_reported(tmp_path: Path) -> None:
     notices: list[str] = []
     write_domain(tmp_path / "days", 2)
     (tmp_path / "days/broken.pdf").write_bytes(b"%PDF-1.4 nothing")
@@ -141,7 +141,7 @@ def same(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def stopping(at: int) -> Any:
-    """Progress that somebody interrupts after so many steps of training."""
+    """Progress that is interrupted after this many training steps."""
 
     @contextmanager
     def progress(what: str, total: int | None = None, unit: str = "") -> Iterator[Advance]:
@@ -159,7 +159,7 @@ def stopping(at: int) -> Any:
 
 
 @pytest.mark.torch
-def test_an_interrupted_training_goes_on_to_the_same_weights(tmp_path: Path) -> None:
+def test_an_interrupted_training_resumes_to_the_same_weights(tmp_path: Path) -> None:
     from rprs.adapt.training import Training, train
 
     whole, broken, resumed = Line(), Line(), Line()
@@ -195,7 +195,7 @@ def test_a_batch_in_parts_is_the_same_batch(tmp_path: Path) -> None:
 
 
 @pytest.mark.torch
-def test_a_checkpoint_of_other_settings_is_one_line(tmp_path: Path) -> None:
+def test_a_checkpoint_with_other_settings_is_one_line(tmp_path: Path) -> None:
     from rprs.adapt.training import Training, train
 
     train(Line(), Training(2, rate=0.01), tmp_path, {"data": "abc"})
@@ -206,11 +206,11 @@ def test_a_checkpoint_of_other_settings_is_one_line(tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
     with pytest.raises(UsageError, match="its data is 'abc', not 'xyz'"):
         train(Line(), Training(2, rate=0.01), tmp_path, {"data": "xyz"})
-    train(Line(), Training(2, rate=0.01, checkpoint=1), tmp_path, {"data": "abc"})  # how often it is saved is free
+    train(Line(), Training(2, rate=0.01, checkpoint=1), tmp_path, {"data": "abc"})  # the interval of saving may change
 
 
 @pytest.mark.torch
-def test_the_best_weights_win_and_patience_ends(tmp_path: Path) -> None:
+def test_the_best_weights_are_kept_and_training_stops_early(tmp_path: Path) -> None:
     from rprs.adapt.training import Training, Validation, train
 
     values = [0.1, 0.4, 0.3, 0.4, 0.2, 0.9]
@@ -229,7 +229,7 @@ def test_the_best_weights_win_and_patience_ends(tmp_path: Path) -> None:
 
 
 @pytest.mark.torch
-def test_a_loss_that_is_no_number_is_one_line(tmp_path: Path) -> None:
+def test_a_loss_that_is_nan_is_one_line(tmp_path: Path) -> None:
     from rprs.adapt.training import Training, train
 
     with pytest.raises(UsageError, match=r"no longer a number at step \d+: choose a rate below 1e\+30"):
@@ -239,7 +239,7 @@ def test_a_loss_that_is_no_number_is_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.torch
-def test_a_workplace_is_for_one_and_goes_when_all_went_well(tmp_path: Path) -> None:
+def test_a_work_folder_is_exclusive_and_removed_after_success(tmp_path: Path) -> None:
     from rprs.adapt.training import work_folder
 
     to = tmp_path / "model"

@@ -1,4 +1,4 @@
-"""What a cross-encoder learns from: triples drawn by seed and step, queries held out, sequences cut as `cross` does."""
+"""Training data of a cross-encoder: triples by seed and step, held-out queries, sequences truncated as by `cross`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_triple_is_a_query_a_relevant_document_and_another_of_the_first_stage(
         assert negative not in QRELS[query]
 
 
-def test_every_pair_comes_once_before_any_comes_again(index: Index) -> None:
+def test_every_pair_is_used_once_before_any_is_repeated(index: Index) -> None:
     training = gathered(index)
     size = len(training.pairs)
     assert size == sum(map(len, QRELS.values())) == 10
@@ -54,7 +54,7 @@ def test_every_pair_comes_once_before_any_comes_again(index: Index) -> None:
     assert len({triple.negative for triple in triples if triple.query == "q-mill"}) > 1
 
 
-def test_a_draw_depends_on_seed_and_step_alone(index: Index) -> None:
+def test_triples_depend_on_seed_and_step_alone(index: Index) -> None:
     one, other = gathered(index), gathered(index)
     assert one.draw(7, 1, 5) == other.draw(7, 1, 5)
     assert one.draw(7, 1, 5) != one.draw(7, 2, 5)
@@ -72,7 +72,7 @@ def test_documents_that_are_not_in_the_index_are_left_out_and_counted(index: Ind
     )
 
 
-def test_the_query_itself_and_what_is_excluded_are_no_examples(index: Index) -> None:
+def test_the_query_itself_and_excluded_documents_are_no_examples(index: Index) -> None:
     inside = index.document("ferry-granted-0")
     excluded = {inside.id: frozenset({"ferry-denied-0", "ferry-denied-1"})}
     run = first_stage(index, [inside], BM25(), DEPTH, exclude=excluded)
@@ -82,7 +82,7 @@ def test_the_query_itself_and_what_is_excluded_are_no_examples(index: Index) -> 
     assert not {inside.id, "ferry-granted-1", "ferry-denied-0", "ferry-denied-1"} & {*example.negatives}
 
 
-def test_nothing_to_learn_from_is_one_line(index: Index) -> None:
+def test_an_empty_training_set_is_one_line(index: Index) -> None:
     with pytest.raises(UsageError, match="There is no pair to train on: none of the 1 training queries"):
         gathered(index, qrels={"q-mill": {"gone": 1}})
     with pytest.raises(UsageError, match="None of the 5 queries has a relevant document"):
@@ -118,7 +118,7 @@ TEXTS = {"short": "the court", "long": "the tenant pays rent " * 9, "longer": "a
 
 
 @pytest.mark.parametrize("window", [12, 13])
-def test_pairs_are_cut_as_the_tokenizer_would(tmp_path: Path, window: int) -> None:
+def test_pairs_are_truncated_as_by_the_tokenizer(tmp_path: Path, window: int) -> None:
     words = Tokenizer.from_file(str(make_bert(tmp_path / "tiny") / "tokenizer.json"))
     reference = Tokenizer.from_str(words.to_str())
     reference.enable_truncation(window, strategy="longest_first")
@@ -135,7 +135,7 @@ def test_pairs_are_cut_as_the_tokenizer_would(tmp_path: Path, window: int) -> No
     assert (sequences.total, sequences.cut) == (16, 12)
 
 
-def test_texts_alone_keep_their_beginning(tmp_path: Path) -> None:
+def test_single_texts_keep_their_beginning(tmp_path: Path) -> None:
     words = Tokenizer.from_file(str(make_bert(tmp_path / "tiny") / "tokenizer.json"))
     batch = Sequences(words, 8, lambda key: TEXTS[key[1]]).singles([("", "longer"), ("", "short"), ("", "none")])
     assert batch["input_ids"][0].tolist() == [*words.encode(TEXTS["longer"]).ids[:7], words.token_to_id("[SEP]")]

@@ -1,4 +1,4 @@
-"""TSDAE, trained for real: a small BERT on a small domain, and what comes out of it."""
+"""TSDAE: a small BERT trained on a small domain, and the resulting model."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def similarities(model: Path) -> NDArray[np.float32]:
 
 
 def gap(cosines: NDArray[np.float32]) -> tuple[float, float]:
-    """How much more alike paraphrases are than other pairs; and how often one is, of a paraphrase and another pair."""
+    """How much more similar paraphrases are than other pairs, and how often a paraphrase is the more similar of two."""
     pairs, others = cosines.diagonal(), cosines[~np.eye(len(cosines), dtype=bool)]
     return float(pairs.mean() - others.mean()), float((pairs[:, None] > others[None, :]).mean())
 
@@ -58,7 +58,7 @@ def losses(model: Path) -> NDArray[np.float64]:
     return np.loadtxt(model / "loss.csv", delimiter=",", skiprows=1)[:, 1]
 
 
-# ---------------------------------------------------------------------------- what it learns
+# ---------------------------------------------------------------------------- learning
 
 
 def test_the_loss_falls(adapted: Path) -> None:
@@ -67,9 +67,7 @@ def test_the_loss_falls(adapted: Path) -> None:
     assert curve[-75:].mean() < 0.5 * curve[:75].mean()
 
 
-def test_paraphrases_come_closer_than_they_were_in_the_untrained_model(
-    adapted: Path, domain: Path, tmp_path: Path
-) -> None:
+def test_paraphrases_are_more_similar_than_in_the_untrained_model(adapted: Path, domain: Path, tmp_path: Path) -> None:
     from rprs.adapt.tsdae import tsdae
 
     untrained = tsdae(domain, NEW, tmp_path / "untrained", sentences=240, batch=96, rate=1e-12).folder
@@ -92,8 +90,8 @@ def test_words_are_deleted_and_one_is_kept() -> None:
     assert deleted("a  b", 0.0, (0,)) == "a b"
 
 
-def test_the_decoder_has_the_encoders_weights_and_both_teach_them(domain: Path, tmp_path: Path) -> None:
-    """The gradient of a shared tensor is the sum of what comes through the vector and what comes through the words."""
+def test_encoder_and_decoder_share_weights_and_gradients(domain: Path, tmp_path: Path) -> None:
+    """The gradient of a shared tensor is the sum of those through the sentence vector and through the tokens."""
     from rprs.adapt.model import load_base
     from rprs.adapt.sources import sample
     from rprs.adapt.tsdae import Denoising
@@ -116,15 +114,15 @@ def test_the_decoder_has_the_encoders_weights_and_both_teach_them(domain: Path, 
     task.module.encoder.register_forward_hook(
         lambda _module, _given, out: {**out, "sentence_embedding": out["sentence_embedding"].detach()}
     )
-    words = gradient()  # what comes through the decoder alone
+    words = gradient()  # the gradient through the decoder alone
     assert words.abs().max() > 0
     assert (both - words).abs().max() > 0
 
 
-# ---------------------------------------------------------------------------- what comes out
+# ---------------------------------------------------------------------------- the model
 
 
-def test_the_folder_is_whole_and_says_what_it_is(adapted: Path) -> None:
+def test_the_folder_is_complete_and_describes_the_model(adapted: Path) -> None:
     about = json.loads((adapted / "adapted.json").read_text())
     assert about["method"] == "tsdae"
     assert about["base"] == NEW.replace("layers=2,", "").replace("heads=2,", "")
@@ -135,7 +133,7 @@ def test_the_folder_is_whole_and_says_what_it_is(adapted: Path) -> None:
     assert [path.name for path in adapted.parent.iterdir()] == ["adapted"]
 
 
-def test_onnx_says_what_torch_says(adapted: Path) -> None:
+def test_onnx_and_torch_agree(adapted: Path) -> None:
     from rprs.encode.sbert import SBert
 
     texts = [*paraphrases()[0], "A sentence of other words, and of a different kind altogether: what of it?"]
@@ -143,7 +141,7 @@ def test_onnx_says_what_torch_says(adapted: Path) -> None:
     assert np.einsum("ij,ij->i", torch.encode(texts), onnx.encode(texts)).min() > 0.9999
 
 
-def test_an_index_and_a_table_take_it(adapted: Path, domain: Path, tmp_path: Path) -> None:
+def test_an_index_and_a_table_can_use_it(adapted: Path, domain: Path, tmp_path: Path) -> None:
     from rprs.index import Index, Writer
     from rprs.read import read
 
@@ -155,7 +153,7 @@ def test_an_index_and_a_table_take_it(adapted: Path, domain: Path, tmp_path: Pat
             assert index.sentences(index.ids[0]).vectors.shape[1] == 32
 
 
-# ---------------------------------------------------------------------------- on the way
+# ---------------------------------------------------------------------------- resuming and errors
 
 KILLED = """
 import os, signal, sys
@@ -196,13 +194,13 @@ def test_a_killed_training_resumes_to_the_same_weights(domain: Path, tmp_path: P
     assert sorted(path.name for path in tmp_path.iterdir() if path.name != "cache") == ["killed", "whole"]
 
 
-def test_a_base_that_knows_pairs_is_warned_of(domain: Path, tmp_path: Path) -> None:
+def test_a_base_trained_on_pairs_causes_a_warning(domain: Path, tmp_path: Path) -> None:
     from rprs.adapt.tsdae import tsdae
 
     base = make_bert(tmp_path / "base", positions=64)
     (base / "modules.json").write_text("[]")
     notices: list[str] = []
-    others = [tmp_path / ".to-notes", tmp_path / ".to-two-0123abcd"]  # somebody's, and of another training
+    others = [tmp_path / ".to-notes", tmp_path / ".to-two-0123abcd"]  # of another training
     for place in (*others, tmp_path / ".to-0123abcd"):
         place.mkdir()
     result = tsdae(domain, str(base), tmp_path / "to", sentences=8, notify=notices.append)
@@ -216,7 +214,7 @@ def test_a_base_that_knows_pairs_is_warned_of(domain: Path, tmp_path: Path) -> N
     assert notices == ["8 of 8 sentences are truncated to 8 tokens"]
 
 
-def test_what_cannot_be_is_one_line_before_any_work(domain: Path, tmp_path: Path) -> None:
+def test_an_invalid_setting_is_one_line_before_any_work(domain: Path, tmp_path: Path) -> None:
     from rprs.adapt.tsdae import tsdae
 
     (tmp_path / "there").mkdir()

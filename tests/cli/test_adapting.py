@@ -37,7 +37,7 @@ def test_without_a_method_the_help_is_printed() -> None:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_the_help_says_how_to_use_the_model(verb: str) -> None:
+def test_the_help_explains_how_to_use_the_model(verb: str) -> None:
     text = " ".join(rprs_ok("adapt", verb, "--help").out.split())
     assert ("cross(FOLDER)" if verb == "mtft" else "onnx(FOLDER)") in text
     assert all(option in text for option in ("--base", "--to", "--seed", "--checkpoint", "[default: 3e-05]"))
@@ -148,7 +148,7 @@ def test_missing_inputs_are_one_line(place: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.torch
-def test_the_guide_does_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commands_of_the_guide_print_what_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     reader = Reader()
     for block in blocks((DOCS / "how-to/adapt.md").read_text(encoding="utf-8")):

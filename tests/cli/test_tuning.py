@@ -251,7 +251,7 @@ app(sys.argv[2:])
 
 
 @pytest.mark.parametrize("what", [("--folds", "2", *SMALL), ("--what", "first", "--grid", "k1=0,2", "--grid", "b=0,1")])
-def test_killed_at_any_moment_it_resumes_and_writes_the_same_bytes(
+def test_a_tuning_killed_at_any_moment_resumes_and_writes_the_same_bytes(
     what: tuple[str, ...], place: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "expected").mkdir()
@@ -259,7 +259,7 @@ def test_killed_at_any_moment_it_resumes_and_writes_the_same_bytes(
     rprs_ok(*command(place, tmp_path / "expected" / "tuned.toml", *what))
     words = [str(word) for word in command(place, tmp_path / "killed" / "tuned.toml", *what)]
     pieces = 0
-    for moment in ("3", "4", "2"):  # each in the work that the one before left
+    for moment in ("3", "4", "2"):  # each continues the work of the one before
         ended = subprocess.run([sys.executable, "-c", KILLED, moment, *words], capture_output=True, check=False)
         assert ended.returncode == -signal.SIGKILL, ended.stderr
         finished = len(files(tmp_path / "killed" / "tuned.toml.work"))

@@ -1,4 +1,4 @@
-"""Each format against a tiny collection in exactly that format: what comes out, to the letter."""
+"""Each format with a tiny collection in exactly that format: the exact documents, queries and judgements."""
 
 from __future__ import annotations
 
@@ -355,7 +355,7 @@ def test_a_pickle_cannot_run_code(tmp_path: Path, protocol: int) -> None:
     with pytest.raises(ReadError, match=r"gt: rejected, it refers to (posix|nt)\.system, which is not plain data"):
         safe_pickle(trap)
     assert not victim.exists()
-    pickle.loads(trap.read_bytes())  # the trap is a real one
+    pickle.loads(trap.read_bytes())  # without protection, it runs
     assert victim.exists()
 
 
@@ -409,7 +409,7 @@ def test_ir_datasets_errors_are_one_line(tmp_path: Path) -> None:
         open_collection(f"irds({name})").queries()
 
 
-# ---------------------------------------------------------------------------- what is not there
+# ---------------------------------------------------------------------------- missing data
 
 
 @pytest.mark.parametrize(

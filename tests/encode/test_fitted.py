@@ -91,7 +91,7 @@ def test_a_table_can_be_saved_and_loaded(table: Table, tmp_path: Path) -> None:
 
 def test_the_table_of_one_index_can_be_used_for_another(fitted: Fitted, tmp_path: Path) -> None:
     documents = [Document(f"d{place}", ". ".join(sentences(40, place))) for place in range(30)]
-    small = replace(fitted, sample=100)  # the collection is larger, or the teacher itself would serve
+    small = replace(fitted, sample=100)  # a collection smaller than this would use the teacher itself
     with Writer(tmp_path / "first.rprs", create=True, encoder=text(small)) as writer:
         writer.add(documents)
     with Index(tmp_path / "first.rprs") as first:

@@ -16,7 +16,7 @@ from rprs.errors import ModelError
 from tests.support.small_domain import write_domain
 from tests.support.tiny_models import make_bert, make_cross
 
-POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 437998572\n"  # what a plain clone has
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 437998572\n"  # as in a clone without Git LFS
 
 
 @pytest.fixture(autouse=True)

@@ -113,8 +113,8 @@ def test_without_a_source_the_error_is_one_line_with_advice(cache: Path) -> None
     assert [file.name for file in (cache / "models").iterdir() if file.suffix != ".lock"] == []
 
 
-def test_a_hub_that_does_not_answer_is_given_up(cache: Path) -> None:
-    """It accepts a connection on loopback and says nothing: the client hangs up by itself, and does not try again."""
+def test_a_hub_that_does_not_respond_is_abandoned(cache: Path) -> None:
+    """It accepts a connection on loopback and sends nothing: the client gives up and does not try again."""
     code = "from rprs.encode import models\n"
     code += "try: models.find('somebody/model')\n"
     code += "except models.ModelError as error: print(error)"

@@ -235,7 +235,7 @@ def test_a_missing_hub_is_a_one_line_error(tmp_path: Path, monkeypatch: pytest.M
     )
 
 
-# ---------------------------------------------------------------------------- what a folder says
+# ---------------------------------------------------------------------------- the configuration of a folder
 
 
 @pytest.fixture

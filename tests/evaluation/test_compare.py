@@ -99,7 +99,7 @@ def test_the_chosen_test_decides() -> None:
     by_fisher = compare(SYSTEMS, measures=[AP], alpha=1e-5, test="fisher", permutations=10_000)
     assert row(by_t, "rprs", "bm25").significant
     assert row(by_fisher, "rprs", "bm25").p_fisher == pytest.approx(1 / 10_001)
-    assert not row(by_fisher, "rprs", "bm25").significant  # ten thousand draws cannot prove so much
+    assert not row(by_fisher, "rprs", "bm25").significant  # ten thousand permutations cannot give so small a p
 
 
 def test_a_worse_system_is_significant_without_a_mark() -> None:
@@ -120,7 +120,7 @@ def test_a_worse_system_is_significant_without_a_mark() -> None:
     }
 
 
-def test_the_table_is_the_papers() -> None:
+def test_the_table_is_that_of_the_paper() -> None:
     comparison = compare(SYSTEMS, measures=[AP, RR], baselines=["bm25", "K"], alpha=0.01)
     table = comparison.table("Systems", digits=3)
     assert table.header == ("system", "AP", "RR")
@@ -132,7 +132,7 @@ def test_the_table_is_the_papers() -> None:
     )
 
 
-def test_a_note_says_that_nothing_improved() -> None:
+def test_a_note_if_nothing_improved() -> None:
     comparison = compare(SYSTEMS[:2], measures=[RR], correction="none", test="fisher")
     assert comparison.table().notes == (
         "No significant improvement over bm25 (Fisher's randomisation test, p < 0.05, uncorrected).",
@@ -190,6 +190,6 @@ def test_wrong_settings_are_one_line() -> None:
         assert complaint in str(error.value)
 
 
-def test_what_was_not_measured_cannot_be_compared() -> None:
+def test_a_measure_that_was_not_computed_cannot_be_compared() -> None:
     with pytest.raises(UsageError, match="P@1 was not measured for K: only AP RR micro_F1@4"):
         compare(SYSTEMS, measures=[parse_measure("P@1")])

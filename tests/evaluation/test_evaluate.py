@@ -134,7 +134,7 @@ def test_a_measure_that_was_not_computed_is_an_error() -> None:
 
 
 def test_a_measure_that_needs_numbered_queries_works_with_any_ids() -> None:
-    graded = parse_measure("nDCG(dcg='exp-log2')@5")  # by a program that knows queries by numbers
+    graded = parse_measure("nDCG(dcg='exp-log2')@5")  # by a program that numbers queries
     evaluation = evaluate({"a b": ranking("x", "y")}, {"a b": {"x": 1, "y": 2}}, [graded])
     expected = (1 + 3 / np.log2(3)) / (3 + 1 / np.log2(3))
     assert evaluation.total(graded) == pytest.approx(expected, abs=1e-4)

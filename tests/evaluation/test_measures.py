@@ -102,13 +102,13 @@ def test_micro_counts_pairs_and_macro_averages_queries() -> None:
     assert total("F1@4", queries) == pytest.approx(sum(each) / 2)
 
 
-def test_a_precision_of_what_is_returned_is_not_that_at_k() -> None:
+def test_the_precision_of_returned_documents_is_not_that_at_k() -> None:
     short = graded([1, 0], [1])
     assert value("P@4", short) == 1 / 4
     assert value("macro_P@4", short) == 1 / 2
 
 
-def test_mpr_is_over_pairs_and_leaves_out_what_is_not_listed() -> None:
+def test_mpr_is_over_pairs_and_ignores_unlisted_documents() -> None:
     queries = [graded([1, 0, 0, 0], [1, 1, 1]), graded([0, 1, 0, 1], [1, 1])]
     assert total("MPR", queries) == 1 - (0 / 4 + 1 / 4 + 3 / 4) / 3
     assert [value("MPR", query) for query in queries] == [1, 1 / 2]
@@ -156,7 +156,7 @@ def test_arrays_agree_with_trec_eval(case: tuple[list[str], dict[str, int]]) -> 
 
 
 @given(judged_rankings())
-def test_what_has_no_arrays_goes_through_ir_measures(case: tuple[list[str], dict[str, int]]) -> None:
+def test_other_measures_are_computed_by_ir_measures(case: tuple[list[str], dict[str, int]]) -> None:
     ids, judgements = case
     ranked = judge(ids, np.zeros(len(ids)), judgements)
     for text in ["Bpref", "IPrec@0.5", "SetF", "P(judged_only=True)@3"]:
@@ -176,7 +176,7 @@ def many(p: int, depth: int, seed: int = 0) -> Ranked:
 
 
 @pytest.mark.parametrize("text", [*QUICK, *BY_LEVEL, "SetAP", "F1@4", "macro_F1@ratio(p=0.9,l=1,h=6)", "MPR", "sdr_RR"])
-def test_many_orders_at_once_are_each_of_them(text: str) -> None:
+def test_many_orders_at_once_equal_each_alone(text: str) -> None:
     ranked, measure = many(20, 30), parse_measure(text)
     together = measure.parts(ranked)
     for row in range(20):
@@ -197,7 +197,7 @@ def test_equal_orders_get_equal_values_to_the_last_bit(text: str, seed: int) -> 
 
 
 @pytest.mark.parametrize("text", ["Bpref", "Judged@5", "infAP", "P(judged_only=True)@5"])
-def test_what_depends_on_irrelevant_documents_must_know_them(text: str) -> None:
+def test_measures_that_depend_on_irrelevant_documents_need_them(text: str) -> None:
     with pytest.raises(UsageError, match="judged not relevant"):
         parse_measure(text).parts(EXAMPLE)
 
@@ -235,7 +235,7 @@ def test_a_top_score_without_a_share_returns_the_least(scores: list[float]) -> N
     assert counts(Ratio(0.8, 0, 6), scores) == [0]
 
 
-def test_a_rule_cuts_what_is_measured() -> None:
+def test_a_rule_cuts_off_what_is_measured() -> None:
     ranked = graded([1, 0, 1, 1], [1, 1, 1], [10, 8, 7, 1])
     assert value("macro_P@ratio(p=0.7,l=1,h=10)", ranked) == 2 / 3
     assert value("micro_R@ratio(p=0.7,l=1,h=10)", ranked) == 2 / 3

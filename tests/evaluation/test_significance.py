@@ -57,7 +57,7 @@ def test_a_t_test_without_a_difference_gives_1() -> None:
     assert t_test(np.empty(0), np.empty(0)) == 1
 
 
-def test_the_same_difference_on_every_query_is_no_luck() -> None:
+def test_the_same_difference_on_every_query_is_significant() -> None:
     assert t_test(np.full(10, 0.3), np.full(10, 0.1)) == 0
 
 
@@ -84,7 +84,7 @@ def test_all_swaps_give_the_p_of_scipy(queries: int) -> None:
     assert fisher_of(a, b) == pytest.approx(float(exact.pvalue), abs=1e-12)
 
 
-def test_drawn_swaps_come_close_to_all_of_them() -> None:
+def test_random_swaps_approximate_all_swaps() -> None:
     a, b = systems(14, gain=0.05)
     exact = fisher_of(a, b, permutations=2**14)
     estimate = fisher_of(a, b, permutations=2**14 - 1)
@@ -93,14 +93,14 @@ def test_drawn_swaps_come_close_to_all_of_them() -> None:
     assert estimate * 2**14 == pytest.approx(round(estimate * 2**14))  # (as large + 1) / (permutations + 1)
 
 
-def test_draws_are_the_seeds() -> None:
+def test_random_swaps_depend_on_the_seed() -> None:
     a, b = systems(40, gain=0.03)
     assert fisher_of(a, b, 999, seed=1) == fisher_of(a, b, 999, seed=1)
     assert len({fisher_of(a, b, 999, seed=seed) for seed in range(5)}) > 1
     assert fisher_of(a, b, 999, seed=1) == fisher_of(b, a, 999, seed=1)
 
 
-def test_a_drawn_p_is_never_zero() -> None:
+def test_the_p_of_random_swaps_is_never_zero() -> None:
     assert fisher_of(np.ones(100), np.zeros(100), permutations=999) == 1 / 1000
 
 
@@ -134,7 +134,7 @@ def test_a_pooled_measure_is_computed_anew_for_each_swap() -> None:
     assert 0 < large < 2**7
 
 
-def test_pairs_together_have_the_p_of_each_alone() -> None:
+def test_several_pairs_at_once_have_the_p_of_each_alone() -> None:
     a, b = systems(60, 1, gain=0.03)
     c, d = systems(60, 2, gain=0.02)
     two = parse_measure("macro_F1@3")
@@ -144,7 +144,7 @@ def test_pairs_together_have_the_p_of_each_alone() -> None:
     assert together.tolist() == pytest.approx(alone)
 
 
-def test_more_swaps_than_fit_at_once_are_drawn_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_swaps_than_fit_in_memory_are_processed_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     a, b = systems(10, gain=0.05)
     whole = fisher_of(a, b)
     monkeypatch.setattr("rprs.evaluation.significance._BATCH", 50)

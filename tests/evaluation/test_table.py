@@ -149,7 +149,7 @@ def test_plain_fits_a_narrow_terminal_without_losing_anything() -> None:
     assert sorted("".join(text.split())) == letters
 
 
-def test_plain_shows_the_best_in_bold_where_styles_are_wanted() -> None:
+def test_styled_plain_text_shows_the_best_in_bold() -> None:
     assert re.search(r"\x1b\[1m +\.2336†\*\x1b\[0m", TABLE.plain(100, styled=True))
     assert "\x1b" not in TABLE.plain(100)
 
@@ -161,7 +161,7 @@ def test_a_table_without_rows_is_its_header() -> None:
     assert empty.plain() == "a  b\n"
 
 
-def test_a_row_of_another_length_is_a_mistake() -> None:
+def test_a_row_of_another_length_is_an_error() -> None:
     row: tuple[Cell, ...] = ("x", 1)
     with pytest.raises(ValueError, match="a row of 2 cells under a header of 1"):
         Table("", ("a",), (row,))

@@ -243,7 +243,7 @@ def test_one_writer_at_a_time_and_the_lock_ends_with_its_process(tmp_path: Path)
         for create in (True, False):
             with pytest.raises(IndexLocked, match=r"is being written to by another process: wait until it is done"):
                 Writer(path, create=create)
-        assert holder.poll() is None  # it still holds the lock: nobody waited for it
+        assert holder.poll() is None  # it still holds the lock: its end has not been awaited
         with Index(path) as reader:  # readers need no lock
             assert len(reader) == len(COLLECTION)
         holder.kill()

@@ -152,7 +152,7 @@ def test_damage_to_the_catalog_is_reported_or_harmless(intact: Path, broken: Pat
 
 
 @pytest.mark.parametrize("content", [b"", b"not a database at all, but long enough to look like one" * 90])
-def test_a_catalog_that_is_no_database(broken: Path, content: bytes) -> None:
+def test_a_catalog_that_is_not_a_database(broken: Path, content: bytes) -> None:
     (broken / "catalog.sqlite").write_bytes(content)
     for opened in (Index, Writer):
         with pytest.raises(IndexCorrupt, match=r"catalog.sqlite cannot be opened as an index \(") as caught:
@@ -198,7 +198,7 @@ def test_verify_reports_parts_that_do_not_fit_together(broken: Path, statement: 
     assert any(problem in line for line in verify(broken))
 
 
-# ---------------------------------------------------------------------------- not this index
+# ---------------------------------------------------------------------------- other formats, settings and folders
 
 
 def test_another_format_is_refused(broken: Path) -> None:

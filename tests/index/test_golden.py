@@ -30,7 +30,7 @@ QUERY = Document("query", "Fog lay over the ferry at dawn. The pilot waits at th
 
 
 def make(path: Path) -> None:
-    """Two segments and six documents, of which one is removed and one got its title later."""
+    """Two segments and six documents, of which one is removed and one is retitled later."""
     with Writer(path, create=True, encoder="hashed(dimension=8)") as writer:
         writer.add(DOCUMENTS[:4])
         writer.add([*DOCUMENTS[4:], Document("mill", DOCUMENTS[1].text, "Mill", {"date": "1851-05-01"})])

@@ -125,7 +125,7 @@ def selected(index: Index, where: str) -> str:
         ("nothing = 1", ""),
         ("nothing != 1", ""),
         ("not nothing = 1", "abcd"),
-        # id and title, and fields that are called like words of the language
+        # id and title, and fields named like keywords of the filter language
         ("id = b", "b"),
         ("id >= b", "bcd"),
         ("title ~ mill", "b"),

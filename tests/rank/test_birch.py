@@ -41,7 +41,7 @@ def scored(ranking: Ranking) -> dict[str, float]:
     return dict(zip(ranking.ids, ranking.scores.tolist(), strict=True))
 
 
-# ---------------------------------------------------------------------------- with a pencil
+# ---------------------------------------------------------------------------- worked by hand
 
 QUERY = sentences((1, 0), (0, 1))
 POOL = candidates(
@@ -84,7 +84,7 @@ def test_the_ends_of_a() -> None:
 
 
 def oracle(birch: Birch, query: Sentences, pool: Candidates) -> dict[str, float]:
-    """Birch in the words of its formula, in plain numbers."""
+    """The formula of Birch, literally, in plain Python numbers."""
     first = [score for score in pool.ranking.scores.tolist() if score == score]
     scores = {}
     for id, score, document in zip(pool.ranking.ids, pool.ranking.scores.tolist(), pool.sentences, strict=True):
@@ -107,14 +107,14 @@ SHARE = st.integers(0, 10).map(lambda tenth: tenth / 10)
 @given(
     st.integers(0, 10_000), SHARE, SHARE, SHARE, st.integers(1, 3), st.sampled_from(["as it is", "equal", "missing"])
 )
-def test_is_what_the_formula_says(seed: int, a: float, w2: float, w3: float, top: int, first: str) -> None:
+def test_equals_the_formula(seed: int, a: float, w2: float, w3: float, top: int, first: str) -> None:
     birch = Birch(a, w2, w3, top)
     query, pool = make_candidates(seed)
     scores = pool.ranking.scores.copy()
     if first == "equal":
         scores[:] = 3.0
     elif first == "missing":
-        scores[-1] = np.nan  # as of a document that the first stage did not find
+        scores[-1] = np.nan  # as for a document that the first stage did not retrieve
     pool = replace(pool, ranking=Ranking(pool.ranking.ids, scores))
     expected = oracle(birch, query, pool)
     ranking = birch.rerank(query, pool)
@@ -126,7 +126,7 @@ def test_is_what_the_formula_says(seed: int, a: float, w2: float, w3: float, top
 
 
 @pytest.mark.parametrize("birch", [Birch(), Birch(0, 0.9, 0.1), Birch(1), Birch(0.9, 0, 0, top=1), Birch(top=2)])
-def test_keeps_the_contract(birch: Birch) -> None:
+def test_fulfils_the_contract(birch: Birch) -> None:
     check_reranker(birch, rounds=10)
 
 
@@ -148,7 +148,7 @@ def test_no_candidates_one_and_no_query() -> None:
         Birch().rerank(sentences(), POOL)
 
 
-def test_looks_once_for_all_weights() -> None:
+def test_candidates_are_prepared_once_for_all_weights() -> None:
     """Scoring prepared candidates is re-ranking, to the last bit."""
     for seed in range(5):
         query, pool = make_candidates(seed)
@@ -240,6 +240,6 @@ def test_truncation_by_a_cross_encoder_is_reported(model: Path) -> None:
     assert results[0].pairs
 
 
-def test_a_cross_encoder_reads_words(model: Path) -> None:
+def test_a_cross_encoder_needs_texts(model: Path) -> None:
     with pytest.raises(UsageError, match="reads the texts of the candidates, which are missing"):
         Birch(scorer="cross", model=str(model)).rerank(QUERY, POOL)

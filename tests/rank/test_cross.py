@@ -1,4 +1,4 @@
-"""Cross-encoders: two texts as one sequence, cut as Hugging Face cuts them, and never without saying so."""
+"""Cross-encoders: two texts as one sequence, truncated as by Hugging Face, and always reported."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def change(folder: Path, **values: object) -> Path:
     return folder
 
 
-# ---------------------------------------------------------------------------- one sequence out of two texts
+# ---------------------------------------------------------------------------- one sequence of two texts
 
 
 def roberta_words() -> Tokenizer:
@@ -75,7 +75,7 @@ def bert_words(folder: Path) -> Tokenizer:
 def model_inputs(
     words: Tokenizer, window: int, left: list[str], right: list[str]
 ) -> list[tuple[list[int], list[int], bool]]:
-    """What a model gets of each pair: tokens and types, and whether they count as truncated."""
+    """The model inputs of each pair: tokens and types, and whether the pair counts as truncated."""
     rows: dict[float, tuple[list[int], list[int]]] = {}
 
     def logits(inputs: Mapping[str, Ints]) -> NDArray[np.float32]:
@@ -96,7 +96,7 @@ def model_inputs(
 @given(
     sizes=st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), min_size=1, max_size=8), window=st.integers(8, 30)
 )
-def test_texts_are_cut_as_the_tokenizer_itself_would(
+def test_texts_are_truncated_as_by_the_tokenizer(
     folder: Path, family: str, sizes: list[tuple[int, int]], window: int
 ) -> None:
     words = bert_words(folder) if family == "bert" else roberta_words()
@@ -109,7 +109,7 @@ def test_texts_are_cut_as_the_tokenizer_itself_would(
     assert [cut for _, _, cut in inputs] == [size > window for size in whole]
 
 
-def test_the_longer_text_is_cut_first_and_then_both_alike() -> None:
+def test_the_longer_text_is_truncated_first_and_then_both_equally() -> None:
     """Room for 9: 3 + 20 keeps 3 + 6; 20 + 3 keeps 6 + 3; 20 + 30 keeps 4 + 5; 20 + 20 keeps 4 + 5; 4 + 5 fits."""
     left, right = np.array([3, 20, 20, 20, 4, 30]), np.array([20, 3, 30, 20, 5, 20])
     assert longest_first(left, right, 9).tolist() == [[3, 6, 4, 4, 4, 5], [6, 3, 5, 5, 5, 4]]
@@ -119,7 +119,7 @@ def test_the_longer_text_is_cut_first_and_then_both_alike() -> None:
 
 
 def by_hand(folder: Path, ids: list[int], types: list[int]) -> NDArray[np.float64]:
-    """The logits of a BERT classifier, written down once more with NumPy alone."""
+    """The logits of a BERT classifier, computed independently with NumPy alone."""
     weights = {name: array.astype(np.float64) for name, array in load_file(folder / "model.safetensors").items()}
 
     def linear(rows: Any, name: str) -> Any:
@@ -178,7 +178,7 @@ def test_the_order_of_a_pair_matters(folder: Path) -> None:
     assert abs(scores[0] - scores[1]) > 1e-3
 
 
-def test_a_text_of_any_length_goes(folder: Path) -> None:
+def test_a_text_of_any_length_is_accepted(folder: Path) -> None:
     scorer = load_pairs(str(folder))
     endless = " ".join([some(40)] * 10_000)  # 400,000 words
     pair_scores = scorer.score([endless, some(3)], [some(3), endless])
@@ -239,7 +239,7 @@ def test_more_labels_are_an_error_that_says_how_many(tmp_path: Path) -> None:
         load_pairs(str(make_cross(tmp_path / "three", labels=3)))
 
 
-def test_an_encoder_is_no_cross_encoder(tmp_path: Path) -> None:
+def test_an_encoder_is_not_a_cross_encoder(tmp_path: Path) -> None:
     encoder = make_bert(tmp_path / "encoder")
     with pytest.raises(ModelError, match="not a sequence-classification model: its weights have no classifier"):
         load_pairs(str(encoder))
@@ -266,7 +266,7 @@ def test_another_model_needs_torch_and_the_error_has_the_pip_line(tmp_path: Path
         load_pairs(str(change(make_cross(tmp_path / "other"), hidden_act="relu")))
 
 
-def test_a_model_that_cannot_be_had_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unavailable_model_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(
         ModelError, match=r"Cannot download the model 'no-such/cross' \(HF_HUB_OFFLINE is set\)"
@@ -282,7 +282,7 @@ def test_a_model_that_cannot_be_had_is_one_line(monkeypatch: pytest.MonkeyPatch)
 
 @dataclass(frozen=True)
 class WithTexts:
-    """The re-ranker over candidates whose texts are made of their vectors, so that equal ones have equal texts."""
+    """The re-ranker over candidates whose texts are derived from their vectors, so that equal ones have equal texts."""
 
     inner: Cross
 
@@ -295,11 +295,11 @@ class WithTexts:
         return self.inner.rerank(query, with_texts, advance)
 
 
-def test_it_keeps_the_contract_of_re_rankers(folder: Path) -> None:
+def test_it_fulfils_the_contract_of_re_rankers(folder: Path) -> None:
     check_reranker(WithTexts(Cross(str(folder))))
 
 
-def test_it_reads_as_it_writes(folder: Path) -> None:
+def test_its_text_parses_back(folder: Path) -> None:
     cross = parse("reranker", f"cross({folder},window=64)")
     assert cross == Cross(str(folder), 64) == parse("reranker", text(cross))
     assert text(Cross("a/b")) == "cross(model=a/b)"
@@ -308,7 +308,7 @@ def test_it_reads_as_it_writes(folder: Path) -> None:
             parse("reranker", wrong)
 
 
-def test_without_texts_there_is_nothing_to_read(folder: Path) -> None:
+def test_texts_are_required(folder: Path) -> None:
     sentences = Sentences(np.array([[0, 3]]), np.zeros(1, dtype=np.int32))
     with pytest.raises(UsageError, match="reads the texts of the candidates"):
         Cross(str(folder)).rerank(sentences, Candidates(Ranking(("a",), np.ones(1)), [sentences], 1.0))
@@ -332,7 +332,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
 ASKED = [{"id": "q1", "text": QUERY}, {"id": "q2", "text": "The rent is due."}]
 
 
-def test_a_run_tells_the_total_once(index: Path, folder: Path, tmp_path: Path) -> None:
+def test_a_run_reports_the_total_once(index: Path, folder: Path, tmp_path: Path) -> None:
     topics = queries(tmp_path, ASKED)
     (tmp_path / "first.trec").write_text(
         "q1 Q0 lease.txt 1 3 x\nq1 Q0 gone 2 2 x\nq2 Q0 loan.txt 1 2 x\nq2 Q0 lease.txt 2 1 x\n"
@@ -353,7 +353,7 @@ def test_a_run_tells_the_total_once(index: Path, folder: Path, tmp_path: Path) -
     assert "truncated" not in rprs_ok("run", index, topics, "-o", tmp_path / "run.trec").err
 
 
-def test_search_and_explain_tell_it_too(index: Path, folder: Path, tmp_path: Path) -> None:
+def test_search_and_explain_report_truncation(index: Path, folder: Path, tmp_path: Path) -> None:
     (tmp_path / "query.txt").write_text(QUERY)
     options = ("--rerank", f"cross({folder})", "--depth", "5", "--format", "jsonl")
     outcome = rprs_ok("search", index, tmp_path / "query.txt", "-k", "3", *options)
@@ -482,6 +482,6 @@ def test_tokens_are_those_of_transformers(folder: Path) -> None:
 
 
 @pytest.mark.torch
-def test_transformers_must_find_a_classifier(tmp_path: Path) -> None:
+def test_the_model_must_have_a_classifier(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="its weights have no classifier"):
         load_pairs(str(change(make_bert(tmp_path / "plain"), hidden_act="relu")))

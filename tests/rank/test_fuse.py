@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 
 
 def run(folder: Path, name: str, **scores: float) -> str:
-    """A first stage that finds these documents with these scores, whatever the query."""
+    """A first stage that returns these documents with these scores for any query."""
     path = folder / name
     path.write_text("".join(f"q Q0 {id} 0 {score} {name}\n" for id, score in scores.items()))
     return f'runfile("{path}")'
@@ -47,7 +47,7 @@ def literal(lists: Sequence[Mapping[str, float]], method: str, weight: float, k:
     return totals
 
 
-# ---------------------------------------------------------------------------- with a pencil
+# ---------------------------------------------------------------------------- worked by hand
 
 
 class TestByHand:
@@ -109,7 +109,7 @@ SCORES = st.dictionaries(
 
 @dataclass(frozen=True)
 class Given(Component):
-    """A first stage that always gives the same list."""
+    """A first stage that always returns the same list."""
 
     listed: Mapping[str, float] = field(hash=False)
     name: ClassVar[str] = "given"
@@ -123,7 +123,7 @@ class Given(Component):
 
 @settings(max_examples=80)
 @given(SCORES, SCORES, st.sampled_from(["rrf", "minmax"]), st.integers(0, 10), st.integers(0, 60), st.integers(1, 9))
-def test_a_first_stage_is_what_the_formula_says(
+def test_a_first_stage_equals_the_formula(
     a: dict[str, float], b: dict[str, float], method: Any, tenth: int, k: int, depth: int
 ) -> None:
     ordered = [dict(sorted(one.items(), key=lambda pair: (-pair[1], pair[0]))[:depth]) for one in (a, b)]
@@ -133,7 +133,7 @@ def test_a_first_stage_is_what_the_formula_says(
     order = sorted(expected, key=lambda id: (-round(expected[id], 12), id))[:depth]
     assert [round(score, 12) for score in ranking.scores] == [round(expected[id], 12) for id in order]
     assert ranking.scores.tolist() == pytest.approx([expected[id] for id in ranking.ids])
-    own = [2 * ordered[0].get(id, np.nan) for id in ranking.ids]  # both have it: that of the first
+    own = [2 * ordered[0].get(id, np.nan) for id in ranking.ids]  # both have this part: the value of the first is used
     assert ranking.parts["own"].tolist() == pytest.approx(own, nan_ok=True)
     assert ranking.notes == ("a note",)
 
@@ -143,7 +143,7 @@ NO_INDEX: Any = None  # a fixed list does not use it
 
 @settings(max_examples=60)
 @given(st.integers(0, 10_000), st.sampled_from(["rrf", "minmax"]), st.integers(0, 10), st.integers(0, 60))
-def test_a_reranker_is_what_the_formula_says(seed: int, method: Any, tenth: int, k: int) -> None:
+def test_a_reranker_equals_the_formula(seed: int, method: Any, tenth: int, k: int) -> None:
     query, pool = make_candidates(seed)
     both = (Birch(), RPRS(k1=0.0))
     lists = [dict(zip(one.ids, one.scores.tolist(), strict=True)) for one in (r.rerank(query, pool) for r in both)]
@@ -185,7 +185,7 @@ def test_scaling() -> None:
         "bm25, fuse(maxsim, bm25(k1=9))",
     ],
 )
-def test_a_first_stage_keeps_the_contract(how: str) -> None:
+def test_a_first_stage_fulfils_the_contract(how: str) -> None:
     check_ranker(parse("ranker", f"fuse({how})"), SAMPLE[:7])
 
 
@@ -198,7 +198,7 @@ def test_a_first_stage_keeps_the_contract(how: str) -> None:
         "fuse(rprs, fuse(first, birch), weight=1)",
     ],
 )
-def test_a_reranker_keeps_the_contract(how: str) -> None:
+def test_a_reranker_fulfils_the_contract(how: str) -> None:
     check_reranker(parse("reranker", how), rounds=10)
 
 
@@ -206,7 +206,7 @@ def test_a_reranker_keeps_the_contract(how: str) -> None:
 
 
 class TestFirst:
-    def test_is_what_comes_in(self) -> None:
+    def test_keeps_the_order_of_the_first_stage(self) -> None:
         query, pool = make_candidates(3)
         ranking = First().rerank(query, pool)
         first_scores = dict(zip(pool.ranking.ids, pool.ranking.scores.tolist(), strict=True))
@@ -216,7 +216,7 @@ class TestFirst:
             first_scores[id] == score for id, score in zip(ranking.ids, ranking.scores, strict=True) if id in full
         )
 
-    def test_what_the_first_stage_did_not_find_is_last(self) -> None:
+    def test_documents_that_the_first_stage_did_not_retrieve_come_last(self) -> None:
         texts = {f"t{number}": f"Fog hides the pier number {number}." for number in range(4)}
         query = Document("q", "Fog hides the pier.")
         with index_of(documents(**texts, far="Rent is due.")) as index:
@@ -275,7 +275,7 @@ def test_mistakes(kind: Kind, source: str, line: str) -> None:
     assert line in str(caught.value)
 
 
-def test_looks_once_for_all_weights() -> None:
+def test_candidates_are_prepared_once_for_all_weights() -> None:
     query, pool = make_candidates(4)
     fused = Fuse(First(), RPRS())
     prepared = fused.prepare(query, pool)
@@ -314,14 +314,14 @@ def test_a_ranker_of_bm25_alone_is_bm25() -> None:
             assert Fuse(BM25(), BM25()).rank(query, index, 5, mask).ids == alone.ids
 
 
-def test_run_files_are_found_wherever_they_are() -> None:
+def test_run_files_are_listed_at_any_depth() -> None:
     assert run_files(parse("ranker", "bm25")) == []
     fused = parse("ranker", "fuse(bm25, fuse(runfile(one), runfile(two)))")
     assert [file.path for file in run_files(fused)] == ["one", "two"]
 
 
 def test_one_class_is_a_first_stage_and_a_reranker() -> None:
-    """The text of its parts is read as what the whole is used as."""
+    """Its parts are parsed as first stages or as re-rankers, depending on its own use."""
     assert parse("ranker", "fuse(bm25, sdr)") == Fuse(BM25(), SDR())
     assert parse("reranker", "fuse(first, sdr)") == Fuse(First(), SDR())
     with pytest.raises(UsageError, match="There is no reranker named 'bm25'"):

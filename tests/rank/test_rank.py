@@ -1,4 +1,4 @@
-"""First stages and re-rankers: run files, and the contracts that all of them keep."""
+"""First stages and re-rankers: run files, and the contracts that all of them fulfil."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class TestRunFile:
         (tmp_path / "run").write_text("q Q0 c 1 1.0 x\nq Q0 a 2 1.0 x\n")
         assert ranked(RunFile(str(tmp_path / "run"))).ids == ("c", "a")
 
-    def test_a_query_that_it_does_not_have(self, run: RunFile) -> None:
+    def test_a_query_missing_from_the_file(self, run: RunFile) -> None:
         with pytest.raises(UsageError, match=r"The run .*other\.trec has no ranking for the query 'r'"):
             ranked(run, query="r")
 
@@ -109,12 +109,12 @@ class TestRunFile:
     "text",
     ["bm25", "bm25(k1=0)", "bm25(k1=2.8,b=1.0)", "bm25(kli=0.1)", "bm25(lengths=lucene)", "bm25(kli=0.5,ngrams=2)"],
 )
-def test_bm25_keeps_the_contract(text: str) -> None:
+def test_bm25_fulfils_the_contract(text: str) -> None:
     check_ranker(parse("ranker", text), analyzer="words(ngrams=2)")
 
 
 @pytest.mark.parametrize("tied", [False, True])
-def test_runfile_keeps_the_contract(tmp_path: Path, tied: bool) -> None:
+def test_runfile_fulfils_the_contract(tmp_path: Path, tied: bool) -> None:
     lines = [
         f"{query.id} Q0 {document.id} 1 {1.0 if tied else -place} other\n"
         for query in SAMPLE
@@ -166,11 +166,11 @@ def test_the_contract_detects_a_faulty_ranker(fault: Callable[..., Ranking], mes
 @pytest.mark.parametrize(
     "reranker", [RPRS(), RPRS(n=1, k1=0), RPRS(n=4, k1=2.8, b=1, avgdl="candidates"), RPRS(n=1000)]
 )
-def test_rprs_keeps_the_contract(reranker: RPRS, form: Form) -> None:
+def test_rprs_fulfils_the_contract(reranker: RPRS, form: Form) -> None:
     check_reranker(replace(reranker, form=form), rounds=10)
 
 
-def test_the_contract_meets_ties_and_documents_without_sentences() -> None:
+def test_the_contract_covers_ties_and_documents_without_sentences() -> None:
     """Otherwise it would prove nothing about them."""
     tied = hollow = 0
     for seed in range(20):

@@ -1,4 +1,4 @@
-"""A system is one value: what it accepts, what it refuses, and the cut-off that belongs to it."""
+"""A system: accepted and refused values, and its cut-off."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class TestWorkedByHand:
             (BM25(k1=1.2, b=0.75), "red blue", {"a": 0.456575, "b": 0.247370, "c": 0.213638}),
             (BM25(k1=1.2, b=0.75), "red red blue", {"a": 0.725149, "b": 0.494741, "c": 0.213638}),  # twice counts twice
             (BM25(k1=1.2, b=0.75), "green", {"a": 0, "b": 0, "c": 0.445831}),  # 0.980829 / 2.2
-            (BM25(k1=1.2, b=0.75), "red mauve", {"a": 0.268574, "b": 0.247370, "c": 0}),  # mauve is nowhere
+            (BM25(k1=1.2, b=0.75), "red mauve", {"a": 0.268574, "b": 0.247370, "c": 0}),  # mauve is in no document
             (BM25(k1=0, b=0.75), "red blue", {"a": 0.940007, "b": 0.470004, "c": 0.470004}),  # presence alone
             (BM25(k1=1.2, b=0), "red", {"a": 0.293752, "b": 0.213638, "c": 0}),  # 2/3.2, 1/2.2: no length
             (BM25(k1=1.2, b=1), "red", {"a": 0.261113, "b": 0.261113, "c": 0}),  # 2/3.6 and 1/1.8: all of it
@@ -94,7 +94,7 @@ def grams(words: Sequence[str], largest: int) -> list[str]:
 
 
 def oracle(query: str, texts: dict[str, str], k1: float, b: float, largest: int = 1) -> dict[str, float]:
-    """Equation 8, read off the page."""
+    """Equation 8 of the paper, literally."""
     bags = {id: Counter(grams(text.split(), largest)) for id, text in texts.items()}
     lengths = {id: sum(bag.values()) for id, bag in bags.items()}
     total = dict.fromkeys(texts, 0.0)
@@ -175,17 +175,17 @@ def decoded_by_java(code: int) -> int:
 
 
 class TestLuceneLengths:
-    def test_as_java_has_them(self) -> None:
+    def test_equal_those_of_java(self) -> None:
         chance = random.Random(0)
         lengths = [*range(100_001), *(chance.randrange(10**5, 2**31) for _ in range(1000)), 2**31 - 1]
         expected = [decoded_by_java(encoded_by_java(length)) for length in lengths]
         assert lucene_lengths(np.array(lengths)).tolist() == expected
 
-    def test_some_that_a_reader_can_check(self) -> None:
+    def test_examples(self) -> None:
         assert lucene_lengths(np.array([0, 39, 40, 41, 42, 1000])).tolist() == [0, 39, 40, 40, 42, 984]
 
     def test_the_average_stays_exact(self) -> None:
-        texts = {"a": "kelp " * 41, "b": "kelp " * 43}  # remembered as 40 and 42, whose average is still 42
+        texts = {"a": "kelp " * 41, "b": "kelp " * 43}  # stored as 40 and 42, but the average stays 42
         with index_of(documents(**texts)) as index:
             values = scores(index, BM25(k1=1, b=1, lengths="lucene"), "kelp")
         rsj = math.log(1 + 0.5 / 2.5)
@@ -241,8 +241,8 @@ class TestKli:
             ones = np.ones(size, dtype=np.int64)
             assert int(kli(ones, ones, size, 1000, share).sum()) == kept
 
-    def test_the_collection_is_what_is_live(self) -> None:
-        """Once c is gone "law" stands 6 times in 10 and "court" twice: the order of the terms turns round."""
+    def test_removed_documents_do_not_count(self) -> None:
+        """Without c, "law" occurs 6 times in 10 and "court" twice: the order of the terms is reversed."""
         more = [*self.COLLECTION, *documents(d="court " * 30)]
         with index_of(more) as index:  # court: ½ ln(.5/.64) < law: ½ ln(.5/.2)
             assert scores(index, BM25(kli=0.5), "law court") == scores(index, BM25(), "law")

@@ -22,7 +22,7 @@ def neighbours_of(rows: NDArray[np.int64], lengths: NDArray[np.int64]) -> Neighb
 
 
 def random_neighbours(seed: int, m: int, documents: int, longest: int, n: int, skew: float) -> Neighbours:
-    """Neighbours as they are found: a few sentences of the pool are near to many of the query's, most to none."""
+    """Realistic neighbours: a few sentences of the pool are near many of the query, most are near none."""
     rng = np.random.default_rng(seed)
     lengths = rng.integers(0, longest + 1, documents)
     size = int(lengths.sum())
@@ -83,12 +83,12 @@ def test_plain_rprs_ties_often_and_ties_keep_the_first_stage() -> None:
 
 
 def test_a_sentence_that_is_near_to_everything() -> None:
-    """Counts up to m: the table of counts is as long as there are different ones, not as the largest."""
+    """Counts up to m: the table of counts has one row per distinct count, not one up to the largest."""
     rows = np.array([[3, place % 3] for place in range(500)])
     agrees(neighbours_of(rows, np.array([3, 2])), [1, 2], PAPER_K1[::7], PAPER_B[::7], 2.5)
 
 
-def test_neighbours_that_no_n_asks_for_do_not_count() -> None:
+def test_neighbours_beyond_the_largest_n_do_not_count() -> None:
     wide = random_neighbours(3, 20, 6, 10, 10, 1.0)
     narrow = Neighbours(wide.similarity[:, :3], wide.sentence[:, :3], wide.offsets)
     scores = [grid.scores(one, [2, 3], PAPER_K1, PAPER_B, 5.0) for one in (wide, narrow)]

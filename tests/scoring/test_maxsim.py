@@ -32,7 +32,7 @@ def _in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def document(rows: Any) -> Sentences:
-    """Vectors as the sentences of a document, each in a paragraph of its own, which is not to matter."""
+    """Vectors as the sentences of a document, each in its own paragraph, which must not matter."""
     vectors = np.array(rows, dtype=np.float64).reshape(len(rows), -1 if rows else 0).astype(np.float16)
     return Sentences(np.zeros((len(rows), 2), dtype=np.int64), np.arange(len(rows), dtype=np.int32), vectors)
 
@@ -100,12 +100,12 @@ def test_equals_the_oracle(query: Any, pool: Any, top: int) -> None:
 
 
 @pytest.mark.parametrize("direction", get_args(Direction))
-def test_maxsim_keeps_the_contracts(direction: Direction) -> None:
+def test_maxsim_fulfils_the_contracts(direction: Direction) -> None:
     check_reranker(MaxSim(direction))
     check_ranker(MaxSim(direction), FEW)
 
 
-def test_meanpool_keeps_the_contracts() -> None:
+def test_meanpool_fulfils_the_contracts() -> None:
     check_reranker(MeanPool())
     check_ranker(MeanPool(), FEW)
 

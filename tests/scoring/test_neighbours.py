@@ -24,8 +24,8 @@ def cut(vectors: NDArray[np.float16], sizes: list[int]) -> list[NDArray[np.float
     return np.split(vectors, np.cumsum(sizes)[:-1])
 
 
-def test_equals_whole_numbers() -> None:
-    """Integer arithmetic has no rounding: the similarities must be those, to the bit."""
+def test_equals_integer_arithmetic() -> None:
+    """Integer arithmetic has no rounding: the similarities must equal it bit for bit."""
     query, pool = unit(70, 384), unit(3000, 384, 1)
     pool[1500] = pool[3] = query[0]  # duplicates tie
     exact = np.rint(query.astype(np.float64) / GRID).astype(np.int64) @ np.rint(

@@ -1,4 +1,4 @@
-"""SDR against numbers worked by hand and a literal transcription; and what one pass over documents promises."""
+"""SDR against numbers worked by hand and a literal transcription; and the properties of one pass over documents."""
 
 from __future__ import annotations
 
@@ -209,14 +209,14 @@ def test_progress_counts_every_sentence_once(normalise: Normalise) -> None:
     assert sum(advances) == 17
 
 
-def test_zscore_of_what_can_be_iterated_once_only() -> None:
+def test_zscore_needs_documents_that_can_be_iterated_twice() -> None:
     documents = iter([document([[A]])])
     with pytest.raises(UsageError, match="goes through the documents twice"):
         sdr(document([[A]]), documents, "zscore")
 
 
 def test_an_error_ends_the_pass_in_all_threads() -> None:
-    """The documents have no end, so this would last for ever."""
+    """The documents never end, so this would run for ever."""
 
     def fail(block: Block, values: NDArray[np.float64]) -> None:
         raise ValueError("spoilt")
@@ -226,7 +226,7 @@ def test_an_error_ends_the_pass_in_all_threads() -> None:
 
 
 def test_memory_does_not_grow_with_the_documents() -> None:
-    """They come from a generator: whatever is kept of them would show."""
+    """They come from a generator, so that memory would grow with anything kept of them."""
     rng = np.random.default_rng(0)
     query, stock = random_sentences(rng, 300, 64), random_sentences(rng, 200, 64)
 

@@ -21,7 +21,7 @@ from rprs import Document, Index, Searcher, Writer
 from tests.support.cli import QUERY, rprs_ok, sample_index
 from tests.support.server import TOKEN, Server, served
 
-SECRET = "Zyzzyva"  # a word that must not come into a log
+SECRET = "Zyzzyva"  # a word that must not appear in a log
 JSON = {"content-type": "application/json"}
 
 

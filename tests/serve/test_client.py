@@ -298,7 +298,7 @@ def played(scenes: Sequence[Scene]) -> Iterator[str]:
             self.send_response(status)
             for name, value in ({"Content-Length": str(len(data))} | headers).items():
                 self.send_header(name, value)
-            with suppress(ConnectionError):  # of a client that did not wait
+            with suppress(ConnectionError):  # the client may have disconnected
                 self.end_headers()
                 self.wfile.write(data)
 

@@ -172,7 +172,7 @@ def test_requests_of_the_web_interface_are_accepted(origins: list[str]) -> None:
         ["http://evil.example"],
         ["null"],
         [""],
-        ["http://localhost:8017"],  # the same computer, but not the host that was asked
+        ["http://localhost:8017"],  # the same computer, but another host name than that of the request
         ["http://127.0.0.1:3000"],
         ["http://127.0.0.1"],
         ["http://127.0.0.1:8017.evil.example"],
@@ -191,7 +191,7 @@ def test_requests_of_other_sites_are_refused(origins: list[str], path: str) -> N
 def test_fetch_metadata(site: str, status: int) -> None:
     headers = [("host", HOST), ("sec-fetch-site", site)]
     assert send_request(guarded(), "/api/v1/info", headers=headers).status == status
-    assert send_request(guarded(), "/", headers=headers).status == 200  # a link from elsewhere leads to the page
+    assert send_request(guarded(), "/", headers=headers).status == 200  # links from other sites open the web interface
 
 
 # ---------------------------------------------------------------------------- tokens and writes
@@ -335,7 +335,7 @@ def test_a_larger_body_is_refused_declared_or_not(headers: Headers) -> None:
 
 def test_a_body_that_does_not_arrive() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        await asyncio.sleep(0.1)  # the time before it is wanted is not the client's
+        await asyncio.sleep(0.1)  # time before the body is read does not count against the client
         assert (await receive())["type"] == "http.request"
         assert (await receive())["type"] == "http.disconnect"
 
@@ -488,5 +488,5 @@ def test_the_api_reference_is_complete_and_escaped() -> None:
     assert 'list of <a href="#object-Ask">Ask</a>' in page
     assert "at most 20,000 characters" in page
     assert "<code>text</code> <span" in page  # required of a request
-    assert "<code>score</code></td>" in page  # in an answer it is just there
+    assert "<code>score</code></td>" in page  # fields of a response have no such mark
     assert "curl -X POST &#x27;http://127.0.0.1:8017/api/v1/find/it" in page

@@ -213,7 +213,7 @@ def test_if_all_connections_have_requests_the_next_is_refused() -> None:
     async def work(request: Request) -> Response:
         requested.set()
         await request.receive()
-        await request.receive()  # until the client leaves
+        await request.receive()  # until the client disconnects
         return Response()
 
     def client(port: int) -> bytes:

@@ -38,7 +38,7 @@ def refusal(data: bytes, name: str, limits: Limits = LIMITS) -> str:
     return message.removeprefix(f"{name}: ")
 
 
-# ---------------------------------------------------------------------------- what is read
+# ---------------------------------------------------------------------------- valid files
 
 
 @pytest.mark.parametrize("suffix", ["html", "pdf", "docx", "rtf", "txt.gz"])
@@ -95,7 +95,7 @@ def test_a_file_without_a_name_is_text() -> None:
     assert read_upload(io.BytesIO(b"The tenant pays."), "", LIMITS) == Document("query", "The tenant pays.", "query")
 
 
-# ---------------------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------------------- refused files
 
 
 def test_files_without_documents() -> None:
@@ -189,7 +189,7 @@ def test_no_file_is_left_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with reading(stop) as (process, _):
         assert list(tmp_path.iterdir()) == []
         assert "a.pdf" not in Path(f"/proc/{process}/cmdline").read_text()
-        assert "deleted" in os.readlink(f"/proc/{process}/fd/0")  # noqa: PTH115  # what it says is not a path
+        assert "deleted" in os.readlink(f"/proc/{process}/fd/0")  # noqa: PTH115  # its target is not a path
         stop.set()
 
 

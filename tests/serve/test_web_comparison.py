@@ -42,7 +42,7 @@ OTHERS = [
 PROMPT = 20.0  # seconds: a generous limit for a step in a book on a busy machine
 
 
-ROUNDING = 0.005  # a similarity counts as the two digits that are shown of it
+ROUNDING = 0.005  # similarities are compared as displayed, with two digits
 
 
 @pytest.fixture(scope="module")

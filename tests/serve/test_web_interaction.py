@@ -53,7 +53,7 @@ def view(page: Page) -> str | None:
     return page.locator("body").get_attribute("data-view")
 
 
-# ---------------------------------------------------------------------------- quick people
+# ---------------------------------------------------------------------------- quick users
 
 
 def test_the_button_does_not_move_after_a_text_is_entered(chrome: Browser, server: Server) -> None:
@@ -123,7 +123,7 @@ def test_numbers_in_filters_accept_exponents(chrome: Browser, server: Server) ->
         expect(page.locator("#hits > .hit")).to_have_count(2)
 
 
-# ---------------------------------------------------------------------------- strange texts
+# ---------------------------------------------------------------------------- unusual texts
 
 
 def test_texts_in_every_script_are_complete_and_aligned_to_their_side(chrome: Browser, server: Server) -> None:
@@ -151,10 +151,10 @@ def test_a_long_title_is_shortened(chrome: Browser, server: Server) -> None:
             name = heading.get_attribute("aria-label") or heading.inner_text()
             assert 150 < len(name) < 220
         visited.compare("long")
-        expect(page.locator(".aligned-side.query h2")).to_contain_text("In the year 1000")  # a pasted text is called so
+        expect(page.locator(".aligned-side.query h2")).to_contain_text("In the year 1000")  # the title of a pasted text
 
 
-# ---------------------------------------------------------------------------- strict browsers, paper
+# ---------------------------------------------------------------------------- restrictive browsers, print
 
 
 def test_browser_storage_is_not_required(chrome: Browser, index_path: Path, tmp_path: Path) -> None:

@@ -158,7 +158,7 @@ REPEATED_IDS = """() => {
 
 
 def test_ids_are_unique(chrome: Browser, server: Server) -> None:
-    """Also beside the filters, whose ids are made from the names of metadata fields."""
+    """Also beside the filters, whose ids are derived from the names of metadata fields."""
     with visit(chrome, server.url) as visited:
         page = visited.search(text=QUERY)
         assert page.evaluate(REPEATED_IDS) == []
@@ -178,7 +178,7 @@ def test_no_accessibility_violations(chrome: Browser, server: Server) -> None:
         accessible(page, "aligned")
         report = visited.saved(page.get_by_role("button", name="Report").click)
         page.goto(f"{server.url}/docs")
-        alike = page.locator("main section:not(:nth-of-type(5n + 1))")  # some of them say as much as all, sooner
+        alike = page.locator("main section:not(:nth-of-type(5n + 1))")  # a sample is enough, and faster
         alike.evaluate_all("sections => sections.forEach(section => section.remove())")
         accessible(page, "docs")
     with visit(chrome, "file://", bypass_csp=True) as mailed:

@@ -62,7 +62,7 @@ def picture_of(name: str) -> Picture:
 
 
 def texts(picture: Picture) -> list[str]:
-    """What can be read in a picture, which is text only because fonts are not turned into paths."""
+    """The texts in a picture, which exist because fonts are not converted to paths."""
     return ["".join(node.itertext()) for node in ElementTree.fromstring(picture.svg).iter(f"{SVG}text")]
 
 
@@ -114,7 +114,7 @@ def test_another_process_with_other_settings_of_matplotlib_draws_the_same_bytes(
 FIRST_TIME = """
 import threading
 patient = threading.Timer.__init__
-def hasty(self, interval, *rest, **more):  # as on a machine so slow that matplotlib has something to say
+def hasty(self, interval, *rest, **more):  # as on a machine so slow that matplotlib prints a message
     patient(self, 0, *rest, **more)
 threading.Timer.__init__ = hasty
 from tests.studies import test_figures
@@ -122,13 +122,13 @@ test_figures.DRAW["units"]("Title")
 """
 
 
-def test_the_first_figure_on_a_machine_says_nothing_of_fonts(tmp_path: Path) -> None:
-    """Matplotlib would, where looking for them takes longer than five seconds."""
+def test_the_first_figure_on_a_machine_prints_nothing_about_fonts(tmp_path: Path) -> None:
+    """Matplotlib does if searching for them takes longer than five seconds."""
     environment = {**os.environ, "MPLCONFIGDIR": str(tmp_path)}
     command = [sys.executable, "-c", FIRST_TIME]
     process = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT, env=environment)
     assert (process.stdout, process.stderr) == ("", "")
-    assert list(tmp_path.glob("fontlist*"))  # it did look for them
+    assert list(tmp_path.glob("fontlist*"))  # it searched for them
 
 
 def test_drawing_leaves_the_settings_of_matplotlib_as_they_were() -> None:
@@ -184,7 +184,7 @@ def test_a_grid_of_one_value_and_a_grid_with_holes_are_drawn() -> None:
 
 
 def positions(picture: Picture, labels: list[str]) -> list[float]:
-    """Where along x these labels stand."""
+    """The x positions of these labels."""
     x_by_label = {}
     for node in ElementTree.fromstring(picture.svg).iter(f"{SVG}text"):
         x_by_label["".join(node.itertext())] = float(node.attrib["x"])
@@ -200,7 +200,7 @@ def test_a_logarithmic_axis_and_an_axis_with_a_word_are_evenly_spaced() -> None:
     assert full.alt == "Full. AP by tokens; highest: RPRS .300 at full."
 
 
-def test_a_linear_axis_is_linear_and_a_reference_line_says_its_value() -> None:
+def test_a_linear_axis_is_linear_and_a_reference_line_has_its_value() -> None:
     picture = figures.line("depth", "Depth", [15, 20, 100], {"RPRS": [0.1, 0.2, 0.3]}, "k", "AP", reference={"K": 0.25})
     first, second, third = positions(picture, ["15", "20", "100"])
     assert (third - first) / (second - first) == pytest.approx(17)

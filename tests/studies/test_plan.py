@@ -1,4 +1,4 @@
-"""What a study's TOML may say, and the one line for what it may not."""
+"""The TOML of a study: valid settings, and one-line errors for invalid ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _plan(folder: Path, text: str) -> Plan:
     return read_plan(path)
 
 
-def test_a_study_says_everything(tmp_path: Path) -> None:
+def test_all_settings_are_read(tmp_path: Path) -> None:
     plan = _plan(tmp_path, EVERYTHING)
     assert (plan.name, plan.title, plan.folder) == ("study", "The sample", tmp_path)
     assert parts(plan) == ["systems", *ANALYSES]
@@ -45,7 +45,7 @@ def test_an_analysis_can_be_switched_off(tmp_path: Path) -> None:
     assert parts(_plan(tmp_path, SMALL + "[analyses]\nablation = false\nlengths = true\n")) == ["systems", "lengths"]
 
 
-def test_a_system_of_the_name_of_a_ranker_is_not_its_own_first_stage(tmp_path: Path) -> None:
+def test_a_system_named_like_a_ranker_is_not_its_own_first_stage(tmp_path: Path) -> None:
     systems = 'bm25 = { first = "bm25", rerank = "none" }\nlast = { first = "bm25" }\n'
     plan = _plan(tmp_path, SMALL.replace("BM25", "first") + systems)
     assert (plan.system("bm25").after, plan.system("last").after) == (None, "bm25")
@@ -158,7 +158,7 @@ def test_a_study_needs_data_measures_and_systems(tmp_path: Path) -> None:
         _plan(tmp_path, "data = 'x'\nmeasures = ['AP']\n[systems]")
 
 
-def test_a_file_that_is_no_study(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_study(tmp_path: Path) -> None:
     with pytest.raises(ReadError, match="no such study"):
         read_plan(tmp_path / "none.toml")
     with pytest.raises(ReadError, match="cannot be read as TOML"):

@@ -1,4 +1,4 @@
-"""The report: one page that asks for nothing else, whatever its titles are, in a real browser."""
+"""The report: one self-contained HTML file, whatever its titles are, in a real browser."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TABLE = Table(
 
 @cache
 def pictures(title: str = "Length & score") -> tuple[figures.Picture, ...]:
-    """Two that use the same names inside, since they are the same but for their size; the last has an image in it."""
+    """Two with the same names inside, because they differ only in size; the last contains an image."""
     many = figures.canvas.VECTOR_POINTS + 1
     return tuple(figures.correlation("pearson", title, range(n), range(n), 1.0) for n in (5, 6, many))
 
@@ -76,7 +76,7 @@ def test_the_same_study_gives_the_same_page() -> None:
     assert page() == first
 
 
-def test_names_are_unique_and_every_reference_within_the_page_finds_its_own() -> None:
+def test_ids_are_unique_and_every_reference_has_its_target() -> None:
     source = page()
     elements = Elements(source)
     names = Counter(elements.values("id"))
@@ -88,7 +88,7 @@ def test_names_are_unique_and_every_reference_within_the_page_finds_its_own() ->
     assert referred - set(names) == set()
 
 
-def test_the_page_asks_for_nothing_outside() -> None:
+def test_the_page_loads_nothing_from_outside() -> None:
     elements = Elements(page())
     fetched = [link for key in ("src", "href", "xlink:href", "srcset", "data") for link in elements.values(key)]
     assert {link.partition(":")[0] if link[0] != "#" else "#" for link in fetched} == {"#", "data"}
@@ -105,10 +105,10 @@ def test_the_policy_allows_the_script_of_the_page_and_no_other() -> None:
     assert f"script-src 'sha256-{digest}'" in source
 
 
-def test_hostile_words_are_words_everywhere() -> None:
+def test_hostile_text_is_escaped_everywhere() -> None:
     table = Table(HOSTILE, (HOSTILE,), ((HOSTILE,),), (HOSTILE,))
     picture = figures.differences(HOSTILE, HOSTILE, [0.1], HOSTILE)
-    bare = figures.Picture(HOSTILE, picture.svg, picture.png)  # without words for it: its name stands in
+    bare = figures.Picture(HOSTILE, picture.svg, picture.png)  # without a caption, its name is used
     source = html(HOSTILE, [Section(HOSTILE, (HOSTILE,), (table,), (picture, bare))], {HOSTILE: HOSTILE})
     elements = Elements(source)
     tags = Counter(tag for tag, _ in elements.tags)
@@ -133,7 +133,7 @@ def test_words_facts_tables_and_captions_are_there() -> None:
     assert re.findall(r"<b>Figure (\d)\.</b> (.{18})", source) == [(n, "Length &amp; score") for n in "123"]
 
 
-def test_pictures_take_the_colours_of_the_page_and_leave_its_style_alone() -> None:
+def test_pictures_use_the_colours_of_the_page_without_changing_its_style() -> None:
     source = page()
     svg = "".join(re.findall(r"<svg.*?</svg>", source, re.DOTALL))
     assert "var(--ink)" in svg
@@ -141,7 +141,7 @@ def test_pictures_take_the_colours_of_the_page_and_leave_its_style_alone() -> No
     assert figures.canvas.BLUE in svg
 
 
-def test_a_page_of_nothing_is_a_page() -> None:
+def test_an_empty_report_is_valid() -> None:
     assert "<h1>Empty</h1>" in html("Empty", [], {})
 
 
@@ -157,7 +157,7 @@ def browse(tmp_path: Path) -> Browse:
         pytest.skip("no Chromium on this machine to open the report with")
 
     def run(source: str) -> tuple[str, str]:
-        """The page as the browser has it once its script has run, and what it complained about."""
+        """The DOM after the script has run, and the messages of the console."""
         file = tmp_path / "report.html"
         file.write_text(source, encoding="utf-8")
         quiet = [
@@ -179,7 +179,7 @@ def browse(tmp_path: Path) -> Browse:
     return run
 
 
-def test_a_browser_shows_all_of_the_page_and_objects_to_nothing(browse: Browse) -> None:
+def test_a_browser_shows_the_complete_page_without_console_messages(browse: Browse) -> None:
     dom, complaints = browse(page(HOSTILE))
     assert complaints == ""
     assert '<th class="number"><button>AP</button></th>' in dom  # the policy let the script run

@@ -1,4 +1,4 @@
-"""A study end to end: every part of it, what it recomputes, and that its numbers are those of the single commands."""
+"""A study from start to end: all its parts, what it recomputes, and the same numbers as the single commands."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Place:
 
     @contextmanager
     def opened(self, text: str, steps: Steps) -> Iterator[Study]:
-        """A study at work, without the folder of its results."""
+        """A running study, without its results folder."""
         path = self.folder / "study.toml"
         path.write_text(text)
         plan, cache = read_plan(path), Cache(self.folder / "results" / ".cache", steps)
@@ -92,7 +92,7 @@ def place(tmp_path: Path) -> Place:
     return Place(write_collection(tmp_path))
 
 
-# ---------------------------------------------------------------------------- what is there
+# ---------------------------------------------------------------------------- the results
 
 
 def test_the_folder_holds_every_documented_file(everything: Place) -> None:
@@ -151,7 +151,7 @@ def test_missing_documents_and_queries_are_reported(everything: Place) -> None:
 
 
 def test_a_first_stage_of_vectors_names_its_encoder_and_its_runs(place: Place) -> None:
-    """And one that fuses a run file says what of it is not there."""
+    """And one that fuses a run file reports its missing documents."""
     place.study(
         SMALL
         + 'dense = { first = "sdr", rerank = "none", encoder = "hashed(dimension=32)" }\n'
@@ -168,7 +168,7 @@ def test_a_first_stage_of_vectors_names_its_encoder_and_its_runs(place: Place) -
 # ---------------------------------------------------------------------------- the numbers are right
 
 
-def test_a_study_gives_what_the_single_commands_give(everything: Place, tmp_path: Path) -> None:
+def test_a_study_equals_the_single_commands(everything: Place, tmp_path: Path) -> None:
     sample, index = everything.folder / "sample", tmp_path / "sample.rprs"
     rprs_ok("index", sample, "--to", index, "--encoder", "hashed(dimension=64)")
     command = ("run", index, sample / "queries.jsonl", "--depth", 8)
@@ -187,8 +187,8 @@ def _system(name: str) -> str:
     return {"bm25": "BM25", "rprs": "RPRS", "rprs-w-freq": "RPRS w/freq"}[name]
 
 
-def test_every_analysis_meets_the_system_itself(everything: Place) -> None:
-    """The same system comes out of five analyses by five ways."""
+def test_every_analysis_contains_the_system_itself(everything: Place) -> None:
+    """Five analyses compute the same system in five ways."""
     parts = everything.results()["parts"]
     total = parts["systems"]["RPRS w/freq"]["scores"]["AP"]
     assert parts["ablation"]["full"]["AP"] == total
@@ -252,7 +252,7 @@ alone = { rerank = "birch", encoder = "hashed(dimension=32)", tune = "rerank", f
 
 
 def test_any_reranker_is_tuned(place: Place) -> None:
-    """In folds, elsewhere, and over candidates that alone are encoded: the same at a second look."""
+    """In folds, on another collection, and over candidates encoded alone: a second run recomputes nothing."""
     first = place.study(TUNED)
     systems = place.results()["parts"]["systems"]
     birch, fused, alone = (systems[name] for name in ("Birch", "fused", "alone"))
@@ -286,7 +286,7 @@ def test_rprs_is_tuned_the_same_under_both_names(place: Place) -> None:
     assert place.steps(SMALL + toml.replace('"rprs"', '"rerank"'), "tuned").computed == []
 
 
-def test_candidates_that_alone_are_encoded_are_tuned_on_alike(place: Place) -> None:
+def test_tuning_on_candidates_encoded_alone_is_the_same(place: Place) -> None:
     toml = SMALL + "tuned = { rerank = 'birch', tune = 'rerank', folds = 3, grid = { w3 = [0], depth = [3, 9] } }\n"
     runs = {}
     for text in (toml, toml.replace("birch',", "birch', pool_only = true,")):
@@ -307,7 +307,7 @@ def test_truncation_by_a_tuned_model_is_reported(place: Place, monkeypatch: pyte
     assert place.steps(toml, "tuned").computed == ["tuned tuned"]  # retrained weights are a different model
 
 
-def test_figures_by_length_say_what_they_count(everything: Place) -> None:
+def test_figures_by_length_describe_what_they_count(everything: Place) -> None:
     folder = everything.folder / "results" / "study" / "figures"
     assert "P(retrieved | length), BM25" in (folder / "length-bias.svg").read_text()
     assert "P(relevant and retrieved | length), BM25" in (folder / "length-bias-hits.svg").read_text()
@@ -326,7 +326,7 @@ def test_probabilities_by_length_count_all_pairs(everything: Place) -> None:
     assert all(hit <= p for hit, p in zip(bias["hits"]["BM25"], bias["retrieved"]["relevant"], strict=True))
 
 
-def test_a_query_that_is_not_there_has_no_part_in_probabilities(place: Place) -> None:
+def test_missing_queries_do_not_count_in_probabilities(place: Place) -> None:
     judged = place.folder / "sample" / "qrels" / "test.tsv"
     study = SMALL + "[analyses]\nlength_bias = { k = 2, edges = [0] }\n"
     place.study(study)
@@ -361,7 +361,7 @@ def test_ties_are_broken_in_both_ways(everything: Place) -> None:
     assert math.isclose(trec_eval["AP"], ((1 + 2 / 2 + 3 / 3) / 4 + 1 / 3 + (1 + 1) / 2) / 3)
 
 
-# ---------------------------------------------------------------------------- what is computed again
+# ---------------------------------------------------------------------------- what is recomputed
 
 
 def test_a_second_run_computes_nothing(everything: Place) -> None:
@@ -424,7 +424,7 @@ def test_studies_share_a_cache(place: Place) -> None:
     assert contents(place.folder / "one") == contents(place.folder / "two")
 
 
-def test_what_a_study_no_longer_makes_is_gone_and_other_files_stay(place: Place) -> None:
+def test_obsolete_results_are_removed_and_other_files_stay(place: Place) -> None:
     place.study(SMALL + "[analyses]\nablation = true\n")
     folder = place.folder / "results" / "study"
     (folder / "tables" / "mine.md").write_text("mine")
@@ -502,7 +502,7 @@ def test_missing_files_are_reported_before_anything_is_computed(place: Place) ->
     assert not (place.folder / "results").exists()
 
 
-def test_candidates_alone_need_an_encoder_of_their_own(place: Place) -> None:
+def test_encoding_candidates_alone_needs_an_unfitted_encoder(place: Place) -> None:
     with pytest.raises(UsageError, match="pool_only needs an encoder that is not fitted"):
         place.study(SMALL + 'other = { encoder = "fitted", pool_only = true }\n')
 
@@ -521,7 +521,7 @@ def test_a_system_may_have_a_long_name_in_any_script(place: Place) -> None:
     assert name in place.results()["parts"]["systems"]
 
 
-def test_a_folder_of_something_else_is_left_alone(place: Place) -> None:
+def test_a_folder_with_other_files_is_left_alone(place: Place) -> None:
     folder = place.folder / "results" / "study"
     folder.mkdir(parents=True)
     (folder / "results.json").write_text('{"files": 3}')
@@ -529,12 +529,12 @@ def test_a_folder_of_something_else_is_left_alone(place: Place) -> None:
         place.study(SMALL)
 
 
-def test_a_part_that_is_not_there(place: Place) -> None:
+def test_a_missing_part(place: Place) -> None:
     with pytest.raises(UsageError, match="has no part 'ablation': it has systems"):
         place.study(SMALL, only=["ablation"])
 
 
-def test_without_matplotlib_the_line_that_installs_it(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_matplotlib_the_error_has_the_pip_line(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rprs.studies.study.find_spec", lambda _name: None)
     with pytest.raises(MissingExtra, match=r"rprs\[study\]"):
         place.study(SMALL)
@@ -547,7 +547,7 @@ def test_a_plan_can_be_used_without_its_file(place: Place) -> None:
 
 
 def test_rankings_are_condensed_to_what_was_judged(everything: Place) -> None:
-    """All that is judged in the sample is relevant, so that judged documents alone make a perfect list."""
+    """All judged documents of the sample are relevant, so that the judged documents alone are a perfect list."""
     unjudged = everything.results()["parts"]["unjudged"]
     assert unjudged["judged"] == 8
     assert unjudged["condensed"]["BM25"]["P@1"] == 1

@@ -38,14 +38,14 @@ QRELS = {f"q-{subject}": {f"{subject}-granted-{number}": 1 for number in (0, 1)}
 
 
 def write_rulings_index(folder: Path) -> Path:
-    """Build an index of the rulings; its path."""
+    """Build an index of the rulings and return its path."""
     with Writer(folder / "rulings.rprs", create=True, encoder="hashed(dimension=32)") as writer:
         writer.add(RULINGS)
     return folder / "rulings.rprs"
 
 
 def write_queries_and_qrels(folder: Path) -> tuple[Path, Path]:
-    """Write the queries and the judgements; their files."""
+    """Write the queries and the judgements, and return the two paths."""
     queries, qrels = folder / "queries.jsonl", folder / "qrels.txt"
     queries.write_text("".join(json.dumps({"id": query.id, "text": query.text}) + "\n" for query in QUERIES))
     lines = [f"{query} 0 {document} {grade}\n" for query, grades in QRELS.items() for document, grade in grades.items()]

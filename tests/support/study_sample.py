@@ -61,7 +61,7 @@ RPRS = { rerank = "rprs(n=4)" }
 
 
 def write_collection(folder: Path) -> Path:
-    """A folder with the collection `sample` in it, a run that some other system made, and other judgements."""
+    """A folder with the collection `sample` in it, a run of another system, and other judgements."""
     home = folder / "sample"
     for name in ("qrels", "runs"):
         (home / name).mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Documents for the tests of the page: some to scroll in, one as long as a book, and some that mean harm."""
+"""Documents for the tests of the web interface: long ones, one as long as a book, and hostile ones."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ORCHARD = [
 
 
 def invent_sentences(words: Sequence[Sequence[str]], count: int, seed: int = 1) -> list[str]:
-    """Sentences of a dozen words, no two alike."""
+    """Distinct sentences of a dozen words."""
     choices = np.random.default_rng(seed).integers(0, 10, (count, len(words)))
     return [
         "In the year {} the {} {} the {} {} beside the {}.".format(
@@ -53,12 +53,12 @@ def paragraphs(sentences: Sequence[str], each: int = 5) -> str:
 
 
 def book(seed: int = 1, words: int = 100_000) -> str:
-    """A text of that many words at least, with a last sentence that no other book has."""
+    """A text of at least this many words, with a distinctive last sentence."""
     return paragraphs([*invent_sentences(HARBOUR, words // 12 + 1, seed), LAST])
 
 
 def write_index(path: Path, documents: Sequence[Document]) -> Path:
-    """An index of documents."""
+    """Write an index of documents and return its path."""
     with Writer(path, create=True, encoder=ENCODER) as writer:
         writer.add(documents)
     return path

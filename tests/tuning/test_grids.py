@@ -1,4 +1,4 @@
-"""Grids as texts and boxes, and how queries are dealt into folds."""
+"""Grids as texts and boxes, and how queries are assigned to folds."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TestTexts:
     def test_values(self, text: str, name: str, values: tuple[Value, ...]) -> None:
         assert parse_axis(text) == (name, values)
 
-    def test_decimals_are_those_that_a_person_would_write(self) -> None:
+    def test_decimals_are_short(self) -> None:
         assert parse_axis("k1=0..3/0.2")[1][1:] == RprsGrid().k1[1:]
         assert [repr(value) for value in parse_axis("b=0..1/0.1")[1][1:10]] == [f"0.{digit}" for digit in range(1, 10)]
         assert all(len(repr(value)) <= 4 for value in (*RprsGrid().k1, *RprsGrid().b, *CutoffGrid().p))
@@ -65,14 +65,14 @@ class TestBoxes:
         assert (DEPTHS[0], DEPTHS[-1]) == (15, 100)
         assert Bm25Grid().axes().values["kli"] == (None, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
-    def test_a_point_has_a_number_and_back(self) -> None:
+    def test_a_point_and_its_number_convert_to_each_other(self) -> None:
         axes = RprsGrid(n=[3, 1], k1=[0, 2], b=[1]).axes([10, 5])
         assert axes.points() == [axes.point(number) for number in range(len(axes))]
         assert [axes.number(point) for point in axes.points()] == list(range(8))
         assert axes.number({"depth": 5, "n": 2, "k1": 0.0, "b": 1.0}) is None
         assert axes.point(0) == {"depth": 5, "n": 1, "k1": 0.0, "b": 1.0}
 
-    def test_of_equals_the_smaller_k1_then_n_then_b_then_depth(self) -> None:
+    def test_among_equals_the_smaller_k1_then_n_then_b_then_depth_wins(self) -> None:
         axes = RprsGrid(n=[1, 2], k1=[0, 1], b=[0, 1]).axes([5, 10])
         left = list(range(len(axes)))
         order = []
@@ -81,7 +81,7 @@ class TestBoxes:
             order.append(tuple(axes.point(best)[name] for name in ("k1", "n", "b", "depth")))
         assert order == sorted(order)
 
-    def test_a_last_value_is_worth_a_remark_unless_there_can_be_no_more(self) -> None:
+    def test_a_best_value_at_the_end_of_a_grid_is_noted_unless_it_is_the_last_possible(self) -> None:
         axes = RprsGrid(n=[1, 2], k1=[0, 1, 3], b=[0, 1]).axes([50])
         assert axes.at_the_end(len(axes) - 1) == ["n", "k1"]
         assert axes.at_the_end(0) == []
@@ -132,6 +132,6 @@ class TestFolds:
         assert sorted(dealt) == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
 
 
-def test_only_numbers_go_on_beyond_the_last() -> None:
+def test_only_numbers_continue_beyond_the_last_value() -> None:
     axes = Axes({"form": ("full", "no_dp"), "n": (1, 2)}, ("n", "form"))
     assert axes.at_the_end(3) == ["n"]

@@ -55,7 +55,7 @@ def same(left: Pool, right: Pool) -> bool:
 
 
 @pytest.mark.parametrize("point", [RPRS(1, 0.0, 0.5), RPRS(4, 2.8, 1.0), RPRS(10, 1.0, 0.3)])
-def test_pools_give_what_a_search_gives(index: Index, point: RPRS) -> None:
+def test_pools_rank_as_a_search_does(index: Index, point: RPRS) -> None:
     run = first_stage(index, QUERIES, "bm25(k1=2.8,b=1.0)", 12)
     pools = list(pools_at_depths(index, QUERIES, run, [12])[12])
     assert [pool.query for pool in pools] == [query.id for query in QUERIES]
@@ -90,7 +90,7 @@ def test_the_deepest_pool_costs_one_pass_and_the_others_are_exact(index: Index) 
             assert len(pool) == min(depth, len(run[query.id]))
 
 
-def test_documents_that_the_index_lacks_are_passed_over(index: Index) -> None:
+def test_documents_that_the_index_lacks_are_ignored(index: Index) -> None:
     ids = ("gone", "d01", "lost", "d02", "d04")
     run = {"q0": Ranking(ids, np.arange(5, 0, -1.0))}
     (pool,) = pools_at_depths(index, QUERIES[:1], run, [2], mean_sentences=9.0)[2]
@@ -99,7 +99,7 @@ def test_documents_that_the_index_lacks_are_passed_over(index: Index) -> None:
     assert pool.mean_sentences == 9.0
 
 
-def test_what_cannot_be_answered_has_no_candidates(index: Index) -> None:
+def test_queries_that_cannot_be_run_have_no_candidates(index: Index) -> None:
     run = {"mute": Ranking(("d01",), np.ones(1))}
     queries = [Document("mute", "  "), Document("unknown", "A reef.")]
     pools = pools_at_depths(index, queries, run, [5])[5]
@@ -124,7 +124,7 @@ def test_a_query_that_a_run_file_lacks_is_noted_and_a_file_without_any_is_an_err
 
 
 class TestFiles:
-    def test_pools_come_back(self, index: Index, tmp_path: Path) -> None:
+    def test_pools_are_read_back(self, index: Index, tmp_path: Path) -> None:
         run = first_stage(index, QUERIES, "bm25", 9)
         pools = list(pools_at_depths(index, [*QUERIES, Document("mute", "")], run, [9])[9])
         save_pools(tmp_path / "pools", pools)

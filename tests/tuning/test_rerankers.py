@@ -1,4 +1,4 @@
-"""Tuning any re-ranker: values that do not fit a parameter, and models that are trained anew or do not see it all."""
+"""Tuning any re-ranker: values that do not fit a parameter, and models that are retrained or truncate their inputs."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_value_that_does_not_fit_is_one_line(rerank: str, grid: dict[str, tupl
 
 
 def test_none_may_be_a_word_and_a_word_a_reranker(path: Path) -> None:
-    """The grid of the command line reads `normalise=none` as nothing; the parameter knows better."""
+    """The grid of the command line reads `normalise=none` as no value; the parameter has the value "none"."""
     result = tuned(path, "sdr", {"normalise": (None, "zscore")})
     assert result.before == result.totals.ravel()[0]
     fused = tuned(path, "fuse(first,rprs)", {"a": ("first", "sdr")})
@@ -80,7 +80,7 @@ def test_retrained_weights_are_a_different_model(path: Path, tmp_path: Path) -> 
 
 
 def test_truncation_is_reported(path: Path, tmp_path: Path) -> None:
-    """Once for the inputs of the deepest candidates, also when what was computed is found again."""
+    """Once for the inputs of the deepest candidates, also when the results come from the cache."""
     model, cache = make_cross(tmp_path / "cross"), Cache(tmp_path / "work")
     reranker, note = f'cross("{model}")', "30 of 30 inputs truncated to 24 tokens"
     for _ in range(2):
@@ -107,7 +107,7 @@ def test_models_are_loaded_before_the_queries(path: Path, tmp_path: Path) -> Non
 
 
 def test_weights_are_part_of_the_key_by_folder_and_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No model is not the working directory, and a name is not a folder: the weights behind it count."""
+    """An empty model is not the working directory, and a name is not a folder: its weights count."""
     cache, model = Cache(tmp_path / "work"), make_cross(tmp_path / "shelf" / "cross")
     monkeypatch.chdir(model)
     assert "weights" not in (identity(spec.parse("reranker", "birch"), cache) or {})

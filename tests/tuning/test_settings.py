@@ -24,7 +24,7 @@ def test_a_written_file_is_read_back(settings: System, tmp_path: Path) -> None:
     assert read_settings(tmp_path / "tuned.toml") == settings
 
 
-def test_the_file_is_as_a_person_would_write_it(tmp_path: Path) -> None:
+def test_the_file_is_readable_toml(tmp_path: Path) -> None:
     about = {"measure": "AP@5", "value": 0.5, "missing": None, "folds": [1, 2], "grid": {"n": "1,2", "a b": True}}
     write_settings(tmp_path / "tuned.toml", TUNED, about)
     assert (
@@ -55,14 +55,14 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
         TEXTS, TEXTS | st.integers(-(2**63), 2**63 - 1) | st.booleans() | st.lists(st.floats(allow_nan=False))
     )
 )
-def test_remarks_of_all_kinds_come_back(tmp_path_factory: pytest.TempPathFactory, about: dict[str, object]) -> None:
+def test_remarks_of_all_kinds_are_read_back(tmp_path_factory: pytest.TempPathFactory, about: dict[str, object]) -> None:
     path = tmp_path_factory.getbasetemp() / "remarks.toml"
     write_settings(path, TUNED, about)
     assert tomllib.loads(path.read_text(encoding="utf-8")).get("about", {}) == about
     assert read_settings(path) == TUNED
 
 
-def test_what_a_file_leaves_out_is_the_default(tmp_path: Path) -> None:
+def test_omitted_settings_have_their_defaults(tmp_path: Path) -> None:
     (tmp_path / "some.toml").write_text("depth = 20\n")
     assert read_settings(tmp_path / "some.toml") == System(depth=20)
 
@@ -97,7 +97,7 @@ def test_no_file(tmp_path: Path) -> None:
         read_settings(tmp_path / "none.toml")
 
 
-def test_a_failed_write_leaves_what_was_there(tmp_path: Path) -> None:
+def test_a_failed_write_leaves_the_file_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "tuned.toml"
     write_settings(path, TUNED, {})
     with pytest.raises(TypeError):
@@ -111,7 +111,7 @@ def test_a_failed_write_leaves_what_was_there(tmp_path: Path) -> None:
 
 
 def test_a_write_leaves_the_permissions_of_the_process_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To ask for the umask is to set it, and threads that do so at once may leave it at 0."""
+    """The umask can only be read by setting it, and threads that do so at the same time may leave it at 0."""
     set_umask = os.umask
     before = set_umask(0o027)
     try:

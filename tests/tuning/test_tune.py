@@ -85,7 +85,7 @@ def searched(index: Index, query: Document, component: Any, depth: int, first: s
 
 
 def same_totals(tuned: Tuned, expected: Mapping[tuple[Any, ...], float]) -> None:
-    """Every point has the value that brute force gives, and the best is the first of the best in preference."""
+    """Every point has the value of brute force, and the best is the preferred one among the best."""
     totals = {
         tuple(point.values()): total
         for point, total in zip(tuned.axes.points(), tuned.totals.ravel().tolist(), strict=True)
@@ -108,7 +108,7 @@ Searches = Mapping[tuple[Any, ...], Mapping[str, Ranking]]
 
 @pytest.fixture(scope="module")
 def searches(index: Index) -> Searches:
-    """The run of every point of a small grid, as searches give it."""
+    """The run of every point of a small grid, by searching."""
     return {
         (depth, n, k1, b): {query.id: searched(index, query, RPRS(n, k1, b), depth) for query in JUDGED}
         for depth, n, k1, b in product((6, 15), SMALL.n, SMALL.k1, SMALL.b)
@@ -117,7 +117,7 @@ def searches(index: Index) -> Searches:
 
 class TestRprs:
     @pytest.mark.parametrize("measure", MEASURES)
-    def test_every_point_is_what_a_search_gets(self, index: Index, searches: Searches, measure: str) -> None:
+    def test_every_point_equals_a_search(self, index: Index, searches: Searches, measure: str) -> None:
         pools = pools_at_depths(index, QUERIES, first_stage(index, QUERIES, "bm25", 15), [6, 15])
         tuned = tune_rprs(pools, QRELS, measure, SMALL, base=System("bm25", "rprs", 15))
         expected = {point: value(run, measure) for point, run in searches.items()}
@@ -155,8 +155,8 @@ class TestRprs:
         assert [row[0] for row in table.rows] == [1, 2, 3, 4]
         assert table.notes == (f"All {len(JUDGED)} queries, held out: {tuned.held_out.value:.4f}",)
 
-    def test_of_equals_the_simplest(self, index: Index) -> None:
-        """Nothing that is relevant is a candidate: all points are equal."""
+    def test_among_equals_the_simplest_wins(self, index: Index) -> None:
+        """No relevant document is a candidate: all points are equal."""
         pools = pools_at_depths(index, QUERIES, first_stage(index, QUERIES, "bm25", 10), [5, 10])
         tuned = tune_rprs(pools, {"q0": {"elsewhere": 1}}, "AP", SMALL)
         assert tuned.point == {"depth": 5, "n": 1, "k1": 0.0, "b": 0.0}
@@ -216,7 +216,7 @@ class TestRprs:
         with pytest.raises(UsageError, match="All queries are in one fold"):
             tune_rprs(pools, {"q0": {"d01": 1}}, "AP", RprsGrid(n=(3,)), folds={"q0": 3})
 
-    def test_queries_that_are_not_there_are_noted(self, index: Index) -> None:
+    def test_missing_queries_are_noted(self, index: Index) -> None:
         pools = pools_at_depths(index, QUERIES[:2], first_stage(index, QUERIES[:2], "bm25", 10), [10])
         tuned = tune_rprs(pools, QRELS, "AP", SMALL)
         assert tuned.queries == ("q0", "q1")
@@ -265,7 +265,7 @@ class TestBm25:
             self.agrees(index, BM25(), Document("q", " ".join(WORDS)), np.ones(len(index), dtype=bool), 50)
 
     @pytest.mark.parametrize("measure", ["AP@100", "micro_F1@4", "MPR"])
-    def test_every_point_is_what_a_run_gets(self, index: Index, measure: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_every_point_equals_a_run(self, index: Index, measure: str, monkeypatch: pytest.MonkeyPatch) -> None:
         grid = Bm25Grid(k1=(0, 1.2, 8), b=(0.5, 1), kli=(None, 0.1, 0.4))
         tuned = tune_bm25(index, QUERIES, QRELS, measure, grid, base=System(depth=20), exclude=EXCLUDED, folds=3)
         expected = {
@@ -309,7 +309,7 @@ class TestBm25:
 
 @dataclass(frozen=True)
 class Mixed(Component):
-    """The first stage's score mixed with the share of sentences that are long: a re-ranker of somebody else."""
+    """The first stage's score mixed with the share of sentences that are long: a third-party re-ranker."""
 
     a: float = 0.5
     w: int = 1
@@ -336,7 +336,7 @@ def mixed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 class TestAnyReranker:
     GRID: ClassVar = {"a": (0, 0.3, 1), "w": (1, 5), "depth": (4, 12)}
 
-    def test_every_point_is_what_a_search_gets(self, index: Index) -> None:
+    def test_every_point_equals_a_search(self, index: Index) -> None:
         run = first_stage(index, QUERIES, "bm25", 12)
         tuned = tune_reranker(index, QUERIES, run, QRELS, "AP", self.GRID, base=System("bm25", "mixed", 12), folds=3)
         expected = {
@@ -380,7 +380,7 @@ class TestTwoSteps:
 
     GRID: ClassVar = {"a": (0, 0.9), "w2": (0.5,), "w3": (0, 1), "top": (1, 3), "depth": (4, 12)}
 
-    def test_every_point_of_birch_is_what_a_search_gets(self, index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_every_point_of_birch_equals_a_search(self, index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
         preparations: list[tuple[int, int]] = []
         prepare = Birch.prepare
 
@@ -465,7 +465,7 @@ class TestCutoff:
     GRID = CutoffGrid(p=(0, 0.4, 0.9, 1), l=(1, 3, 5), h=(2, 4))
 
     @pytest.mark.parametrize("measure", ["micro_F1", "macro_F1@4", "F1", "micro_P"])
-    def test_every_rule_is_what_evaluate_says(self, index: Index, measure: str) -> None:
+    def test_every_rule_equals_evaluate(self, index: Index, measure: str) -> None:
         first = first_stage(index, JUDGED, "bm25", 12)
         run = rerank_run(index, JUDGED, first, "rprs")
         tuned = tune_cutoff(run, QRELS, measure, self.GRID, base=System(depth=12), folds=3)
@@ -522,7 +522,7 @@ class TestCache:
         monkeypatch.setattr("rprs.tuning.choose._before", lambda *_: None)
         assert np.array_equal(tune_bm25(index, QUERIES, QRELS, "AP", grid, cache=cache).totals, bm25.totals)
 
-    def test_what_depends_on_something_else_is_computed(self, index: Index, tmp_path: Path) -> None:
+    def test_changed_inputs_are_computed_again(self, index: Index, tmp_path: Path) -> None:
         cache = Cache(tmp_path)
         count = 0
         for query, depth, ranker in product(QUERIES[:2], (3, 4), (BM25(), BM25(k1=3.0))):
@@ -539,7 +539,7 @@ class TestCache:
             path.write_text(f"q0 Q0 {id} 1 2.0 x\n")
             assert first_stage(index, QUERIES[:1], f"runfile({path})", 5, cache=cache)["q0"].ids == (id,)
 
-    def test_a_damaged_piece_is_one_line(self, index: Index, tmp_path: Path) -> None:
+    def test_a_damaged_cache_file_is_one_line(self, index: Index, tmp_path: Path) -> None:
         cache = Cache(tmp_path)
         first_stage(index, QUERIES[:1], "bm25", 5, cache=cache)
         (piece,) = (tmp_path / "first-stage").iterdir()
@@ -552,7 +552,7 @@ class TestCache:
 
 
 class TestTune:
-    """`rprs.tune` reads queries and judgements from files or values, and gives what the functions above give."""
+    """`rprs.tune` reads queries and judgements from files or values, and returns the same as the functions above."""
 
     RECORDS: ClassVar = [{"id": query.id, "text": query.text} for query in QUERIES]
 
@@ -582,7 +582,7 @@ class TestTune:
         assert cutoff.best.cutoff is not None
         assert len(Searcher(index, cutoff.best).rank(QUERIES[0])) <= cutoff.best.cutoff.h  # type: ignore[union-attr]
 
-    def test_what_must_not_be_ranked_is_not(self, index: Index) -> None:
+    def test_excluded_documents_are_not_ranked(self, index: Index) -> None:
         best = first_stage(index, QUERIES[:1], "bm25", 1)["q0"].ids[0]
         options: Any = {"what": "first", "grid": {"k1": [2.8], "b": [1], "kli": [None]}, "measure": "RR"}
         assert rprs.tune(index, QUERIES[:1], {"q0": {best: 1}}, **options).value == 1
