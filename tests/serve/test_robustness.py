@@ -134,8 +134,8 @@ def test_connections_without_a_complete_request_are_closed(server: Server, api: 
     begun.sendall(head(server, "GET /")[:20])
     kept.sendall(head(server, "GET /api/v1/health"))
     once_more.sendall(head(server, "GET /api/v1/health") + b"GET /api")
-    for connection, answered in ((silent, False), (begun, False), (kept, True), (once_more, True)):
-        assert until_closed(connection).startswith(b"HTTP/1.1 200") == answered
+    for connection, gets_response in ((silent, False), (begun, False), (kept, True), (once_more, True)):
+        assert until_closed(connection).startswith(b"HTTP/1.1 200") == gets_response
 
 
 def test_a_head_sent_byte_by_byte_is_cut_off_on_a_kept_connection_too(server: Server, api: httpx.Client) -> None:

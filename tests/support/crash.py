@@ -234,7 +234,7 @@ class _Steps:
     """Counts the steps of a process on the files of an index, and kills it before step `last`."""
 
     def __init__(self, path: Path, last: int | None) -> None:
-        self.path, self.last, self.taken = str(path), last, 0
+        self.path, self.last, self.count = str(path), last, 0
         sync, connect = os.fsync, sqlite3.connect
 
         def fsync(fd: Any) -> None:
@@ -251,8 +251,8 @@ class _Steps:
         sys.addaudithook(self.hook)
 
     def step(self, *_: object) -> None:
-        self.taken += 1
-        if self.taken == self.last:
+        self.count += 1
+        if self.count == self.last:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def hook(self, event: str, args: tuple[Any, ...]) -> None:
@@ -291,7 +291,7 @@ def _work(job: str, path: Path, at_step: int | None, send: int) -> None:
         JOBS[job](path)
     except BaseException as problem:  # reported to the test
         error = f"{type(problem).__name__}: {problem}"
-    os.write(send, json.dumps([error, steps.taken]).encode())
+    os.write(send, json.dumps([error, steps.count]).encode())
     os._exit(0)
 
 
