@@ -18,7 +18,7 @@ from rprs.index import Index, Writer, verify
 from rprs.rank.cosine import Cosine
 from rprs.search import Searcher
 from tests.support.crash import HASHED, memory_folder
-from tests.support.indexes import built, documents
+from tests.support.indexes import documents, index_of
 
 PLAIN = "words(language=none)"
 
@@ -68,7 +68,7 @@ class TestWorkedByHand:
             "b": red * red / (math.hypot(red, other) * math.hypot(red, other)),
             "c": 0.0,
         }
-        with built(self.COLLECTION, analyzer=PLAIN) as index:
+        with index_of(self.COLLECTION, analyzer=PLAIN) as index:
             assert scores(index, Cosine(ngrams=1), "red sand") == pytest.approx(expected, rel=1e-12)
 
     def test_with_phrases(self) -> None:
@@ -77,13 +77,13 @@ class TestWorkedByHand:
         twice = (1 + math.log(2)) * red
         query = math.sqrt(red**2 + other**2 + other**2)
         norm = math.sqrt(twice**2 + other**2 + 3 * other**2)
-        with built(self.COLLECTION, analyzer=PLAIN) as index:
+        with index_of(self.COLLECTION, analyzer=PLAIN) as index:
             assert scores(index, Cosine(), "red sand")["a"] == pytest.approx(
                 (red * twice + other**2 + other**2) / (query * norm), rel=1e-12
             )
 
     def test_a_document_is_most_similar_to_itself(self) -> None:
-        with built(self.COLLECTION, analyzer=PLAIN) as index:
+        with index_of(self.COLLECTION, analyzer=PLAIN) as index:
             assert scores(index, Cosine(), "red red sand")["a"] == pytest.approx(1.0, rel=1e-12)
 
 
@@ -108,7 +108,7 @@ def test_every_score_equals_the_oracle(
     if not live:
         return
     ranker = Cosine(len(weights), *weights[1:])
-    with built(named[:cut], named[cut:], removed=gone, analyzer=PLAIN) as index:
+    with index_of(named[:cut], named[cut:], removed=gone, analyzer=PLAIN) as index:
         assert scores(index, ranker, query) == pytest.approx(oracle(query, live, weights), rel=1e-9, abs=1e-12)
 
 
@@ -118,7 +118,7 @@ def test_the_best_of_a_random_collection_equal_the_oracle() -> None:
         f"d{n:02d}": " ".join(f"w{int(random.paretovariate(0.6)) % 300}" for _ in range(random.choice([0, 5, 80, 700])))
         for n in range(60)
     }
-    with built([Document(id, text) for id, text in collection.items()], analyzer=PLAIN) as index:
+    with index_of([Document(id, text) for id, text in collection.items()], analyzer=PLAIN) as index:
         for id in ("d07", "d21", "d44"):
             query = Document("query", collection[id][:900])
             expected = oracle(query.text, collection, (1.0, 1.0, 1.0))
@@ -129,7 +129,9 @@ def test_the_best_of_a_random_collection_equal_the_oracle() -> None:
 
 
 def test_equal_documents_tie_in_the_order_of_their_ids() -> None:
-    with built(documents(b="one two three", c="one two three", a="one two three", d="four"), analyzer=PLAIN) as index:
+    with index_of(
+        documents(b="one two three", c="one two three", a="one two three", d="four"), analyzer=PLAIN
+    ) as index:
         ranking = Cosine().rank(Document("q", "one two three"), index, 2, np.ones(4, dtype=bool))
         assert ranking.ids == ("a", "b")
         assert ranking.scores[0] == ranking.scores[1]
@@ -137,7 +139,7 @@ def test_equal_documents_tie_in_the_order_of_their_ids() -> None:
 
 def test_a_filter_and_the_depth_limit_the_ranking_but_not_the_weights() -> None:
     collection = documents(a="one two three", b="one two", c="two three", d="five six")
-    with built(collection, analyzer=PLAIN) as index:
+    with index_of(collection, analyzer=PLAIN) as index:
         full = scores(index, Cosine(), "one two three")
         ranking = Cosine().rank(Document("q", "one two three"), index, 5, np.array([False, True, True, True]))
         assert dict(zip(ranking.ids, ranking.scores.tolist(), strict=True)) == {id: full[id] for id in ("b", "c")}
@@ -145,7 +147,7 @@ def test_a_filter_and_the_depth_limit_the_ranking_but_not_the_weights() -> None:
 
 def test_scripts_without_spaces_use_pairs_of_characters() -> None:
     collection = documents(a="被告人盗窃他人财物", b="被告人交通肇事致人死亡", c="盗窃罪的量刑标准")
-    with built(collection) as index:
+    with index_of(collection) as index:
         ranking = Cosine().rank(Document("q", "盗窃他人财物的被告人"), index, 3, np.ones(3, dtype=bool))
         assert ranking.ids[0] == "a"
         assert ranking.scores[0] > 2 * ranking.scores[1]
@@ -153,12 +155,12 @@ def test_scripts_without_spaces_use_pairs_of_characters() -> None:
 
 @pytest.mark.parametrize("query", ["", "nothing shared here"])
 def test_a_query_that_shares_nothing_ranks_nothing(query: str) -> None:
-    with built(documents(a="one two", b="three four"), analyzer=PLAIN) as index:
+    with index_of(documents(a="one two", b="three four"), analyzer=PLAIN) as index:
         assert Cosine().rank(Document("q", query), index, 3, np.ones(2, dtype=bool)).ids == ()
 
 
 def test_a_word_that_all_documents_have_counts_nothing() -> None:
-    with built(documents(a="one two", b="one three"), analyzer=PLAIN) as index:
+    with index_of(documents(a="one two", b="one three"), analyzer=PLAIN) as index:
         assert scores(index, Cosine(), "one") == {"a": 0.0, "b": 0.0}
 
 
@@ -218,5 +220,5 @@ def test_stored_norms_are_those_that_are_computed() -> None:
 
 @pytest.mark.parametrize("text", ["cosine(ngrams=0)", "cosine(ngrams=4)", "cosine(w2=-1)", "cosine(w3=inf)"])
 def test_wrong_parameters_are_refused(text: str, tmp_path: Path) -> None:
-    with built(documents(a="one")) as index, pytest.raises(UsageError, match="must be"):
+    with index_of(documents(a="one")) as index, pytest.raises(UsageError, match="must be"):
         Searcher(index, first=text)
