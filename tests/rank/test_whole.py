@@ -23,7 +23,7 @@ from rprs.scoring.neighbours import Ties
 from rprs.scoring.rprs import Form
 from rprs.spec import parse
 from rprs.testing.rankers import SAMPLE, check_ranker
-from tests.support.indexes import MEMORY, built
+from tests.support.indexes import MEMORY, index_of
 
 FEW = tuple(each for each in SAMPLE if each.id in ("lamp", "copy", "Zulu", "one", "dots", "long"))
 WORDS = ["rent", "lamp", "reef", "valve", "dusk"]
@@ -60,7 +60,7 @@ def test_it_keeps_the_contract(text: str) -> None:
 def test_equals_re_ranking_every_document(form: Form, ties: Ties) -> None:
     """Over segments with a gap, under a filter, with an empty document, to the last bit."""
     query = Document("query", "Rent is due at dusk.\n\nThe landlord lights the lamp. Ships pay no rent.")
-    with built(SAMPLE[:6], (*SAMPLE[6:], Document("blank", " \n ")), removed=["valve"]) as index:
+    with index_of(SAMPLE[:6], (*SAMPLE[6:], Document("blank", " \n ")), removed=["valve"]) as index:
         allowed = np.array([id != "phare" for id in index.ids])
         for options in ({"n": 2, "k1": 0.0}, {"n": 5}, {"n": 1000, "k1": 2.8, "b": 1.0, "avgdl": "candidates"}):
             component = RPRS(**options, form=form, ties=ties)  # type: ignore[arg-type]
@@ -96,7 +96,7 @@ def test_history_changes_nothing(
     component = RPRS(n=n, k1=k1, avgdl=avgdl, ties=ties)
     document = Document("query", query)
     mask = np.array([chance.random() < 0.8 for _ in documents])
-    with built(documents) as one, built(extra, shuffled[:cut], shuffled[cut:], removed=["gone"]) as many:
+    with index_of(documents) as one, index_of(extra, shuffled[:cut], shuffled[cut:], removed=["gone"]) as many:
         assert one.ids == many.ids
         ranking = component.rank(document, one, 100, mask)
         require_same(ranking, component.rank(document, many, 100, mask))
@@ -108,7 +108,7 @@ def test_history_changes_nothing(
 
 def test_only_documents_with_a_near_sentence_are_ranked() -> None:
     documents = [Document(name, f"{name}.") for name in WORDS]
-    with built(documents) as index:
+    with index_of(documents) as index:
         everything = np.ones(len(index), dtype=bool)
         ranking = RPRS(n=1, k1=0).rank(Document("q", "Reef.\n\nDusk."), index, 10, everything)
         assert dict(zip(ranking.ids, ranking.scores.tolist(), strict=True)) == {"dusk": 0.5, "reef": 0.5}
@@ -119,7 +119,7 @@ def test_only_documents_with_a_near_sentence_are_ranked() -> None:
 
 
 def test_a_search_has_parts_and_no_evidence() -> None:
-    with built(SAMPLE) as index:
+    with index_of(SAMPLE) as index:
         alone = Searcher(index, first="rprs(n=3)", rerank=None).search(SAMPLE[0])
         assert {"qp", "dp"} == set(alone[0].parts)
         assert not alone[0].pairs
@@ -129,7 +129,7 @@ def test_a_search_has_parts_and_no_evidence() -> None:
 
 def test_fused_with_words() -> None:
     query = Document("q", "Fog hides the reef. The tenant pays.")
-    with built(SAMPLE) as index:
+    with index_of(SAMPLE) as index:
         everything = np.ones(len(index), dtype=bool)
         words, vectors, fused = (
             parse("ranker", text).rank(query, index, 20, everything)
@@ -162,7 +162,7 @@ class Recorded:
 
 @pytest.mark.parametrize("first", ["rprs", "sdr", "maxsim", "meanpool", "sdr(normalise=zscore)"])
 def test_a_search_shows_the_progress_of_the_scan(first: str) -> None:
-    with built(SAMPLE) as index:
+    with index_of(SAMPLE) as index:
         progress = Recorded()
         Searcher(index, first=first, rerank=None, progress=progress).search(Document("q", "Rent is due."))
         total = int(index.sentence_counts.sum())
@@ -177,7 +177,7 @@ def test_a_scan_can_be_stopped() -> None:
         if stop.is_set():
             raise InterruptedError("cancelled")
 
-    with built(SAMPLE) as index:
+    with index_of(SAMPLE) as index:
         token = stopper.set(check)
         try:
             component, everything = RPRS(), np.ones(len(index), dtype=bool)
@@ -191,5 +191,5 @@ def test_a_scan_can_be_stopped() -> None:
 
 def test_an_index_without_sentences() -> None:
     nothing: Sequence[Document] = [Document("blank", " "), Document("dots", "")]
-    with built(nothing) as index:
+    with index_of(nothing) as index:
         assert RPRS().rank(Document("q", "Rent."), index, 5, np.ones(2, dtype=bool)).ids == ()

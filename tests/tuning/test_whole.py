@@ -19,7 +19,7 @@ from rprs.rank import RPRS, System
 from rprs.rank.batch import first_stage
 from rprs.tuning.grids import RprsGrid
 from rprs.tuning.whole import tune_whole_rprs
-from tests.support.indexes import built
+from tests.support.indexes import index_of
 from tests.tuning.test_tune import DOCUMENTS, EXCLUDED, JUDGED, QRELS, QUERIES, same_run, same_totals, value
 
 GRID = RprsGrid(n=(1, 3), k1=(0, 0.6, 9), b=(0, 1))
@@ -27,7 +27,7 @@ GRID = RprsGrid(n=(1, 3), k1=(0, 0.6, 9), b=(0, 1))
 
 @pytest.fixture(scope="module")
 def index() -> Iterator[Index]:
-    with built(DOCUMENTS[25:], DOCUMENTS[:25]) as opened:
+    with index_of(DOCUMENTS[25:], DOCUMENTS[:25]) as opened:
         yield opened
 
 
