@@ -239,6 +239,13 @@ def build(
     if skipped is not None and not callable(skipped):
         raise UsageError(f"skipped must be a function of one argument. Got {skipped!r:.80} instead.")
     items = read_documents(documents, strict=strict, skipped=skipped or ignore)
-    components = {"splitter": splitter, "analyzer": analyzer, "encoder": encoder}
-    with Writer(path, create=True, **components, phrases=phrases, progress=progress) as writer:
+    with Writer(
+        path,
+        create=True,
+        splitter=splitter,
+        analyzer=analyzer,
+        encoder=encoder,
+        phrases=phrases,
+        progress=progress,
+    ) as writer:
         return writer.add(items)
