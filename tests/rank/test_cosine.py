@@ -213,7 +213,7 @@ def test_stored_norms_are_those_that_are_computed() -> None:
                 assert np.array_equal(after.squared_norms, computed)
                 assert not np.array_equal(before.squared_norms[[0, 2, 3]], computed)
             with writer.catalog.transaction():
-                writer.catalog.forget_norms()
+                writer.catalog.forget_statistics()
             with Index(folder / "a") as without:
                 assert np.array_equal(without.squared_norms, computed)
 

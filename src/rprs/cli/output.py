@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rprs.document import Document
-from rprs.index.info import describe_encoder
+from rprs.index.info import describe_encoder, describe_language
 from rprs.index.lookup import DocumentSummary
 from rprs.read.source import stem_of
 from rprs.results.hits import Explanation, Hit, Pair, Results, Span
@@ -255,6 +255,8 @@ def print_rows(rows: Iterable[tuple[str, str]]) -> None:
 
 
 def _fact(name: str, value: Any) -> str:
+    if name == "language":
+        return describe_language(value)
     if value is None:
         return "none yet"
     if name == "bytes":

@@ -96,6 +96,11 @@ class Catalog(Database):
         return self.setting("phrases") == "yes"
 
     @property
+    def language(self) -> dict[str, Any]:
+        """How familiar the encoder is with the language of the collection; empty where that was not measured."""
+        return dict(json.loads(self.setting("language") or "{}"))
+
+    @property
     def norms(self) -> str | None:
         """The path of the documents' norms; None where they do not fit the present documents."""
         return self.setting("norms")
@@ -266,18 +271,25 @@ class Catalog(Database):
         self.connection.executemany("INSERT OR REPLACE INTO settings VALUES (?, ?)", rows)
         seal(self.connection)
 
-    def use_norms(self, file: File) -> None:
-        """List the norms of the present documents."""
-        self.forget_norms()
-        self.add_files([file])
-        self.connection.execute("INSERT INTO settings VALUES ('norms', ?)", (file.path,))
+    def use_statistics(self, language: dict[str, Any], norms: File | None) -> None:
+        """Store what was measured on the present documents."""
+        self.forget_statistics()
+        self.connection.execute("INSERT INTO settings VALUES ('language', ?)", (json.dumps(language),))
+        if norms is not None:
+            self.add_files([norms])
+            self.connection.execute("INSERT INTO settings VALUES ('norms', ?)", (norms.path,))
         seal(self.connection)
 
-    def forget_norms(self) -> None:
-        """No longer list the norms, because the documents change."""
-        self.connection.execute("DELETE FROM settings WHERE key = 'norms'")
+    def forget_statistics(self) -> None:
+        """Drop what was measured on the documents, because they change."""
+        self.connection.execute("DELETE FROM settings WHERE key IN ('language', 'norms')")
         self.forget_files("norms/*")
         seal(self.connection)
+
+    @property
+    def has_statistics(self) -> bool:
+        """Whether the present documents were measured."""
+        return self.setting("language") is not None
 
     def add_vectors(self, segment: int, generation: int, file: File) -> None:
         """List the vectors of a segment, made by the encoder of that generation."""

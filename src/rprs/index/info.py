@@ -9,7 +9,7 @@ from typing import Any
 from rprs.index.catalog import Catalog
 from rprs.index.reader import Index
 
-__all__ = ["describe_encoder", "encoder_info", "index_info", "size_on_disk"]
+__all__ = ["describe_encoder", "describe_language", "encoder_info", "index_info", "size_on_disk"]
 
 
 def index_info(path: Path) -> dict[str, Any]:
@@ -33,6 +33,7 @@ def index_info(path: Path) -> dict[str, Any]:
             "analyzer": catalog.setting("analyzer"),
             "phrases": catalog.phrases,
             "encoder": encoder_info(catalog),
+            "language": catalog.language or None,
             "fingerprint": None if generation is None else _fingerprint(path),
         }
     finally:
@@ -61,6 +62,18 @@ def _fingerprint(path: Path) -> str:
 def size_on_disk(path: Path) -> int:
     """The size of an index in bytes."""
     return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+
+
+def describe_language(language: Mapping[str, Any] | None) -> str:
+    """Whether the encoder knows the language of the collection, in one line."""
+    if not language:
+        return "not measured: the encoder has no tokenizer"
+    figures = (
+        f"{language['pieces']:.2f} tokens per word, {language['unknown']:.0%} of the letters unknown to the encoder"
+    )
+    if language["knows"]:
+        return f"known to the encoder ({figures})"
+    return f"unknown to the encoder ({figures}): the default ranks by words and phrases alone"
 
 
 def describe_encoder(encoder: Mapping[str, Any] | None) -> str:

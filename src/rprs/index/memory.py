@@ -21,6 +21,7 @@ from rprs.index.batches import batches, prepare
 from rprs.index.catalog import Catalog, SegmentRow
 from rprs.index.database import create_tables, prepare_connection
 from rprs.index.encoders import Load, LoadedEncoder, encode_sentences, fit_encoder, load_encoder
+from rprs.index.language import measure_language
 from rprs.index.reader import Index
 from rprs.index.segment import Entry, Segment, segment_arrays, segment_phrases
 from rprs.progress import Progress
@@ -100,6 +101,7 @@ def index_in_memory(
             loaded = load(component, progress)
         with catalog.transaction():
             catalog.use_encoder(loaded.row(GENERATION), ())
+            catalog.use_statistics(measure_language(catalog, unencoded(), loaded.encoder), None)
         vectors = _encode(catalog, arrays, loaded, progress) if arrays else None
         segments = [Segment(PLACE, NUMBER, arrays, vectors, stream)] if arrays else []
         return MemoryIndex(catalog, segments, loaded)

@@ -200,8 +200,7 @@ class Index(Mapping[str, Document]):
     def knows_language(self) -> bool:
         """Whether the encoder knows the language of the collection, as measured when the documents were encoded."""
         with self._lock:
-            row = self.catalog.encoder()
-        return row is None or bool(row.measurements.get("knows_language", True))
+            return bool(self.catalog.language.get("knows", True))
 
     @property
     def fingerprint(self) -> str:

@@ -40,6 +40,7 @@ from rprs.index.encoders import (
     store_encoder,
 )
 from rprs.index.files import File, load, next_folder, save, save_rows, watch_disk
+from rprs.index.language import measure_language
 from rprs.index.phrases import squared_norms
 from rprs.index.reader import Index
 from rprs.index.segment import Entry, Segment, folder, vectors_path, write_arrays
@@ -223,7 +224,7 @@ class Writer:
                 self.catalog.relabel(document)
             self.catalog.remove(document.id for document in batch.documents)
             if entries:
-                self.catalog.forget_norms()
+                self.catalog.forget_statistics()
                 sentences = sum(len(entry.sentences) for entry in entries)
                 words = sum(entry.length for entry in entries)
                 self.catalog.add_segment(SegmentRow(number, len(entries), sentences, words, generation), files)
@@ -241,19 +242,25 @@ class Writer:
         self._encode_waiting()
         if len(self.catalog.segments()) > MANY_SEGMENTS:
             self.compact()
-        self._keep_norms()
+        self._measure()
 
-    def _keep_norms(self) -> None:
-        """Compute and store the documents' norms for the cosine, unless they are stored already."""
-        if not self.catalog.phrases or self.catalog.generation is None or self.catalog.norms:
+    def _measure(self) -> None:
+        """Measure the present documents, unless that was done: norms for the cosine, and the encoder's language."""
+        generation = self.catalog.generation
+        if generation is None or self.catalog.has_statistics:
             return
-        with Index(self.path) as snapshot, self.progress("weighing phrases", unit="postings") as advance:
-            norms = squared_norms(snapshot.segments, snapshot.numbers, len(snapshot), advance)
-        place = next_folder(self.path, "norms")
-        file = save(self.path, f"{place}/squared.npy", norms)
-        self._sync(place)
+        norms, place = None, ""
+        with Index(self.path) as snapshot:
+            segments = {segment.number: segment for segment in snapshot.segments}
+            language = measure_language(self.catalog, segments, self._encoder_in_use())
+            if snapshot.has_phrases:
+                with self.progress("weighing phrases", unit="postings") as advance:
+                    squares = squared_norms(snapshot.segments, snapshot.numbers, len(snapshot), advance)
+                place = next_folder(self.path, "norms")
+                norms = save(self.path, f"{place}/squared.npy", squares)
+                self._sync(place)
         with self.catalog.transaction():
-            self.catalog.use_norms(file)
+            self.catalog.use_statistics(language, norms)
         self._delete_unlisted()
 
     def _encode_waiting(self) -> None:
@@ -358,8 +365,8 @@ class Writer:
             with self.catalog.transaction():
                 count = self.catalog.remove(texts)
                 if count:
-                    self.catalog.forget_norms()
-            self._keep_norms()
+                    self.catalog.forget_statistics()
+            self._measure()
         return count
 
     def compact(self) -> None:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from rprs.document import Document, Ranking
 from rprs.index import Index
 from rprs.rank.bm25 import BM25
-from rprs.rank.cosine import WEIGHTS, Cosine, PreparedCosine
+from rprs.rank.cosine import WEIGHTS, Cosine, PreparedCosine, prepare_cosine
+from rprs.rank.grams import query_grams
 from rprs.rank.stages import Mask
 from rprs.scoring import blend, bm25
 from rprs.spec import Component, Kind, require
@@ -73,10 +74,11 @@ class Blend(Component):
 
     def prepare(self, query: Document, index: Index) -> PreparedBlend:
         """Everything that does not depend on the weights."""
-        terms = BM25(self.k1, self.b)
-        ratio = len(index.analyzer.terms(query.text)) / max(float(index.lengths.mean()), 1.0) if len(index) else 0.0
-        cosine = Cosine(3 if index.has_phrases else 1).prepare(query, index)
-        return PreparedBlend(cosine, terms.scores(query, index), ratio)
+        words = index.analyzer.terms(query.text)
+        grams = query_grams(words, index, 3 if index.has_phrases else 1)
+        mean = float(index.lengths.mean()) if len(index) else 0.0
+        scores = BM25(self.k1, self.b).score_grams(grams, index)
+        return PreparedBlend(prepare_cosine(grams, index), scores, len(words) / mean if mean else 1.0)
 
     def score(self, prepared: PreparedBlend, index: Index) -> Floats:
         """The score of every document with the present weights."""

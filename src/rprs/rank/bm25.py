@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -13,25 +15,26 @@ from rprs.document import Document, Ranking
 from rprs.errors import UsageError
 from rprs.index import Index
 from rprs.index.segment import Terms
+from rprs.rank.grams import Grams, Places, query_grams
 from rprs.rank.stages import Mask
-from rprs.scoring import bm25
+from rprs.scoring import bm25, phrases
 from rprs.spec import Component, Kind, require
 from rprs.text.analyze import ngrams
 
 __all__ = ["BM25", "QueryTerms"]
 
-Postings = list[tuple[NDArray[np.int64], NDArray[np.int64]]]  # per segment: starts and stops of terms
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class QueryTerms:
     """The t distinct terms of a query, in the order of their first occurrence, with their statistics in an index."""
 
-    frequency: NDArray[np.float64]  # (t,): in the query
+    frequency: Floats  # (t,): in the query
     df: NDArray[np.int64]  # (t,): live documents that have the term
     cf: NDArray[np.int64]  # (t,): occurrences in them, if counted
-    postings: Postings
-    weights: NDArray[np.float64]  # (t,)
+    postings: Places
+    weights: Floats  # (t,)
     lengths: NDArray[np.int64]  # of all documents, as they enter the scores
     mean_length: float
     tokens: int  # the length of the collection
@@ -51,7 +54,9 @@ class BM25(Component):
     """BM25 over the whole query, of any length; k1 and b are chosen at query time (defaults: the paper's optimum).
 
     `kli` keeps that share of the query's distinct terms, the most informative ones (none: all of them). `lengths` is
-    "lucene" to round document lengths as Lucene does. `ngrams` uses word n-grams up to that n, if the index has them.
+    "lucene" to round document lengths as Lucene does. `phrases=3` adds phrases of up to three words, each with the
+    information that it adds to its rarer part. `ngrams` uses word n-grams up to that n as plain terms, if the analyzer
+    of the index has them.
     """
 
     k1: float = 2.8
@@ -59,6 +64,7 @@ class BM25(Component):
     kli: float | None = None
     lengths: Literal["exact", "lucene"] = "exact"
     ngrams: int = 1
+    phrases: int = 1
     name: ClassVar[str] = "bm25"
     kinds: ClassVar[tuple[Kind, ...]] = ("ranker",)
 
@@ -68,6 +74,7 @@ class BM25(Component):
         require(self, "kli", self.kli is None or 0 < self.kli <= 1, "none or a number in (0, 1]")
         require(self, "lengths", self.lengths in ("exact", "lucene"), "'exact' or 'lucene'")
         require(self, "ngrams", self.ngrams >= 1, "an integer in [1, inf)")
+        require(self, "phrases", 1 <= self.phrases <= 3, "an integer in [1, 3]")
 
     def rank(self, query: Document, index: Index, depth: int, allowed: Mask) -> Ranking:
         """The best documents with at least one term of the query."""
@@ -75,9 +82,44 @@ class BM25(Component):
         best = bm25.top(scores, depth, allowed)
         return Ranking(tuple(index.ids[number] for number in best), scores[best])
 
-    def scores(self, query: Document, index: Index) -> NDArray[np.float64]:
+    def scores(self, query: Document, index: Index) -> Floats:
         """The score of every document of the index, by its number."""
-        terms = self.terms(query, index)
+        scores = self._score_terms(self.terms(query, index), index)
+        if self.phrases > 1:
+            if not index.has_phrases:
+                raise UsageError(
+                    f"{self} needs phrases, but {index.path} was made without them: run `rprs upgrade {index.path}`"
+                )
+            scores += self._score_phrases(query_grams(index.analyzer.terms(query.text), index, self.phrases), index)
+        return scores
+
+    def score_grams(self, grams: Sequence[Grams], index: Index) -> Floats:
+        """The same for words and phrases that are looked up already; without `kli` and `ngrams`."""
+        words = grams[0]
+        frequency = words.counts.astype(np.float64)
+        scores = self._score_terms(
+            self._statistics(index, frequency, words.places, words.df, np.zeros_like(words.df)), index
+        )
+        return scores + self._score_phrases(grams, index) if len(grams) > 1 else scores
+
+    def _score_phrases(self, grams: Sequence[Grams], index: Index) -> Floats:
+        """What phrases add to the score of every document."""
+        saturation = bm25.saturation(index.lengths, float(index.lengths.mean()) if len(index) else 0.0, self.k1, self.b)
+        scores = np.zeros(len(index), dtype=np.float64)
+        for shorter, each in pairwise(grams):
+            rsj, part = bm25.rsj(each.df, len(index)), bm25.rsj(shorter.df, len(index))
+            gain = bm25.gain(rsj, part[shorter.numbers[each.first]], part[shorter.numbers[each.first + 1]])
+            weights = each.counts * gain
+            for segment, numbers, (starts, sizes) in zip(index.segments, index.numbers, each.places, strict=True):
+                local = np.zeros(len(numbers), dtype=np.float64)
+                saturated = saturation[numbers] if len(saturation) else local
+                if segment.phrases is not None:
+                    phrases.accumulate_bm25(segment.phrases.data, starts, sizes, weights, saturated, local)
+                live = numbers >= 0
+                scores[numbers[live]] += local[live]
+        return scores
+
+    def _score_terms(self, terms: QueryTerms, index: Index) -> Floats:
         keep = terms.in_index if self.kli is None else terms.informative(self.kli)
         weights = terms.weights[keep]
         saturation = bm25.saturation(terms.lengths, terms.mean_length, self.k1, self.b)
@@ -102,6 +144,12 @@ class BM25(Component):
         frequency = np.array(list(counted.values()), dtype=np.float64)
         postings = index.postings(Terms.of(counted))
         df, cf = self._frequencies(index, postings, len(counted), counts or self.kli is not None)
+        return self._statistics(index, frequency, postings, df, cf)
+
+    def _statistics(
+        self, index: Index, frequency: Floats, postings: Places, df: NDArray[np.int64], cf: NDArray[np.int64]
+    ) -> QueryTerms:
+        """Terms that were looked up, with their weights and the lengths of the documents."""
         lengths = self._lengths(index)
         return QueryTerms(
             frequency=frequency,
@@ -123,7 +171,7 @@ class BM25(Component):
         return counted
 
     def _frequencies(
-        self, index: Index, postings: Postings, size: int, counts: bool
+        self, index: Index, postings: Places, size: int, counts: bool
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """df of the query's terms over the live documents; cf too, if `counts`."""
         df, cf = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)

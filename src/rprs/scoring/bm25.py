@@ -27,6 +27,15 @@ def rsj(df: NDArray[Any], documents: int) -> Floats:
     return np.asarray(np.log1p((documents - df + 0.5) / (df + 0.5)), dtype=np.float64)
 
 
+def gain(phrase: Floats, left: Floats, right: Floats) -> Floats:
+    """(phrases,): what phrases tell beyond their parts: their rsj − that of the rarer part.
+
+    The parts are the phrase without its last term and without its first. A phrase that occurs wherever its rarer part
+    occurs tells nothing new.
+    """
+    return np.maximum(phrase - np.maximum(left, right), 0.0)
+
+
 def saturation(lengths: NDArray[Any], mean: float, k1: float, b: float) -> Floats:
     """(documents,): K_d, from the lengths (documents,) and their mean."""
     return np.asarray(k1 * ((1 - b) + b * (lengths / mean if mean > 0 else 0.0 * lengths)), dtype=np.float64)

@@ -32,6 +32,7 @@ __all__ = [
     "Inverted",
     "Stream",
     "accumulate",
+    "accumulate_bm25",
     "add_squares",
     "bucket_bits",
     "decode",
@@ -253,6 +254,18 @@ def accumulate(data, starts, sizes, weights, logarithms, scores):  # type: ignor
             document += step
             if 0 <= document < scores.size:
                 scores[document] += weight * count_weight(count, logarithms)
+
+
+@numba.njit(nogil=True, cache=True)
+def accumulate_bm25(data, starts, sizes, weights, saturated, scores):  # type: ignore[no-untyped-def]
+    """Add weight · count / (count + K_d) of every phrase to the `scores` of a segment's documents (equation 8)."""
+    for row in range(starts.size):
+        at, document, weight = starts[row], -1, weights[row]
+        for _ in range(min(sizes[row], data.size - at)):
+            step, count, at = _posting(data, at, data.size)
+            document += step
+            if 0 <= document < scores.size:
+                scores[document] += weight * count / (count + saturated[document])
 
 
 # ---------------------------------------------------------------------------- all phrases, in ranges that fit in memory

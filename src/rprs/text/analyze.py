@@ -44,7 +44,7 @@ _TOKEN = re.compile(
     rf"|{_W}+(?:['’]{_W}+)*"
 )
 _EDGES = ".,;:!?()[]{}<>\"'`*“”‘’—–"  # no token begins or ends with these
-_PAIRED = r"\u0e00-\u11ff\u1780-\u17ff⺀-⿟々〆〇\u3041-\u318fㇰ-ㇿ㐀-䶿一-鿿가-\ud7af豈-﫿\U00020000-\U0003ffff"
+_PAIRED = r"\u0e00-\u11ff\u1780-\u17ff⺀-⿟々〆〇\u3041-\u318fㇰ-ㇿ㐀-䶿一-鿿가-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 _RUNS = re.compile(rf"([{_PAIRED}]+)")
 _EAST_ASIAN = re.compile(rf"[{_PAIRED}\uff01-\uffdc]")  # including full-width and half-width letters
 

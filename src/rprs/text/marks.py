@@ -1,10 +1,13 @@
-"""Combining marks, which belong to the character before them: a table shared by splitting and analysis."""
+"""Classes of characters that splitting and analysis share, as contents of a regex class."""
 
 from __future__ import annotations
 
 import unicodedata
 
-__all__ = ["COMBINING"]
+__all__ = ["CJK", "COMBINING", "UNSPACED"]
 
 _CHARACTERS = "".join(c if unicodedata.category(c) in ("Mn", "Mc") else " " for c in map(chr, range(0x300, 0x3100)))
-COMBINING = "".join(f"{run[0]}-{run[-1]}" for run in _CHARACTERS.split())  # ranges, for a regex character class
+COMBINING = "".join(f"{run[0]}-{run[-1]}" for run in _CHARACTERS.split())  # marks that belong to the character before
+
+CJK = r"⺀-⿟\u3001-ヿ㄀-ㄯㇰ-ㇿ㐀-䶿一-鿿\uf900-\ufaff\uff01-\uff9f\U00020000-\U0003ffff"
+UNSPACED = CJK + r"\u0e00-\u109f\u1780-\u17ff"  # scripts without spaces

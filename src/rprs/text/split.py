@@ -32,7 +32,7 @@ import numpy as np
 from rprs.document import Sentences
 from rprs.progress import stopper
 from rprs.spec import Component, Kind, require
-from rprs.text.marks import COMBINING
+from rprs.text.marks import CJK, COMBINING, UNSPACED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -41,11 +41,9 @@ __all__ = ["SentenceSplitter", "TokenSplitter"]
 
 Span = tuple[int, int]
 
-_CJK = r"⺀-⿟\u3001-ヿ㄀-ㄯㇰ-ㇿ㐀-䶿一-鿿豈-﫿\uff01-\uff9f\U00020000-\U0003ffff"
-_UNSPACED = _CJK + r"\u0e00-\u109f\u1780-\u17ff"
-_CHARACTER = rf"[{_UNSPACED}][{COMBINING}]{{0,8}}"
-_TOKEN = re.compile(rf"[^\s{_UNSPACED}]{{1,50}}|{_CHARACTER}")
-_WORD = re.compile(rf"[^\s{_UNSPACED}]{{1,50}}|(?:{_CHARACTER}){{1,2}}")
+_CHARACTER = rf"[{UNSPACED}][{COMBINING}]{{0,8}}"
+_TOKEN = re.compile(rf"[^\s{UNSPACED}]{{1,50}}|{_CHARACTER}")
+_WORD = re.compile(rf"[^\s{UNSPACED}]{{1,50}}|(?:{_CHARACTER}){{1,2}}")
 _OTHER_SCRIPT = re.compile(
     r"[\u0589-\u1fff\u2c00-\U0010ffff]"
 )  # includes the scripts without spaces and all their full stops
@@ -145,7 +143,7 @@ _STOPS = r"。！？；｡।॥۔؟።։။។"
 _OTHER_STOP = re.compile(
     rf"[{_STOPS}]+(?![{_STOPS}{_CLOSERS}])"
     rf"|[{_STOPS}]+[{_CLOSERS}]+(?![{_CLOSERS}と]|って)"  # 「はい。」と言った is one sentence
-    rf"|(?<=[{_CJK}])[.!?;…]+(?=[{_CJK}])(?![{_CLOSERS}])"
+    rf"|(?<=[{CJK}])[.!?;…]+(?=[{CJK}])(?![{_CLOSERS}])"
 )
 _LONGEST_RUN = 1_000  # nupunkt takes quadratic time in runs without white space
 _RUN = re.compile(rf"\S{{{_LONGEST_RUN}}}")
