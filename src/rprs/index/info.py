@@ -68,9 +68,7 @@ def describe_language(language: Mapping[str, Any] | None) -> str:
     """Whether the encoder knows the language of the collection, in one line."""
     if not language:
         return "not measured: the encoder has no tokenizer"
-    figures = (
-        f"{language['pieces']:.2f} tokens per word, {language['unknown']:.0%} of the letters unknown to the encoder"
-    )
+    figures = f"{language['pieces']:.2f} tokens per word, {language['unknown']:.0%} of the letters unknown"
     if language["knows"]:
         return f"known to the encoder ({figures})"
     return f"unknown to the encoder ({figures}): the default ranks by words and phrases alone"

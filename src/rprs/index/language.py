@@ -44,7 +44,7 @@ class Familiarity:
 
 
 def measure_language(catalog: Catalog, segments: Mapping[int, Segment], encoder: Any) -> dict[str, Any]:
-    """How familiar an encoder is with a sample of the collection, as the catalog stores it; empty if that is unknown."""
+    """How familiar an encoder is with a sample of the collection, as the catalog stores it; empty if unknown."""
     measured = familiarity(encoder, sample_sentences(catalog, segments, SAMPLE))
     if measured is None:
         return {}

@@ -244,15 +244,19 @@ class Writer:
             self.compact()
         self._measure()
 
-    def _measure(self) -> None:
-        """Measure the present documents, unless that was done: norms for the cosine, and the encoder's language."""
+    def _measure(self, language: dict[str, Any] | None = None) -> None:
+        """Measure the present documents, unless that was done: norms for the cosine, and the encoder's language.
+
+        Removing documents keeps the `language` that was measured before, since measuring it loads the encoder.
+        """
         generation = self.catalog.generation
         if generation is None or self.catalog.has_statistics:
             return
         norms, place = None, ""
         with Index(self.path) as snapshot:
-            segments = {segment.number: segment for segment in snapshot.segments}
-            language = measure_language(self.catalog, segments, self._encoder_in_use())
+            if language is None:
+                segments = {segment.number: segment for segment in snapshot.segments}
+                language = measure_language(self.catalog, segments, self._encoder_in_use())
             if snapshot.has_phrases:
                 with self.progress("weighing phrases", unit="postings") as advance:
                     squares = squared_norms(snapshot.segments, snapshot.numbers, len(snapshot), advance)
@@ -362,11 +366,12 @@ class Writer:
             raise UsageError(f"Expected a list of ids. Got {ids!r:.80}")
         texts = [document_id(id) for id in ids]
         with self._change():
+            language = self.catalog.language if self.catalog.has_statistics else None
             with self.catalog.transaction():
                 count = self.catalog.remove(texts)
                 if count:
                     self.catalog.forget_statistics()
-            self._measure()
+            self._measure(language)
         return count
 
     def compact(self) -> None:
