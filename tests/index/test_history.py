@@ -249,19 +249,19 @@ def test_removed_documents_are_erased_from_the_files(folder: Path) -> None:
 
 
 def test_terms_with_the_same_hash_are_distinguished(folder: Path) -> None:
-    """Terms are compared byte by byte; phrases are known by their hashes alone."""
+    """Terms are compared byte by byte. The norms of the cosine are summed in the order of hashes, so they may differ."""
     honest = build(folder / "a.rprs", COLLECTION, phrases=False)
-    complete = rankings(honest)
+    complete = rankings(honest, norms=False)
     with Writer(honest) as opened:
         opened.remove(["d03"])
-    without = rankings(honest)
+    without = rankings(honest, norms=False)
     with patch.object(segment, "hash_term", lambda term: len(term) % 3), small_pieces():
         colliding = build(folder / "b.rprs", COLLECTION, phrases=False)
-        assert rankings(colliding) == complete
+        assert rankings(colliding, norms=False) == complete
         with Writer(colliding) as opened:
             opened.remove(["d03"])
             opened.compact()
-        assert rankings(colliding) == without
+        assert rankings(colliding, norms=False) == without
 
 
 def test_removed_documents_do_not_count_in_the_statistics(folder: Path) -> None:

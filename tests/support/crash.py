@@ -58,8 +58,8 @@ REMOVED = ["d00", "d04"]
 QUERIES = [invented(f"query {number}", sentences=4) for number in range(3)]
 
 
-def rankings(path: Path) -> bytes:
-    """Everything that a search of the index can return, to the last bit."""
+def rankings(path: Path, *, norms: bool = True) -> bytes:
+    """Everything that a search of the index can return, to the last bit; `norms`: also with scores of the cosine."""
     from rprs.rank import BM25
     from rprs.rank.cosine import Cosine
     from rprs.search import Searcher
@@ -71,8 +71,8 @@ def rankings(path: Path) -> bytes:
         for query in QUERIES:
             parts += [BM25().scores(query, index).tobytes(), BM25(kli=0.4).scores(query, index).tobytes()]
             cosine = Cosine() if index.has_phrases else Cosine(ngrams=1)
-            parts += [cosine.scores(query, index).tobytes()]
-            ranking = Searcher(index, depth=20).rank(query)
+            parts += [cosine.scores(query, index).tobytes()] if norms else []
+            ranking = Searcher(index, "default" if norms else "paper", depth=20).rank(query)
             parts += [repr(ranking.ids).encode(), ranking.scores.tobytes()]
             parts += [values.tobytes() for values in ranking.parts.values()]
     return b"\n".join(parts)

@@ -53,7 +53,7 @@ def measure_language(catalog: Catalog, segments: Mapping[int, Segment], encoder:
 
 def familiarity(encoder: Any, sentences: Sequence[str]) -> Familiarity | None:
     """How familiar an encoder is with some sentences; None if it has no tokenizer, or if they have no letters."""
-    tokenizer = getattr(encoder, "words", None)
+    tokenizer: Any = getattr(encoder, "words", None)
     if not hasattr(tokenizer, "encode_batch"):
         return None
     unknown: str | None = getattr(tokenizer.model, "unk_token", None)
