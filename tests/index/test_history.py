@@ -249,7 +249,7 @@ def test_removed_documents_are_erased_from_the_files(folder: Path) -> None:
 
 
 def test_terms_with_the_same_hash_are_distinguished(folder: Path) -> None:
-    """Terms are compared byte by byte. The norms of the cosine are summed in the order of hashes, so they may differ."""
+    """Terms are compared byte by byte. Norms of the cosine are summed in the order of hashes, so they may differ."""
     honest = build(folder / "a.rprs", COLLECTION, phrases=False)
     complete = rankings(honest, norms=False)
     with Writer(honest) as opened:
