@@ -82,7 +82,7 @@ DEFAULT: dict[Kind, str] = {
     "analyzer": "words",
     "encoder": "fitted",
     "ranker": "blend",
-    "reranker": "fuse(first,rprs,method=zscore,weight=none)",
+    "reranker": "fuse(first,rprs(k1=0.0,form=no_qp),method=zscore,weight=none)",
 }
 DEPTH = 100  # candidates that the first stage hands on
 

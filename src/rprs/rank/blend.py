@@ -39,7 +39,7 @@ class Blend(Component):
     """cosine^λ · BM25^(1 − λ): the cosine for whole documents, BM25 for queries that are short against the documents.
 
     `weight` is λ; by default it follows from r, the query's number of terms over the mean of the documents, as
-    min(1, (2r)²). `w2` and `w3` are those of `cosine`, `k1` and `b` those of `bm25`. In an index without phrases, the
+    min(1, (3r)²). `w2` and `w3` are those of `cosine`, `k1` and `b` those of `bm25`. In an index without phrases, the
     cosine is that of single terms.
     """
 

@@ -1,6 +1,6 @@
 """Two scores of the same documents as one: their geometric mean, with a weight that follows from the query's length.
 
-    score(d) = a(d)^λ · b(d)^(1 − λ)          λ = min(1, (2r)²),   r = |q| / mean |d|, in terms
+    score(d) = a(d)^λ · b(d)^(1 − λ)          λ = min(1, (3r)²),   r = |q| / mean |d|, in terms
 
 Logarithms put the two on a common scale: a constant factor in either score changes no rank. A document to which only
 one of the two gives a score gets, from the other, the smallest score that it gives to any document.
@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 def weight_of_length(ratio: float) -> float:
     """λ, from the length of the query divided by the mean length of the documents."""
-    return min(1.0, (2 * ratio) ** 2)
+    return min(1.0, (3 * ratio) ** 2)
 
 
 def geometric(a: Floats, b: Floats, weight: float) -> Floats:
