@@ -54,9 +54,9 @@ class BM25(Component):
     """BM25 over the whole query, of any length; k1 and b are chosen at query time (defaults: the paper's optimum).
 
     `kli` keeps that share of the query's distinct terms, the most informative ones (none: all of them). `lengths` is
-    "lucene" to round document lengths as Lucene does. `phrases=3` adds phrases of up to three words, each with
-    three quarters of the information that it adds to its rarer part. `ngrams` uses word n-grams up to that n as plain terms, if the analyzer
-    of the index has them.
+    "lucene" to round document lengths as Lucene does. `phrases=3` adds phrases of up to three words, each with three
+    quarters of the information that it adds to its rarer part. `ngrams` uses word n-grams up to that n as plain terms,
+    if the analyzer of the index has them.
     """
 
     k1: float = 2.8
