@@ -217,6 +217,45 @@ def test_json_of_a_comparison(folder: Path) -> None:
     assert json.loads(rprs_ok(*words_of(folder, "--format", "json")).out) == objects[:3]
 
 
+def test_details_have_intervals_and_effect_sizes(folder: Path) -> None:
+    objects = rprs_ok(*words_of(folder, "--details", "--format", "jsonl")).objects
+    for each in objects[3:]:
+        assert each["low"] < each["difference"] < each["high"]
+        assert each["d_z"] * each["difference"] > 0
+    header = next(csv.reader(io.StringIO(rprs_ok(*words_of(folder, "--details", "--format", "csv")).out)))
+    assert header[3:7] == ["difference", "95% low", "95% high", "d_z"]
+    table = rprs_ok(*words_of(folder, "--details", "--alpha", 0.01, "--format", "latex")).out
+    assert r"99\% low & 99\% high & d\_z" in table
+
+
+def test_an_undefined_interval_is_null(tmp_path: Path) -> None:
+    for name, ids in (("a", "xy"), ("b", "yx")):
+        (tmp_path / f"{name}.trec").write_text("".join(f"q Q0 {id} 1 {9 - at} t\n" for at, id in enumerate(ids)))
+    (tmp_path / "qrels.txt").write_text("q 0 x 1\n")
+    words = ["compare", tmp_path / "a.trec", tmp_path / "b.trec", "--qrels", tmp_path / "qrels.txt", "-m", "RR"]
+    difference = rprs_ok(*words, "--details", "--format", "jsonl").objects[-1]
+    assert (difference["difference"], difference["low"], difference["high"], difference["d_z"]) == (-0.5,) + (None,) * 3
+
+
+def test_only_the_pairs_named_are_compared(folder: Path) -> None:
+    out = rprs_ok(*words_of(folder, "--pair", "luck, rprs", "--details", "--format", "jsonl")).objects
+    assert {(each["system"], each["baseline"]) for each in out[3:]} == {("luck", "rprs")}
+    assert all(each["corrected_t"] == each["p_t"] for each in out[3:])
+    assert "takes two systems, as luck,bm25. Got 'luck'" in rprs_error(*words_of(folder, "--pair", "luck"))
+    assert "there are bm25, rprs, luck" in rprs_error(*words_of(folder, "--pair", "luck,K"))
+
+
+@pytest.mark.parametrize("command", ["evaluate", "compare"])
+def test_the_share_of_judged_documents(folder: Path, command: str) -> None:
+    """Three of forty documents are judged for each query."""
+    words = words_of(folder, "--judged")[1:]
+    lines = [line.split() for line in rprs_ok(command, *words).out.splitlines()]
+    assert lines[0] == ["system", "P@1", "AP", "micro_F1@4", "Judged@1", "Judged@4"]
+    assert lines[2][5] == f"{expected(folder, 'rprs', 'Judged@4'):.4f}".removeprefix("0")
+    whole = rprs_ok("evaluate", folder / "rprs.trec", "--qrels", folder / "qrels.txt", "-m", "AP Judged@40").out
+    assert whole.split()[-1] == ".0750"
+
+
 def test_the_same_seed_gives_the_same_table(folder: Path) -> None:
     words = words_of(folder, "--details", "--permutations", 500, "--seed", 3)
     assert rprs_ok(*words).out == rprs_ok(*words).out

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -12,7 +15,7 @@ from rprs.evaluation.evaluate import Evaluation, totals
 from rprs.evaluation.measures import parse_measure, parse_measures
 from rprs.evaluation.table import Figure
 
-AP, RR, MICRO = parse_measures(["AP", "RR", "micro_F1@4"])
+AP, RR, MICRO, JUDGED = parse_measures(["AP", "RR", "micro_F1@4", "Judged@10"])
 QUERIES = tuple(f"q{number}" for number in range(40))
 
 
@@ -54,6 +57,109 @@ def test_p_values_are_those_of_scipy() -> None:
     assert difference.corrected_t == pytest.approx(3 * difference.p_t)
     assert difference.difference == pytest.approx(SYSTEMS[1].total(AP) - SYSTEMS[0].total(AP))
     assert difference.significant
+
+
+# ---------------------------------------------------------------------------- intervals and effect sizes
+
+
+def test_an_interval_and_an_effect_size_by_hand() -> None:
+    # differences .1, .2, .3: mean .2, standard deviation .1; t of 2 degrees of freedom at 97.5% is 4.3027
+    a = Evaluation("a", ("1", "2", "3"), {AP: np.array([[0.1], [0.2], [0.3]])})
+    b = Evaluation("b", ("1", "2", "3"), {AP: np.array([[0.2], [0.4], [0.6]])})
+    (difference,) = compare([a, b], measures=[AP]).rows
+    assert difference.d_z == pytest.approx(2)
+    assert (difference.low, difference.high) == pytest.approx((0.2 - 0.24841, 0.2 + 0.24841), abs=1e-5)
+
+
+def test_the_interval_has_the_level_of_the_test_and_belongs_to_the_difference() -> None:
+    comparison = compare(SYSTEMS, measures=[AP, MICRO], alpha=0.01)
+    header = comparison.details().header
+    assert header[3:7] == ("difference", "99% low", "99% high", "d_z")
+    by_scipy = stats.ttest_rel(SYSTEMS[1].values(AP), SYSTEMS[0].values(AP)).confidence_interval(0.99)
+    up = row(comparison, "K", "bm25")
+    assert (up.low, up.high) == pytest.approx((by_scipy.low, by_scipy.high), rel=1e-9)
+    for each in comparison.rows:
+        assert each.low < each.difference < each.high
+    cells = comparison.details(digits=3).rows[0]
+    assert [str(cell) for cell in cells[3:6]] == [Figure(value, 3).number for value in (up.difference, up.low, up.high)]
+    assert str(cells[6]) == f"{up.d_z:.2f}".removeprefix("0")
+
+
+def test_the_interval_of_a_mean_excludes_zero_where_the_uncorrected_test_is_significant() -> None:
+    rows = compare(SYSTEMS, measures=[AP, RR], baselines=[each.name for each in SYSTEMS]).rows
+    assert {each.p_t < 0.05 for each in rows} == {True, False}
+    for each in rows:
+        assert (each.p_t < 0.05) == (not each.low <= 0 <= each.high)
+
+
+def test_a_single_query_has_neither_interval_nor_effect_size() -> None:
+    one, other = (Evaluation(name, ("q",), {AP: np.array([[value]])}) for name, value in (("a", 0.1), ("b", 0.7)))
+    comparison = compare([one, other], measures=[AP])
+    assert np.isnan([comparison.rows[0].low, comparison.rows[0].high, comparison.rows[0].d_z]).all()
+    assert [str(cell) for cell in comparison.details().rows[0][4:7]] == ["–", "–", "–"]
+
+
+# ---------------------------------------------------------------------------- declared comparisons
+
+
+def test_only_declared_comparisons_are_tested_and_counted() -> None:
+    pairs = [("rprs", "K"), ("K", "bm25")]
+    comparison = compare(SYSTEMS, measures=[AP], comparisons=pairs)
+    assert [(each.system, each.baseline) for each in comparison.rows] == pairs
+    assert (comparison.family, comparison.baselines) == (2, ("K", "bm25"))
+    for each in comparison.rows:
+        assert each.corrected_t == pytest.approx(min(1, 2 * each.p_t))
+    marks = {cells[0]: cells[1].mark for cells in comparison.table().rows if isinstance(cells[1], Figure)}
+    assert marks == {"bm25": "", "K": "*", "rprs": "†", "noise": ""}
+    assert "Bonferroni over 2 comparisons" in comparison.table().notes[0]
+
+
+def test_declared_comparisons_are_added_to_those_with_baselines() -> None:
+    comparison = compare(SYSTEMS, measures=[AP], baselines="bm25", comparisons=[("rprs", "K"), ("K", "bm25")])
+    assert comparison.family == 4  # three systems against bm25, of which one is declared again, and rprs against K
+    assert comparison.baselines == ("bm25", "K")
+
+
+@pytest.mark.parametrize(
+    ("comparisons", "complaint"),
+    [
+        ([("rprs", "k")], "no system 'k' to be a baseline"),
+        ([("r", "K")], "no system 'r' to compare: there are bm25, K"),
+        ([("K", "K")], r"a pair of different systems, such as \('rprs', 'bm25'\). Got \('K', 'K'\)"),
+        (["rprs"], "Got 'rprs'"),
+        ([("rprs",)], "a pair of different systems"),
+        (7, "Got 7"),
+    ],
+)
+def test_wrong_comparisons_are_one_line(comparisons: Any, complaint: str) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        compare(SYSTEMS, measures=[AP], comparisons=comparisons)
+
+
+# ---------------------------------------------------------------------------- judged documents
+
+
+def test_the_share_of_judged_documents_is_printed_but_not_compared() -> None:
+    judged = [replace(each, parts={**each.parts, JUDGED: np.full((40, 1), 0.25)}) for each in SYSTEMS]
+    comparison = compare(judged, measures=[JUDGED, AP])
+    assert (comparison.measures, comparison.beside) == ((AP,), (JUDGED,))
+    assert {each.measure for each in comparison.rows} == {AP}
+    table = comparison.table()
+    assert table.header == ("system", "AP", "Judged@10")
+    assert {str(cells[2]) for cells in table.rows} == {".2500"}
+    assert not any(isinstance(cells[2], Figure) and cells[2].best for cells in table.rows)
+    with pytest.raises(UsageError, match="Name a measure to compare by"):
+        compare(judged, measures=[JUDGED])
+
+
+def test_judged_adds_a_column_for_every_cut_off() -> None:
+    run, qrels = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}, {"q": {"a": 1, "c": 0}}
+    comparison = compare({"one": run, "two": run}, qrels, "P@1 AP@3 RR", judged=True)
+    assert list(map(str, comparison.beside)) == ["Judged@1", "Judged@3"]
+    assert comparison.evaluations[0]["Judged@3"] == pytest.approx(2 / 3)
+
+
+# ---------------------------------------------------------------------------- baselines and corrections
 
 
 def test_the_first_system_is_the_baseline_unless_one_is_named() -> None:
@@ -144,13 +250,14 @@ def test_a_note_if_nothing_improved() -> None:
 
 def test_a_pooled_measure_has_fishers_test_of_its_total_and_a_note() -> None:
     comparison = compare(SYSTEMS, measures=[AP, MICRO])
-    assert comparison.details().notes[1] == (
-        "For micro_F1@4, the t-test compares the queries' values, although the total is not their mean."
+    assert comparison.details().notes[2] == (
+        "For micro_F1@4, the t-test and d_z compare the queries' values, although the total is not their mean; the "
+        "interval is of the total, by bootstrap."
     )
     assert row(comparison, "rprs", "bm25", "micro_F1@4").difference == pytest.approx(
         SYSTEMS[2].total(MICRO) - SYSTEMS[0].total(MICRO)
     )
-    assert len(compare(SYSTEMS, measures=[AP]).details().notes) == 1
+    assert len(compare(SYSTEMS, measures=[AP]).details().notes) == 2
 
 
 def test_equal_systems_do_not_differ() -> None:

@@ -240,7 +240,7 @@ def test_frames_of_a_comparison() -> None:
             {"baselines": [["a"]]},
             "baselines must be names of systems. Got [['a']] instead.",
         ),
-        ({"a": SCORES, "b": SCORES}, {"measures": []}, "Name a measure, such as"),
+        ({"a": SCORES, "b": SCORES}, {"measures": []}, "Name a measure to compare by, such as"),
         ({"a": SCORES, "b": SCORES}, {"baselines": "c"}, "There is no system 'c' to be a baseline: there are a, b"),
         ({"a": SCORES, "b": SCORES}, {"alpha": "5%"}, "alpha must be a number in (0, 1). Got '5%' instead."),
         ({"a": SCORES, "b": SCORES}, {"correction": None}, "correction must be 'bonferroni' or 'holm' or 'none'"),

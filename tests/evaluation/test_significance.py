@@ -10,7 +10,16 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from rprs.evaluation.measures import Ranked, parse_measure
-from rprs.evaluation.significance import Pair, bonferroni, fisher, holm, t_test
+from rprs.evaluation.significance import (
+    Pair,
+    bonferroni,
+    bootstrap_interval,
+    effect_size,
+    fisher,
+    holm,
+    t_interval,
+    t_test,
+)
 
 Floats = NDArray[np.float64]
 
@@ -150,6 +159,69 @@ def test_more_swaps_than_fit_in_memory_are_processed_in_portions(monkeypatch: py
     monkeypatch.setattr("rprs.evaluation.significance._BATCH", 50)
     assert fisher_of(a, b) == whole
     assert fisher_of(a, b, permutations=101) == pytest.approx(whole, abs=0.15)
+
+
+# ---------------------------------------------------------------------------- intervals and effect sizes
+
+
+@pytest.mark.parametrize("queries", [2, 5, 50, 1000])
+@pytest.mark.parametrize("confidence", [0.9, 0.95, 0.995])
+def test_the_interval_of_a_mean_is_that_of_scipy(queries: int, confidence: float) -> None:
+    a, b = systems(queries)
+    by_scipy = stats.ttest_rel(a, b).confidence_interval(confidence)
+    assert t_interval(a, b, confidence) == pytest.approx((by_scipy.low, by_scipy.high), rel=1e-9)
+
+
+def test_the_interval_by_bootstrap_is_that_of_scipy() -> None:
+    """Of a total that is not a mean: the ratio of two sums."""
+    random = np.random.default_rng(4)
+    a, b = (random.random((60, 2)) + np.array(more) for more in ([0, 1], [0.1, 1]))
+
+    def total(parts: Floats) -> Floats:
+        return np.asarray(parts[..., 0].sum(axis=0) / parts[..., 1].sum(axis=0))
+
+    def difference(*columns: Floats, axis: int = -1) -> Floats:
+        one, whole_one, other, whole_other = (column.sum(axis=axis) for column in columns)
+        return np.asarray(one / whole_one - other / whole_other)
+
+    low, high = bootstrap_interval(a, b, total, 0.95)
+    assert low < float(total(a) - total(b)) < high
+    by_scipy = stats.bootstrap(
+        (*a.T, *b.T), difference, paired=True, vectorized=True, method="percentile", n_resamples=10_000, rng=5
+    ).confidence_interval
+    assert (low, high) == pytest.approx((by_scipy.low, by_scipy.high), abs=0.05 * (high - low))
+    assert bootstrap_interval(a, b, total, 0.95) == (low, high)
+    assert bootstrap_interval(a, b, total, 0.95, seed=1) != (low, high)
+    assert bootstrap_interval(b, a, total, 0.95) == pytest.approx((-high, -low))
+
+
+def test_an_interval_by_bootstrap_is_resampled_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = (values[:, None] for values in systems(10))
+    mean = parse_measure("AP").total
+    whole = bootstrap_interval(a, b, mean, 0.9)
+    monkeypatch.setattr("rprs.evaluation.significance._BATCH", 12_345)
+    assert bootstrap_interval(a, b, mean, 0.9) == pytest.approx(whole)
+
+
+def test_effect_sizes_by_hand() -> None:
+    # differences 1, 2, 3: mean 2, standard deviation 1
+    assert effect_size(np.array([1.0, 2.0, 3.0]), np.zeros(3)) == pytest.approx(2)
+    assert effect_size(np.zeros(3), np.array([1.0, 2.0, 3.0])) == pytest.approx(-2)
+    # differences 1, -1: mean 0
+    assert effect_size(np.array([1.0, 0.0]), np.array([0.0, 1.0])) == 0
+
+
+def test_the_effect_size_is_t_over_the_root_of_the_number_of_queries() -> None:
+    a, b = systems(50)
+    assert effect_size(a, b) == pytest.approx(float(stats.ttest_rel(a, b).statistic) / np.sqrt(50))
+
+
+def test_an_effect_size_that_is_not_defined() -> None:
+    assert effect_size(np.full(5, 0.3), np.full(5, 0.3)) == 0
+    assert np.isnan(effect_size(np.full(5, 0.3), np.full(5, 0.1)))
+    assert np.isnan(effect_size(np.array([0.3]), np.array([0.1])))
+    assert np.isnan(t_interval(np.array([0.3]), np.array([0.1]), 0.95)).all()
+    assert np.isnan(bootstrap_interval(np.ones((1, 1)), np.zeros((1, 1)), parse_measure("AP").total, 0.95)).all()
 
 
 # ---------------------------------------------------------------------------- corrections

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rprs.cli.messages import Messages
+from rprs.errors import UsageError
 from rprs.evaluation import DEFAULT_MEASURES
 
 if TYPE_CHECKING:
@@ -77,6 +78,13 @@ Measures = Annotated[
         show_default=DEFAULT_MEASURES,
     ),
 ]
+Judged = Annotated[
+    bool,
+    typer.Option(
+        "--judged",
+        help="Also print the share of judged documents among the top k, Judged@k, for every cut-off k of the measures.",
+    ),
+]
 Ties = Annotated[
     Orders, typer.Option("--ties", help="Order of equal scores: that of the run, or by descending id as in trec_eval.")
 ]
@@ -89,6 +97,7 @@ def evaluate(
     runs: Runs,
     qrels: Judgements,
     measures: Measures = None,
+    judged: Judged = False,
     per_query: Annotated[bool, typer.Option("--per-query", help="Print the values of every query, too.")] = False,
     ties: Ties = Orders.run,
     digits: Digits = 4,
@@ -104,7 +113,7 @@ def evaluate(
     from rprs.cli.output import print_objects
     from rprs.evaluation.evaluate import per_query_table, totals
 
-    evaluations = _evaluations(context.obj, runs, qrels, measures, ties)
+    evaluations = _evaluations(context.obj, runs, qrels, measures, ties, judged)
     columns = evaluations[0].measures
     if format in JSON:
         print_objects(_evaluation_objects(evaluations, per_query), lines=format is Layout.jsonl)
@@ -119,6 +128,7 @@ def compare(
     runs: Runs,
     qrels: Judgements,
     measures: Measures = None,
+    judged: Judged = False,
     baseline: Annotated[
         list[str] | None,
         typer.Option(
@@ -126,6 +136,15 @@ def compare(
             help="A system to compare with, by the name of its file. Repeatable.",
             metavar="NAME",
             show_default="the first run",
+        ),
+    ] = None,
+    pair: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--pair",
+            help="Compare only this system with this baseline. Repeatable.",
+            metavar="SYSTEM,BASELINE",
+            show_default=False,
         ),
     ] = None,
     alpha: Annotated[float, typer.Option("--alpha", help="Significance level.")] = 0.05,
@@ -141,7 +160,8 @@ def compare(
         bool,
         typer.Option(
             "--details",
-            help="Also print differences, p-values, wins, losses and ties of every pair; in CSV, nothing else.",
+            help="Also print differences with confidence intervals, effect sizes, p-values, wins, losses and ties of "
+            "every pair; in CSV, nothing else.",
         ),
     ] = False,
     ties: Ties = Orders.run,
@@ -150,7 +170,8 @@ def compare(
 ) -> None:
     """Compare runs: which is better, by how much, and is the difference significant?
 
-    Every run is tested against every baseline over the queries, with a paired t-test and Fisher's randomisation test.
+    Every run is tested against every baseline over the queries, with a paired t-test and Fisher's randomisation test;
+    with --pair, only the pairs named are tested, and the correction counts these alone.
     Significant improvements are marked: † over the first baseline, * over the second.
 
     Example: rprs compare bm25.trec rprs.trec --qrels qrels.txt -m "P@1 AP@5" --details --format latex
@@ -158,9 +179,12 @@ def compare(
     from rprs.cli.output import print_objects
     from rprs.evaluation.compare import compare
 
+    evaluations = _evaluations(context.obj, runs, qrels, measures, ties, judged)
+    names = [evaluation.name for evaluation in evaluations]
     comparison = compare(
-        _evaluations(context.obj, runs, qrels, measures, ties),
+        evaluations,
         baselines=baseline,
+        comparisons=[_pair(text, names) for text in pair or ()],
         alpha=alpha,
         correction=correction.value,
         test=test.value,
@@ -182,7 +206,7 @@ def compare(
 
 
 def _evaluations(
-    messages: Messages, runs: Sequence[Path], qrels: Path, measures: Sequence[str] | None, ties: Orders
+    messages: Messages, runs: Sequence[Path], qrels: Path, measures: Sequence[str] | None, ties: Orders, judged: bool
 ) -> list[Evaluation]:
     """The evaluation of each run; their notes are printed."""
     from rprs.evaluation.evaluate import evaluate
@@ -193,12 +217,24 @@ def _evaluations(
     parsed, judgements, evaluations = parse_measures(measures or DEFAULT_MEASURES), read_judgements(qrels), []
     with messages.progress("measuring", total=len(runs), unit="runs") as advance:
         for name, path in zip(name_files(runs), runs, strict=True):
-            evaluations.append(evaluate(path, judgements, parsed, name=name, ties=ties.value))
+            evaluations.append(evaluate(path, judgements, parsed, name=name, ties=ties.value, judged=judged))
             advance(1)
     for evaluation in evaluations:
         for note in evaluation.notes:
             messages.print(f"{evaluation.name}: {note}")
     return evaluations
+
+
+def _pair(text: str, names: Sequence[str]) -> tuple[str, str]:
+    """A system and a baseline, whose names may contain commas themselves."""
+    words = text.split(",")
+    halves = [(",".join(words[:place]).strip(), ",".join(words[place:]).strip()) for place in range(1, len(words))]
+    pair = next((each for each in halves if set(each) <= set(names)), None)
+    if pair is None:
+        raise UsageError(
+            f"--pair takes two systems, as {names[-1]},{names[0]}. Got {text!r}: there are {', '.join(names)}"
+        )
+    return pair
 
 
 def _print_tables(tables: Sequence[Table], format: Layout) -> None:
@@ -237,5 +273,10 @@ def _evaluation_objects(evaluations: Sequence[Evaluation], per_query: bool) -> l
 
 def _difference_objects(comparison: Comparison) -> list[dict[str, Any]]:
     from dataclasses import asdict
+    from math import isnan
 
-    return [asdict(row) | {"measure": str(row.measure)} for row in comparison.rows]
+    objects = [asdict(row) | {"measure": str(row.measure)} for row in comparison.rows]
+    return [
+        {key: None if isinstance(value, float) and isnan(value) else value for key, value in each.items()}
+        for each in objects
+    ]

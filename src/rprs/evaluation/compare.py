@@ -20,11 +20,20 @@ from rprs.evaluation import DEFAULT_MEASURES
 from rprs.evaluation.evaluate import Evaluation, Ties, evaluate, totals
 from rprs.evaluation.frame import data_frame
 from rprs.evaluation.inputs import name_files, name_of
-from rprs.evaluation.measures import Measure, MeasureInput, parse_measures
-from rprs.evaluation.significance import Pair, bonferroni, fisher, holm, t_test
+from rprs.evaluation.measures import Measure, MeasureInput, judged_beside, parse_measures
+from rprs.evaluation.significance import (
+    Pair,
+    bonferroni,
+    bootstrap_interval,
+    effect_size,
+    fisher,
+    holm,
+    t_interval,
+    t_test,
+)
 from rprs.evaluation.table import Cell, Figure, Table
 
-__all__ = ["Comparison", "Correction", "Difference", "Test", "compare"]
+__all__ = ["MARKS", "Comparison", "Correction", "Difference", "Test", "compare"]
 
 Correction = Literal["bonferroni", "holm", "none"]
 Test = Literal["t", "fisher"]
@@ -44,6 +53,9 @@ class Difference:
     baseline: str
     measure: Measure
     difference: float  # of the totals; above 0 if the system is better
+    low: float  # the confidence interval of the difference, not corrected; NaN for a single query
+    high: float
+    d_z: float  # Cohen's: the mean of the queries' differences / their standard deviation; NaN where it is not defined
     p_t: float
     p_fisher: float
     corrected_t: float
@@ -66,6 +78,7 @@ class Comparison:
     correction: Correction
     test: Test
     family: int  # the number of comparisons by one measure, for the correction
+    beside: tuple[Measure, ...] = ()  # measures that are printed but not tested, such as Judged@10
 
     def table(self, title: str = "", digits: int = 4) -> Table:
         """One row per system, one column per measure; significant improvements are marked, the best is bold."""
@@ -74,19 +87,28 @@ class Comparison:
             if row.significant and row.difference > 0:
                 key = row.system, row.measure
                 marks[key] = marks.get(key, "") + MARKS[self.baselines.index(row.baseline)]
-        return totals(self.evaluations, self.measures, title, digits, marks, self._legend(marks))
+        columns = (*self.measures, *self.beside)
+        return totals(self.evaluations, columns, title, digits, marks, self._legend(marks))
 
     def details(self, title: str = "", digits: int = 4) -> Table:
-        """One row per system, baseline and measure: difference, p of both tests, wins, losses and ties."""
-        header = ("system", "baseline", "measure", "difference", "p (t)", "p (Fisher)")
+        """One row per system, baseline and measure: the difference with its confidence interval and effect size, the p
+        of both tests, and the numbers of wins, losses and ties."""
+        level = f"{100 * (1 - self.alpha):g}%"
+        interval = ("difference", f"{level} low", f"{level} high", "d_z")
+        header = ("system", "baseline", "measure", *interval, "p (t)", "p (Fisher)")
         corrected = () if self.correction == "none" else ("corrected p (t)", "corrected p (Fisher)")
         rows = [self._details(row, digits) for row in self.rows]
-        notes = [f"Significant: {self._test()}."]
+        notes = [
+            f"Significant: {self._test()}.",
+            f"{level} low and high: the confidence interval of the difference, not corrected. d_z (Cohen): the mean of "
+            "the queries' differences divided by their standard deviation.",
+        ]
         pooled = [str(measure) for measure in self.measures if not measure.averaged]
         if pooled:
             measures = ", ".join(pooled)
             notes.append(
-                f"For {measures}, the t-test compares the queries' values, although the total is not their mean."
+                f"For {measures}, the t-test and d_z compare the queries' values, although the total is not their "
+                "mean; the interval is of the total, by bootstrap."
             )
         return Table(title, (*header, *corrected, "wins", "losses", "ties", "significant"), tuple(rows), tuple(notes))
 
@@ -101,7 +123,7 @@ class Comparison:
         queries = [query for evaluation in self.evaluations for query in evaluation.queries]
         values = {
             str(measure): [value for each in self.evaluations for value in each.values(measure).tolist()]
-            for measure in self.measures
+            for measure in (*self.measures, *self.beside)
         }
         return data_frame("Comparison.to_frame", {"system": systems, "query_id": queries, **values})
 
@@ -121,7 +143,8 @@ class Comparison:
             row.system,
             row.baseline,
             str(row.measure),
-            Figure(row.difference, digits),
+            *(Figure(value, digits) for value in (row.difference, row.low, row.high)),
+            Figure(row.d_z, 2),
             row.p_t,
             row.p_fisher,
             *corrected,
@@ -153,31 +176,42 @@ def compare(
     measures: MeasureInput | None = None,
     *,
     baselines: str | Iterable[str] | None = None,
+    comparisons: Iterable[tuple[str, str]] | None = None,
     alpha: float = 0.05,
     correction: Correction = "bonferroni",
     test: Test = "t",
     permutations: int = 100_000,
     seed: int = 0,
     ties: Ties = "run",
+    judged: bool = False,
 ) -> Comparison:
     """The implementation of `rprs.compare`, which describes the arguments."""
     _check_options(alpha, correction, test, permutations, seed)
     systems = _named(runs)
-    by = parse_measures(_default_measures(systems) if measures is None else measures)
-    evaluations = _evaluate_all(systems, qrels, by, ties)
+    parsed = parse_measures(_default_measures(systems) if measures is None else measures)
+    if judged:
+        parsed = parse_measures([*parsed, *judged_beside(parsed)])
+    evaluations = _evaluate_all(systems, qrels, parsed, ties)
+    by = tuple(measure for measure in parsed if measure.compared)
     named = {evaluation.name: evaluation for evaluation in evaluations}
-    against = _baselines(baselines, list(named))
-    _check_systems(evaluations, named, against)
-    ordered = [(system, baseline) for baseline in against for system in named if system != baseline]
+    declared = _declared(comparisons)
+    chosen = () if declared and baselines is None else _baselines(baselines, list(named))
+    against = tuple(dict.fromkeys((*chosen, *(baseline for _, baseline in declared))))
+    _check_systems(evaluations, named, against, declared)
+    every = [(system, baseline) for baseline in chosen for system in named if system != baseline]
+    ordered = list(dict.fromkeys((*every, *declared)))
     pairs = list(dict.fromkeys(_pair(*names) for names in ordered))  # two baselines are compared once, not twice
     p = _corrected(_p_values(named, pairs, by, permutations, seed), len(by), correction)
     rows = [
-        _difference(named[system], named[baseline], measure, of[pairs.index(_pair(system, baseline))], test, alpha)
+        _difference(
+            named[system], named[baseline], measure, of[pairs.index(_pair(system, baseline))], test, alpha, seed
+        )
         for measure, of in zip(by, p.tolist(), strict=True)
         for system, baseline in ordered
     ]
     rows.sort(key=lambda row: (against.index(row.baseline), list(named).index(row.system)))
-    return Comparison(tuple(evaluations), by, against, tuple(rows), alpha, correction, test, len(pairs))
+    beside = tuple(measure for measure in parsed if not measure.compared)
+    return Comparison(tuple(evaluations), by, against, tuple(rows), alpha, correction, test, len(pairs), beside)
 
 
 # ---------------------------------------------------------------------------- systems and options
@@ -211,8 +245,8 @@ def _evaluate_all(
     runs: Sequence[tuple[str, Any]], qrels: Any, measures: Sequence[Measure], ties: Ties
 ) -> list[Evaluation]:
     """Evaluations as they are, and runs evaluated by the same measures."""
-    if not measures:
-        raise UsageError(f'Name a measure, such as "{DEFAULT_MEASURES}"')
+    if not any(measure.compared for measure in measures):
+        raise UsageError(f'Name a measure to compare by, such as "{DEFAULT_MEASURES}"')
     missing = [name for name, run in runs if not isinstance(run, Evaluation)]
     if missing and qrels is None:
         raise UsageError(f"The run {missing[0]!r} can only be compared with qrels, the relevance judgements")
@@ -234,8 +268,21 @@ def _baselines(baselines: Any, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(chosen))
 
 
+def _declared(comparisons: Any) -> list[tuple[str, str]]:
+    """The pairs of a system and a baseline, checked."""
+    listed = list(comparisons) if isinstance(comparisons, Iterable) else [comparisons] * (comparisons is not None)
+    for pair in listed:
+        names = list(pair) if isinstance(pair, Sequence) and not isinstance(pair, str) else []
+        if len(names) != 2 or not all(isinstance(name, str) for name in names) or names[0] == names[1]:
+            raise UsageError(f"A comparison is a pair of different systems, such as ('rprs', 'bm25'). Got {pair!r:.80}")
+    return [(system, baseline) for system, baseline in listed]
+
+
 def _check_systems(
-    evaluations: Sequence[Evaluation], named: Mapping[str, Evaluation], baselines: Sequence[str]
+    evaluations: Sequence[Evaluation],
+    named: Mapping[str, Evaluation],
+    baselines: Sequence[str],
+    declared: Sequence[tuple[str, str]],
 ) -> None:
     if len(named) < 2:
         raise UsageError("Give at least two systems of different names to compare")
@@ -245,6 +292,9 @@ def _check_systems(
     unknown = [name for name in baselines if name not in named]
     if unknown:
         raise UsageError(f"There is no system {unknown[0]!r} to be a baseline: there are {', '.join(named)}")
+    unknown = [name for name, _ in declared if name not in named]
+    if unknown:
+        raise UsageError(f"There is no system {unknown[0]!r} to compare: there are {', '.join(named)}")
     if len(baselines) > len(MARKS):
         raise UsageError(f"{len(baselines)} baselines, and only {len(MARKS)} marks: name at most {len(MARKS)}")
     if len({evaluation.queries for evaluation in evaluations}) > 1:
@@ -302,15 +352,26 @@ def _uncorrected(p: Floats) -> Floats:
 
 
 def _difference(
-    system: Evaluation, baseline: Evaluation, measure: Measure, p: Sequence[float], test: Test, alpha: float
+    system: Evaluation,
+    baseline: Evaluation,
+    measure: Measure,
+    p: Sequence[float],
+    test: Test,
+    alpha: float,
+    seed: int,
 ) -> Difference:
-    change = system.values(measure) - baseline.values(measure)
+    a, b = system.values(measure), baseline.values(measure)
+    change = a - b
+    low, high = _interval(system, baseline, measure, 1 - alpha, seed)
     wins, losses = int((change > _TIE).sum()), int((change < -_TIE).sum())
     return Difference(
         system.name,
         baseline.name,
         measure,
         difference=system.total(measure) - baseline.total(measure),
+        low=low,
+        high=high,
+        d_z=effect_size(a, b),
         p_t=p[0],
         p_fisher=p[1],
         corrected_t=p[2],
@@ -320,3 +381,12 @@ def _difference(
         ties=len(change) - wins - losses,
         significant=p[2 if test == "t" else 3] < alpha,
     )
+
+
+def _interval(
+    system: Evaluation, baseline: Evaluation, measure: Measure, confidence: float, seed: int
+) -> tuple[float, float]:
+    """The confidence interval of the difference of the totals."""
+    if measure.averaged:
+        return t_interval(system.values(measure), baseline.values(measure), confidence)
+    return bootstrap_interval(system.parts[measure], baseline.parts[measure], measure.total, confidence, seed=seed)

@@ -17,10 +17,19 @@ from rprs.errors import UsageError
 from rprs.evaluation import DEFAULT_MEASURES
 from rprs.evaluation.frame import data_frame
 from rprs.evaluation.inputs import RunInput, name_of, read_rankings
-from rprs.evaluation.measures import MPR, Measure, MeasureInput, Standard, judge, parse_measures, standard
+from rprs.evaluation.measures import (
+    MPR,
+    Measure,
+    MeasureInput,
+    Standard,
+    judge,
+    judged_beside,
+    parse_measures,
+    standard,
+)
 from rprs.evaluation.table import Cell, Figure, Table
 
-__all__ = ["Evaluation", "Ties", "evaluate", "in_trec_order", "per_query_table", "totals"]
+__all__ = ["Evaluation", "Ties", "evaluate", "in_trec_order", "judged_queries", "per_query_table", "totals"]
 
 Floats = NDArray[np.float64]
 Ties = Literal["run", "trec_eval"]
@@ -88,6 +97,7 @@ def evaluate(
     *,
     name: str = "",
     ties: Ties = "run",
+    judged: bool = False,
 ) -> Evaluation:
     """The implementation of `rprs.evaluate`, which describes the arguments."""
     from rprs.read.inputs import read_judgements
@@ -95,18 +105,20 @@ def evaluate(
     parsed = parse_measures(measures)
     if not parsed:
         raise UsageError(f'Name a measure, such as "{DEFAULT_MEASURES}"')
+    if judged:
+        parsed = parse_measures([*parsed, *judged_beside(parsed)])
     if ties not in get_args(Ties):
         raise UsageError(f"ties must be 'run' or 'trec_eval'. Got {ties!r} instead.")
     rankings, judgements = read_rankings(run), read_judgements(qrels)
     if ties == "trec_eval":
         rankings = {query: in_trec_order(ranking) for query, ranking in rankings.items()}
     name = name or name_of(run)
-    queries = _judged_queries(rankings, judgements, name)
+    queries = judged_queries(rankings, judgements, name)
     parts = _parts(rankings, judgements, parsed, queries)
     return Evaluation(name, queries, parts, tuple(_notes(rankings, queries, parts)))
 
 
-def _judged_queries(run: Mapping[str, Ranking], qrels: Qrels, name: str) -> tuple[str, ...]:
+def judged_queries(run: Mapping[str, Ranking], qrels: Qrels, name: str) -> tuple[str, ...]:
     """The queries that have a relevant document."""
     queries = tuple(sorted(query for query, grades in qrels.items() if max(grades.values(), default=0) > 0))
     if not queries:
@@ -176,9 +188,13 @@ def totals(
     marks: Mapping[tuple[str, Measure], str] | None = None,
     notes: Sequence[str] = (),
 ) -> Table:
-    """One row per system, one column per measure, the best of several in bold; `marks` by system and measure."""
+    """One row per system, one column per measure, the best of several in bold; `marks` by system and measure.
+
+    Measures that do not compare systems, such as Judged@10, have no best value.
+    """
     values = np.array([[evaluation.total(measure) for measure in measures] for evaluation in evaluations])
     best = np.round(values, digits) == np.round(values.max(axis=0), digits)
+    best &= [measure.compared for measure in measures]
     rows: list[tuple[Cell, ...]] = [
         (
             evaluation.name,

@@ -24,6 +24,7 @@ def evaluate(
     *,
     name: str = "",
     ties: Ties = "run",
+    judged: bool = False,
 ) -> Evaluation:
     """Measure a run on all queries with a relevant document (a grade above 0); queries that it lacks count as 0.
 
@@ -33,11 +34,12 @@ def evaluate(
     iterable of ir_measures' Qrel. `measures` are texts ("P@1 AP nDCG@10", names of trec_eval too) or measures.
 
     Equal scores keep the order of the run, or with ties="trec_eval" the document with the greater id comes first.
-    `name` is the name of the system; the default is that of the file, or the tag of the `Run`.
+    `name` is the name of the system; the default is that of the file, or the tag of the `Run`. `judged` adds Judged@k,
+    the share of judged documents among the top k, for every cut-off k of the measures.
     """
     from rprs.evaluation.evaluate import evaluate
 
-    return evaluate(run, qrels, measures, name=name, ties=ties)
+    return evaluate(run, qrels, measures, name=name, ties=ties, judged=judged)
 
 
 def compare(
@@ -46,14 +48,18 @@ def compare(
     measures: MeasureInput | None = None,
     *,
     baselines: str | Iterable[str] | None = None,
+    comparisons: Iterable[tuple[str, str]] | None = None,
     alpha: float = 0.05,
     correction: Correction = "bonferroni",
     test: Test = "t",
     permutations: int = 100_000,
     seed: int = 0,
     ties: Ties = "run",
+    judged: bool = False,
 ) -> Comparison:
     """Test every system against every baseline (by default, the first system), by each measure.
+
+    `comparisons` lists pairs (system, baseline): then only these are tested, or these as well if `baselines` is given.
 
     `runs` maps names to runs as `evaluate` takes them, or lists files (named after the files), `Run`s (by their tags)
     and `Evaluation`s. `qrels` and `measures` are those of `evaluate`; evaluations need no qrels, and without `measures`
@@ -62,6 +68,10 @@ def compare(
     Each measure is a family of its own: the correction ("bonferroni", "holm" or "none") is over the pairs of systems
     that are compared by it. Where the total is not the mean over queries (micro_F1), the t-test compares the values of
     the queries, and Fisher's test the totals.
+
+    Every difference has a confidence interval of level 1 − `alpha`, which is not corrected (Student's; where the total
+    is not a mean, a bootstrap of the queries), and an effect size, Cohen's d_z. Judged@k is printed but not tested;
+    `judged` adds it for every cut-off k of the measures.
     """
     from rprs.evaluation.compare import compare
 
@@ -70,10 +80,12 @@ def compare(
         qrels,
         measures,
         baselines=baselines,
+        comparisons=comparisons,
         alpha=alpha,
         correction=correction,
         test=test,
         permutations=permutations,
         seed=seed,
         ties=ties,
+        judged=judged,
     )

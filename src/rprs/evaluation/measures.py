@@ -19,20 +19,20 @@ from __future__ import annotations
 
 import ast
 import re
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rprs.errors import UsageError
 from rprs.evaluation.cutoff import Ratio, Rule, Top, cut
-from rprs.evaluation.gains import ARRAYS, first_hit
+from rprs.evaluation.definitions import MPR, Measure, Over, Quantity, Ranked, Returned, SdrRR, judge
+from rprs.evaluation.gains import ARRAYS
 from rprs.evaluation.trec_names import expand_trec_name
 
 __all__ = [
@@ -50,150 +50,14 @@ __all__ = [
     "Top",
     "cut",
     "judge",
+    "judged_beside",
     "parse_measure",
     "parse_measures",
     "parse_rule",
     "standard",
 ]
 
-Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """One query under p settings: the grade of the document at each rank."""
-
-    gains: Ints  # (p, depth): the grade of the document; 0 where it is not judged, or judged below 0
-    scores: Floats  # (p, depth), falling
-    grades: Ints  # all positive grades of the query's judgements
-    # (p, depth), and the number of documents judged 0: for measures such as Bpref, where unjudged is not irrelevant
-    judged: NDArray[np.bool_] | None = None
-    irrelevant: int = 0
-
-
-def judge(ids: Sequence[str], scores: Floats, judgements: Mapping[str, int]) -> Ranked:
-    """A ranking with the judgements of its query: `Ranked` with p = 1."""
-    grades = np.array([[judgements.get(id, -1) for id in ids]], dtype=np.int64).reshape(1, len(ids))
-    positive = np.array([grade for grade in judgements.values() if grade > 0], dtype=np.int64)
-    irrelevant = sum(grade == 0 for grade in judgements.values())
-    return Ranked(np.maximum(grades, 0), np.asarray(scores, np.float64)[None], positive, grades >= 0, irrelevant)
-
-
-class Measure(ABC):
-    """A measure; its text is its name in commands, files and tables."""
-
-    @property
-    def averaged(self) -> bool:
-        """Whether the total is the mean of the queries' values."""
-        return True
-
-    @abstractmethod
-    def parts(self, ranked: Ranked) -> Floats:
-        """(p, j): the numbers of one query that the total is made of."""
-
-    def combine(self, parts: Floats) -> Floats:
-        """(..., j) → (...): the value of one query, or of the mean over many."""
-        return np.asarray(parts[..., 0])
-
-    def values(self, parts: Floats) -> Floats:
-        """(..., j) → (...): the value of each query."""
-        return self.combine(parts)
-
-    def total(self, parts: Floats) -> Floats:
-        """(queries, ..., j) → (...): the value over all queries."""
-        return self.combine(parts.mean(axis=0))
-
-
-# ---------------------------------------------------------------------------- measures of this package
-
-Quantity = Literal["P", "R", "F1"]
-Over = Literal["each", "macro", "micro"]
-
-
-@dataclass(frozen=True, slots=True)
-class Returned(Measure):
-    """Precision, recall or F1 of the documents that a rule returns: per query, of the means, or over all pairs."""
-
-    quantity: Quantity
-    over: Over
-    rule: Rule
-
-    def __str__(self) -> str:
-        return f"{'' if self.over == 'each' else self.over + '_'}{self.quantity}@{self.rule}"
-
-    @property
-    def averaged(self) -> bool:
-        """False for counts over all pairs, and for the F1 of means."""
-        return self.over == "each" or (self.over == "macro" and self.quantity != "F1")
-
-    def parts(self, ranked: Ranked) -> Floats:
-        """(p, 3): hits, returned, relevant; or (p, 2): P, R; or (p, 1): F1."""
-        returned = cut(self.rule, ranked.scores)
-        most = int(returned.max(initial=0))
-        hits = ((ranked.gains[:, :most] > 0) & (np.arange(most) < returned[:, None])).sum(axis=1)
-        counts = np.stack([hits, returned, np.full(len(hits), len(ranked.grades))], axis=1).astype(np.float64)
-        if self.over == "micro":
-            return counts
-        p, r = _share(counts[:, 0], counts[:, 1]), _share(counts[:, 0], counts[:, 2])
-        return np.stack([p, r], axis=1) if self.over == "macro" else _f1(p, r)[:, None]
-
-    def combine(self, parts: Floats) -> Floats:
-        """The quantity from its parts."""
-        if self.over == "each":
-            return np.asarray(parts[..., 0])
-        if self.over == "macro":
-            p, r = parts[..., 0], parts[..., 1]
-        else:
-            p, r = _share(parts[..., 0], parts[..., 1]), _share(parts[..., 0], parts[..., 2])
-        return np.asarray({"P": p, "R": r}[self.quantity] if self.quantity != "F1" else _f1(p, r))
-
-
-def _share(part: Floats, whole: Floats) -> Floats:
-    return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
-
-
-def _f1(p: Floats, r: Floats) -> Floats:
-    return _share(2 * p * r, p + r)
-
-
-@dataclass(frozen=True, slots=True)
-class MPR(Measure):
-    """The mean percentile rank of SDR, turned so that 1 is best."""
-
-    def __str__(self) -> str:
-        return "MPR"
-
-    @property
-    def averaged(self) -> bool:
-        """The mean is over pairs: a query with more relevant documents counts more."""
-        return False
-
-    def parts(self, ranked: Ranked) -> Floats:
-        """(p, 4): for the relevant documents in the list, the sum of rank / length (weighted by grade), the sum of the
-        grades and their number; and the number of all relevant documents."""
-        depth = max(ranked.gains.shape[1], 1)
-        percentiles = (ranked.gains * (np.arange(ranked.gains.shape[1]) / depth)).sum(axis=1)
-        listed = (ranked.gains > 0).sum(axis=1)
-        relevant = np.full(len(listed), len(ranked.grades))
-        return np.stack([percentiles, ranked.gains.sum(axis=1), listed, relevant], axis=1).astype(np.float64)
-
-    def combine(self, parts: Floats) -> Floats:
-        """1 − the mean; 0 where no relevant document is listed."""
-        return np.asarray(np.where(parts[..., 1] > 0, 1 - _share(parts[..., 0], parts[..., 1]), 0.0))
-
-
-@dataclass(frozen=True, slots=True)
-class SdrRR(Measure):
-    """The reciprocal rank as computed by SDR's code: ranks count from 0, and 0 is replaced by 1."""
-
-    def __str__(self) -> str:
-        return "sdr_RR"
-
-    def parts(self, ranked: Ranked) -> Floats:
-        """(p, 1): 1 / max(rank, 1)."""
-        any_hit, first = first_hit(ranked.gains > 0)
-        return np.where(any_hit, 1.0 / np.maximum(first, 1), 0.0)[:, None]
 
 
 # ---------------------------------------------------------------------------- measures of ir_measures
@@ -208,23 +72,39 @@ class Standard(Measure):
     def __str__(self) -> str:
         return self.text
 
+    @property
+    def averaged(self) -> bool:
+        """False for counts, such as NumRet, which are added up."""
+        from ir_measures import SumAgg
+
+        return not isinstance(_ir_measure(self.text).aggregator(), SumAgg)
+
+    @property
+    def compared(self) -> bool:
+        """False for Judged@k."""
+        return not self.text.startswith("Judged")
+
+    @property
+    def cutoff(self) -> int | None:
+        """The number after the @."""
+        k: int | None = _ir_measure(self.text).params.get("cutoff")
+        return k
+
     def parts(self, ranked: Ranked) -> Floats:
         """(p, 1): computed on arrays if possible, otherwise by ir_measures, once for each distinct order."""
         measure = _ir_measure(self.text)
-        array = ARRAYS.get(measure.__name__)
+        array, k, depth = ARRAYS.get(measure.__name__), self.cutoff, ranked.gains.shape[1]
+        if measure.__name__ == "Judged" and ranked.judged is not None:
+            return np.asarray(ranked.judged[:, :k].sum(axis=1, keepdims=True) / max(min(k or depth, depth), 1))
         if array is None or measure.params.keys() - {"cutoff", "rel"}:
             return self._distinct(ranked)
-        k, rel = measure.params.get("cutoff"), measure.params.get("rel", 1)
-        depth = ranked.gains.shape[1]
+        rel = measure.params.get("rel", 1)
         return array(ranked.gains[:, : depth if k is None else k], ranked.grades, k, rel)[:, None]
 
     def total(self, parts: Floats) -> Floats:
         """The mean over queries; for counts, such as NumRet, the sum."""
-        from ir_measures import SumAgg
-
-        if isinstance(_ir_measure(self.text).aggregator(), SumAgg):
-            return np.asarray(parts[..., 0].sum(axis=0))
-        return np.asarray(parts[..., 0].mean(axis=0))
+        values = parts[..., 0]
+        return np.asarray(values.mean(axis=0) if self.averaged else values.sum(axis=0))
 
     def _distinct(self, ranked: Ranked) -> Floats:
         judged, irrelevant = ranked.judged, ranked.irrelevant
@@ -305,6 +185,15 @@ def _parse_item(item: Any) -> list[Measure]:
     if isinstance(item, IrMeasure):
         return [parse_measure(str(item))]
     raise UsageError(f"A measure is a text, such as 'P@1 AP', or a measure of ir_measures. Got {item!r:.80}")
+
+
+def judged_beside(measures: Iterable[Measure]) -> tuple[Measure, ...]:
+    """Judged@k for every cut-off k of some measures, in ascending order; Judged@10 if none of them has one.
+
+    Judged@k is the share of judged documents among the top k of a ranking.
+    """
+    cutoffs = {measure.cutoff for measure in measures if measure.cutoff is not None} or {10}
+    return tuple(parse_measure(f"Judged@{k}") for k in sorted(cutoffs))
 
 
 def parse_measure(text: str) -> Measure:

@@ -1,6 +1,7 @@
-"""Is the difference between two systems significant? Paired tests over queries, and corrections for multiple tests.
+"""Is the difference between two systems significant, and how large is it?
 
-Both tests are two-sided. Where the systems do not differ on any query, p is 1.
+Paired tests over queries, both two-sided, and corrections for multiple tests; confidence intervals of the difference,
+and an effect size. Where the systems do not differ on any query, p is 1.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Pair", "bonferroni", "fisher", "holm", "t_test"]
+__all__ = ["Pair", "bonferroni", "bootstrap_interval", "effect_size", "fisher", "holm", "t_interval", "t_test"]
 
 Floats = NDArray[np.float64]
 
 _BATCH = 2**22  # numbers in one batch of permutations
 _ROUNDING = 1e-12  # rounding errors of values that are mathematically equal
+_RESAMPLES = 10_000  # of the queries, for an interval by bootstrap
 
 
 def t_test(a: Floats, b: Floats) -> float:
@@ -79,6 +81,51 @@ def _random_swaps(queries: int, permutations: int, seed: int) -> Iterator[Floats
         count = min(rows, permutations - start)
         bits = np.frombuffer(random.bytes(count * -(-queries // 8)), dtype=np.uint8).reshape(count, -1)
         yield np.unpackbits(bits, axis=1, count=queries).astype(np.float64)
+
+
+def t_interval(a: Floats, b: Floats, confidence: float) -> tuple[float, float]:
+    """Student's confidence interval of the mean of a − b over queries; NaN if there is only one query."""
+    from scipy.special import stdtrit
+
+    difference = a - b
+    if len(difference) < 2:
+        return np.nan, np.nan
+    error = difference.std(ddof=1) / np.sqrt(len(difference))
+    half = stdtrit(len(difference) - 1, (1 + confidence) / 2) * error
+    return float(difference.mean() - half), float(difference.mean() + half)
+
+
+def bootstrap_interval(
+    a: Floats, b: Floats, total: Callable[[Floats], Floats], confidence: float, *, seed: int = 0
+) -> tuple[float, float]:
+    """The interval of total(a) − total(b) between percentiles of resamples of the queries; NaN for only one query.
+
+    `a` and `b` are the parts of a measure, (queries, j), and `total` turns (queries, resamples, j) into (resamples,).
+    """
+    queries, random = len(a), np.random.default_rng(seed)
+    if queries < 2:
+        return np.nan, np.nan
+    columns, differences = max(_BATCH // queries, 1), []
+    for start in range(0, _RESAMPLES, columns):
+        picks = random.integers(0, queries, (min(columns, _RESAMPLES - start), queries)).T
+        differences.append(total(a[picks]) - total(b[picks]))
+    tail = 50 * (1 - confidence)
+    low, high = np.percentile(np.concatenate(differences), [tail, 100 - tail])
+    return float(low), float(high)
+
+
+def effect_size(a: Floats, b: Floats) -> float:
+    """Cohen's d_z: the mean of the queries' differences a − b divided by their standard deviation.
+
+    NaN where it is not defined: for only one query, and where all differences are the same and not 0.
+    """
+    difference = a - b
+    if len(difference) < 2:
+        return np.nan
+    mean, deviation = float(difference.mean()), float(difference.std(ddof=1))
+    if np.abs(difference).max() <= _ROUNDING:
+        return 0.0
+    return mean / deviation if deviation > _ROUNDING * abs(mean) else np.nan
 
 
 def bonferroni(p: Floats) -> Floats:
