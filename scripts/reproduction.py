@@ -80,6 +80,8 @@ def _study(name: str, plan: Mapping[str, Any], result: Results, paper: Mapping[s
     parts = result["parts"]
     if "systems" in parts:
         yield _systems(result, paper.get(plan.get("paper", ""), {})).markdown().strip()
+        if differences := _differences(result):
+            yield differences.markdown().strip()
         if tuned := _tuned(parts["systems"]):
             yield tuned.markdown().strip()
     if "judgements" in parts:
@@ -145,7 +147,8 @@ def _missing(result: Results) -> str:
 
 def _systems(result: Results, paper: Mapping[str, Any]) -> Table:
     """Our scores; the row above has those that the paper prints for the system of the same name, if any."""
-    measures = list(result["measures"])
+    measures, systems = list(result["measures"]), result["parts"]["systems"]
+    judged = list(next(iter(systems.values())).get("judged", ()))
     rows: list[tuple[Cell, ...]] = []
     scores = {name: system["scores"] for name, system in result["parts"]["systems"].items()}
     best = {measure: max(values[measure] for values in scores.values()) for measure in measures}
@@ -154,16 +157,52 @@ def _systems(result: Results, paper: Mapping[str, Any]) -> Table:
         printed = paper.get(name)
         if printed:
             by_measure = dict(zip(paper["measures"], printed, strict=True))
-            rows.append((name, "paper", *(_figure(by_measure.get(measure)) for measure in measures)))
+            rows.append((name, "paper", *(_figure(by_measure.get(measure)) for measure in (*measures, *judged))))
         ours = (Figure(values[m], 3, marks.get((name, m), ""), values[m] == best[m]) for m in measures)
-        rows.append((name, "ours", *ours))
+        rows.append((name, "ours", *ours, *(_figure(systems[name]["judged"][measure]) for measure in judged)))
     test = result["parts"].get("significance")
     notes = tuple(
         f"{mark} significantly better than {baseline} ({test['test']}-test, p < {test['alpha']}, {test['correction']})."
         for mark, baseline in zip(MARKS, test["baselines"] if test else (), strict=False)
         if any(mark in used for used in marks.values())
     )
-    return Table("", ("system", "", *measures), tuple(rows), notes)
+    references, note = _references(result, measures, judged)
+    return Table("", ("system", "", *measures, *judged), tuple(rows), (*notes, *note), references)
+
+
+def _references(
+    result: Results, measures: list[str], judged: list[str]
+) -> tuple[tuple[tuple[Cell, ...], ...], tuple[str, ...]]:
+    """The candidates in random order and in the best order, and a note that says whose; none in older results."""
+    part = result.get("references")
+    if not part:
+        return (), ()
+    rows = tuple(
+        (name, "", *(_figure(row["scores"][m]) for m in measures), *(_figure(row["judged"][m]) for m in judged))
+        for name, row in part["rows"].items()
+    )
+    return rows, (f"For reference: the {part['depth']} candidates of {part['system']} (first stage: {part['first']}).",)
+
+
+def _differences(result: Results) -> Table | None:
+    """The differences by the target measure with intervals and effect sizes; none in older results."""
+    test, target = result["parts"].get("significance"), result["target"]
+    if not test or "confidence" not in test:
+        return None
+    level = f"{100 * test['confidence']:g}%"
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (
+            row["system"],
+            row["baseline"],
+            *(_figure(row[key]) for key in ("difference", "low", "high")),
+            None if row["d_z"] is None else Figure(row["d_z"], 2),
+            row[f"corrected_{test['test']}"],
+        )
+        for row in test["rows"]
+        if row["measure"] == target
+    )
+    header = ("system", "baseline", "difference", f"{level} low", f"{level} high", "d_z", "corrected p")
+    return Table(f"Differences of {target}", header, rows) if rows else None
 
 
 def _marks(result: Results) -> dict[tuple[str, str], str]:
@@ -205,7 +244,12 @@ def _unjudged(part: Results, measures: list[str]) -> Table:
         (name, *(_figure(part["shares"][name][s]) for s in shares), *(_figure(scores[m]) for m in measures))
         for name, scores in part["condensed"].items()
     )
-    return Table("Judged documents only (condensed lists)", ("system", *shares, *measures), rows)
+    references: tuple[tuple[Cell, ...], ...] = tuple(
+        (name, *(None for _ in shares), *(_figure(scores[m]) for m in measures))
+        for name, scores in part.get("references", {}).items()
+    )
+    title = "Judged documents only (condensed lists)"
+    return Table(title, ("system", *shares, *measures), rows, references=references)
 
 
 def _trend(title: str, label: str, part: Results, measures: list[str]) -> Table:

@@ -165,3 +165,31 @@ def test_a_row_of_another_length_is_an_error() -> None:
     row: tuple[Cell, ...] = ("x", 1)
     with pytest.raises(ValueError, match="a row of 2 cells under a header of 1"):
         Table("", ("a",), (row,))
+
+
+# ---------------------------------------------------------------------------- reference rows
+
+
+REFERENCES = Table(
+    "",
+    ("system", "AP"),
+    (("BM25", Figure(0.4)), ("RPRS", Figure(0.5, 3, "†"))),
+    references=(("random order", Figure(0.12)),),
+)
+
+
+def test_reference_rows_stand_apart_below_the_others() -> None:
+    assert REFERENCES.markdown().splitlines()[-2:] == ["| RPRS | .500† |", "| *random order* | .120 |"]
+    assert REFERENCES.plain().splitlines()[-3:] == ["RPRS          .500†", "", "random order  .120"]
+    lines = REFERENCES.latex().splitlines()
+    assert lines[-5:-2] == [r"\hline", r"random order & .120 \\", r"\hline"]
+    assert REFERENCES.csv().splitlines()[-1] == "random order,0.12"
+    assert REFERENCES.to_frame()["AP"].tolist() == [0.4, 0.5, 0.12]
+    page = REFERENCES.html()
+    assert page.count("<tbody") == 2
+    assert page.index("RPRS") < page.index('<tbody class="references">') < page.index("random order")
+
+
+def test_reference_rows_have_as_many_cells_as_the_header() -> None:
+    with pytest.raises(ValueError, match="a row of 1 cells under a header of 2"):
+        Table("", ("system", "AP"), (), references=(("random order",),))

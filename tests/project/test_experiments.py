@@ -13,8 +13,10 @@ import pytest
 from rprs import spec
 from rprs.evaluation.measures import parse_measure
 from rprs.studies.plan import read_plan
+from rprs.studies.study import study
 from tests.support.cli import rprs_error
 from tests.support.paths import ROOT
+from tests.support.study_sample import SMALL, write_collection
 
 EXPERIMENTS = ROOT / "experiments"
 PAPER = tomllib.loads((EXPERIMENTS / "paper.toml").read_text())
@@ -65,9 +67,29 @@ def _component(kind: spec.Kind, text: str | None) -> Any:
     return None if text in (None, "none") else spec.parse(kind, text)
 
 
-def test_the_reproduction_page_is_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def reproduction(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.syspath_prepend(ROOT / "scripts")
     import reproduction
 
     monkeypatch.delitem(sys.modules, "reproduction")
+    return reproduction
+
+
+def test_the_reproduction_page_is_up_to_date(reproduction: Any) -> None:
     assert (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8") == reproduction.page()
+
+
+def test_the_page_shows_references_judged_documents_and_intervals(reproduction: Any, tmp_path: Path) -> None:
+    path = write_collection(tmp_path) / "small.toml"
+    path.write_text(SMALL + '[significance]\ncomparisons = [["RPRS", "BM25"]]\n[analyses]\nunjudged = true\n')
+    results = json.loads((study(path, tmp_path / "results") / "results.json").read_text())
+    systems = reproduction._systems(results, {}).markdown()
+    assert systems.startswith("| system |  | P@1 | AP | Judged@1 |\n")
+    assert "\n| *random order* |  | ." in systems
+    assert "the 8 candidates of RPRS (first stage: bm25)" in systems
+    assert reproduction._differences(results).header[2:6] == ("difference", "95% low", "95% high", "d_z")
+    assert (
+        "| *best order (oracle)* |  |  | 1.000 |"
+        in reproduction._unjudged(results["parts"]["unjudged"], results["measures"]).markdown()
+    )

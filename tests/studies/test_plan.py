@@ -41,6 +41,20 @@ def test_omitted_settings_have_defaults(tmp_path: Path) -> None:
     assert parts(plan) == ["systems"]
 
 
+def test_declared_comparisons_are_read(tmp_path: Path) -> None:
+    plan = _plan(tmp_path, SMALL + '[significance]\ncomparisons = [["RPRS", "BM25"]]\n')
+    assert plan.significance.pairs == [("RPRS", "BM25")]
+    assert (plan.significance.baselines, plan.significance.against) == ((), ("BM25",))
+
+
+def test_the_reference_is_the_analysed_system_unless_one_is_named(tmp_path: Path) -> None:
+    assert _plan(tmp_path, EVERYTHING).reference == "RPRS w/freq"
+    assert _plan(tmp_path, 'reference = "BM25"\n' + SMALL).reference == "BM25"
+    sdr = SMALL.replace("rprs(n=4)", "sdr")
+    assert _plan(tmp_path, sdr).reference == "RPRS"  # the name of the only system that re-ranks
+    assert _plan(tmp_path, SMALL.replace("rprs(n=4)", "none")).reference == "BM25"
+
+
 def test_an_analysis_can_be_switched_off(tmp_path: Path) -> None:
     assert parts(_plan(tmp_path, SMALL + "[analyses]\nablation = false\nlengths = true\n")) == ["systems", "lengths"]
 
@@ -110,6 +124,12 @@ WRONG = {
     "systems.a = {}": "'A' and 'a' would have the same run file: rename one",
     "systems.A.settings = 'none.toml'": "none.toml: no such settings file",
     "significance.baselines = ['B']": "[significance] has no system 'B': it may have A",
+    "significance.comparisons = [['A', 'B']]": "[significance] has no system 'B': it may have A",
+    "significance.comparisons = [['A']]": 'must be a pair of different systems, such as ["RPRS", "BM25"]. Got [\'A\']',
+    "significance.comparisons = [['A', 'A']]": "must be a pair of different systems",
+    "significance.comparisons = ['A', 'B']": "'comparisons' must be a list, each a text. Got 'A' instead.",
+    "significance.baselines = ['a', 'b', 'c', 'd', 'e', 'f', 'g']": "7 baselines, and only 6 marks: name at most 6",
+    "reference = 'B'": "'reference' has no system 'B': it may have A",
     "significance.alpha = 2": "'alpha' must be a number in (0, 1). Got 2.0 instead.",
     "significance.correction = 'holmes'": "'correction' must be bonferroni or holm or none. Got 'holmes' instead.",
     "significance.test = 'z'": "'test' must be t or fisher. Got 'z' instead.",

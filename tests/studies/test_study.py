@@ -140,6 +140,95 @@ def test_scores_of_queries_average_to_the_table(everything: Place) -> None:
             assert {row["query"]: float(row[measure]) for row in mine} == listed[name][measure]
 
 
+def test_every_study_has_the_random_and_the_best_order_of_its_candidates(everything: Place) -> None:
+    """Of the eight candidates of the analysed system, which are those of BM25."""
+    results = everything.results()
+    references = results["references"]
+    assert {key: references[key] for key in ("system", "first", "depth")} == {
+        "system": "RPRS w/freq",
+        "first": "bm25",
+        "depth": 8,
+    }
+    run = read_run(everything.folder / "results" / "study" / "runs" / "bm25.trec")
+    qrels = open_collection("beir(sample)", everything.folder).qrels()
+    hits = {query: sum(qrels[query].get(id, 0) > 0 for id in ranking.ids) for query, ranking in run.items()}
+    random, best = (references["rows"][name] for name in ("random order", "best order (oracle)"))
+    assert math.isclose(random["scores"]["P@1"], float(np.mean([hits[q] / len(run[q]) for q in qrels])))
+    recall = [5 / len(run[q]) * hits[q] / sum(grade > 0 for grade in qrels[q].values()) for q in qrels]
+    assert math.isclose(random["scores"]["R@5"], float(np.mean(recall)))
+    for system in ("BM25", "RPRS", "RPRS w/freq"):  # the same candidates
+        scores = results["parts"]["systems"][system]["scores"]
+        assert all(scores[measure] <= value + 1e-12 for measure, value in best["scores"].items())
+    assert random["judged"].keys() == best["judged"].keys() == {"Judged@1", "Judged@5"}
+    assert results["parts"]["significance"]["comparisons"] == len(results["parts"]["systems"]) - 1
+    table = (everything.folder / "results" / "study" / "tables" / "systems.md").read_text().splitlines()
+    labels = [line.split(" | ")[0] for line in table if line.startswith("| ")]
+    assert labels[-2:] == ["| *random order*", "| *best order (oracle)*"]
+    assert "the 8 candidates of RPRS w/freq (first stage: bm25), in random order" in table[-1]
+
+
+def test_a_study_of_first_stages_reorders_what_they_list(place: Place) -> None:
+    place.study(SMALL.replace("rprs(n=4)", "none"))
+    assert "the 8 documents that BM25 lists" in (place.folder / "results" / "study" / "report.html").read_text()
+    rows = place.results()["references"]["rows"]
+    assert rows["random order"]["scores"]["AP"] < rows["best order (oracle)"]["scores"]["AP"]
+
+
+def test_the_share_of_judged_documents_is_beside_the_measures(everything: Place) -> None:
+    folder = everything.folder / "results" / "study"
+    judged = everything.results()["parts"]["systems"]["RPRS"]["judged"]
+    run, qrels = read_run(folder / "runs" / "rprs.trec"), open_collection("beir(sample)", everything.folder).qrels()
+    shares = [sum(id in qrels[query] for id in ranking.ids[:5]) / 5 for query, ranking in run.items()]
+    assert math.isclose(judged["Judged@5"], float(np.mean(shares)))
+    header = (folder / "tables" / "systems.csv").read_text().splitlines()[0]
+    assert header == "system,P@1,R@5,AP,Judged@1,Judged@5"
+    assert (folder / "scores.csv").read_text().splitlines()[0] == "system,query,P@1,R@5,AP,Judged@1,Judged@5"
+    measured = {row["measure"] for row in everything.results()["parts"]["significance"]["rows"]}
+    assert measured == {"P@1", "R@5", "AP"}
+
+
+def test_the_share_of_judged_documents_counts_all_judgements(place: Place) -> None:
+    """Also those of the file that the analysis of unjudged documents names."""
+    path = place.folder / "sample" / "qrels" / "all.txt"
+    ids = [json.loads(line)["_id"] for line in (place.folder / "sample" / "corpus.jsonl").read_text().splitlines()]
+    queries = open_collection("beir(sample)", place.folder).qrels()
+    path.write_text("".join(f"{query} 0 {id} 0\n" for query in queries for id in ids))
+    place.study(SMALL + '[analyses]\nunjudged = { qrels = "qrels/all.txt" }\n')
+    systems = place.results()["parts"]["systems"]
+    assert {value for system in systems.values() for value in system["judged"].values()} == {1.0}
+
+
+def test_condensed_lists_have_their_floor(everything: Place) -> None:
+    """All judged documents are relevant, so that any order of them is the best."""
+    unjudged = everything.results()["parts"]["unjudged"]
+    assert list(unjudged["references"]) == ["random order", "best order (oracle)"]
+    random, best = unjudged["references"].values()
+    assert random == pytest.approx(best)
+    assert random["P@1"] == 1
+    table = (everything.folder / "results" / "study" / "tables" / "condensed.md").read_text()
+    assert "| *random order* | 1.000 |" in table
+
+
+def test_differences_have_intervals_and_effect_sizes(everything: Place) -> None:
+    part = everything.results()["parts"]["significance"]
+    assert part["confidence"] == 0.95
+    for row in part["rows"]:
+        assert row["low"] <= row["difference"] + 1e-12 <= row["high"] + 2e-12
+        assert row["d_z"] is None or math.copysign(1, row["d_z"]) == math.copysign(1, row["difference"] or row["d_z"])
+    header = (everything.folder / "results" / "study" / "tables" / "significance.csv").read_text().splitlines()[0]
+    assert header.startswith("system,baseline,measure,difference,95% low,95% high,d_z,p (t)")
+
+
+def test_only_declared_comparisons_count(place: Place) -> None:
+    more = 'again = { rerank = "rprs(n=2)" }\n[significance]\ncomparisons = [["again", "RPRS"]]\n'
+    place.study(SMALL + more)
+    part = place.results()["parts"]["significance"]
+    assert (part["comparisons"], part["baselines"]) == (1, ["RPRS"])
+    assert {(row["system"], row["baseline"]) for row in part["rows"]} == {("again", "RPRS")}
+    place.study(SMALL)
+    assert "significance" not in place.results()["parts"]
+
+
 def test_missing_documents_and_queries_are_reported(everything: Place) -> None:
     results = everything.results()
     absent = results["parts"]["systems"]["a run"]["candidates"]

@@ -48,23 +48,25 @@ class Table:
     """Rows under a header; the notes explain the marks.
 
     A bare `float` is printed with four significant digits, `None` as an empty cell. CSV and data frames contain every
-    number in full, and neither title, marks nor notes.
+    number in full, and neither title, marks nor notes. The rows of `references` stand apart below the others.
     """
 
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...] = ()
+    references: tuple[tuple[Cell, ...], ...] = ()
 
     def __post_init__(self) -> None:
-        uneven = [row for row in self.rows if len(row) != len(self.header)]
+        uneven = [row for row in self._all_rows if len(row) != len(self.header)]
         if uneven:
             raise ValueError(f"a row of {len(uneven[0])} cells under a header of {len(self.header)}: {uneven[0]!r}")
 
     def markdown(self) -> str:
-        """A GitHub table under its title."""
+        """A GitHub table under its title; the first cells of reference rows are in italics."""
         rule = ["---:" if number else "---" for number in self._numeric()]
         lines = [map(_markdown_text, self.header), rule, *(map(_markdown, row) for row in self.rows)]
+        lines += [(f"*{_markdown(row[0])}*", *map(_markdown, row[1:])) for row in self.references]
         body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
         parts = [f"**{_markdown_text(self.title)}**"] if self.title else []
         notes = "  \n".join(map(_markdown_text, self.notes))  # two spaces end a line
@@ -84,6 +86,8 @@ class Table:
                 rf"{' & '.join(map(_latex_text, self.header))} \\",
                 r"\hline",
                 *(rf"{' & '.join(map(_latex, row))} \\" for row in self.rows),
+                *([r"\hline"] if self.references else []),
+                *(rf"{' & '.join(map(_latex, row))} \\" for row in self.references),
                 r"\hline",
                 r"\end{tabular}",
                 r"\end{table}",
@@ -96,13 +100,16 @@ class Table:
         stream = io.StringIO()
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(self.header)
-        writer.writerows([_raw(cell) for cell in row] for row in self.rows)
+        writer.writerows([_raw(cell) for cell in row] for row in self._all_rows)
         return stream.getvalue()
 
     def html(self) -> str:
-        """One `<table>`: cells with numbers have the class `number`, the notes are in the footer."""
+        """One `<table>`: cells with numbers have the class `number`, reference rows have a body of their own of the
+        class `references`, and the notes are in the footer."""
         head = "".join(map(_html_header, self.header, self._numeric()))
-        rows = [f"<tr>{''.join(map(_html, row))}</tr>" for row in self.rows]
+        rows, references = (
+            [f"<tr>{''.join(map(_html, row))}</tr>" for row in each] for each in (self.rows, self.references)
+        )
         notes = "<br>".join(map(html.escape, self.notes))
         return "\n".join(
             [
@@ -112,6 +119,7 @@ class Table:
                 "<tbody>",
                 *rows,
                 "</tbody>",
+                *(['<tbody class="references">', *references, "</tbody>"] if references else []),
                 *([f'<tfoot><tr><td colspan="{len(self.header)}">{notes}</td></tr></tfoot>'] if notes else []),
                 "</table>",
                 "",
@@ -120,7 +128,7 @@ class Table:
 
     def to_frame(self) -> Any:
         """A pandas DataFrame with the columns of the header; numbers are in full."""
-        columns = zip(*self.rows, strict=True) if self.rows else [()] * len(self.header)
+        columns = self._columns()
         values = [[cell.value if isinstance(cell, Figure) else cell for cell in column] for column in columns]
         return data_frame("to_frame", dict(zip(self.header, values, strict=True)))
 
@@ -136,8 +144,10 @@ class Table:
         grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
         for name, number in zip(self.header, self._numeric(), strict=True):
             grid.add_column(Text(name), justify="right" if number else "left", overflow="fold")
-        marks = [max((len(_mark(row[at])) for row in self.rows), default=0) for at in range(len(self.header))]
-        for row in self.rows:
+        marks = [max(map(len, map(_mark, column)), default=0) for column in self._columns()]
+        for place, row in enumerate(self._all_rows):
+            if place == len(self.rows):
+                grid.add_row()
             padded = [
                 _printed(cell) + _BLANK * (room - len(_mark(cell))) for cell, room in zip(row, marks, strict=True)
             ]
@@ -157,11 +167,17 @@ class Table:
 
     def _numeric(self) -> list[bool]:
         """Which columns hold numbers, and nothing else but empty cells."""
-        columns = zip(*self.rows, strict=True) if self.rows else [()] * len(self.header)
         return [
             any(_is_number(cell) for cell in column) and not any(isinstance(cell, str) for cell in column)
-            for column in columns
+            for column in self._columns()
         ]
+
+    @property
+    def _all_rows(self) -> tuple[tuple[Cell, ...], ...]:
+        return (*self.rows, *self.references)
+
+    def _columns(self) -> list[tuple[Cell, ...]]:
+        return list(zip(*self._all_rows, strict=True)) if self._all_rows else [()] * len(self.header)
 
     def _caption(self) -> list[str]:
         return [text for text in (self.title, *self.notes) if text]

@@ -35,14 +35,16 @@ _ANALYSES: dict[str, Callable[[Study, Any], Finding]] = {
 }
 
 
-def compute_findings(study: Study, parts: Sequence[str], evaluations: dict[str, Evaluation]) -> dict[str, Finding]:
+def compute_findings(
+    study: Study, parts: Sequence[str], evaluations: dict[str, Evaluation], references: dict[str, Evaluation]
+) -> dict[str, Finding]:
     """The findings of some parts of a study, in this order; the details of the systems come last."""
     findings: dict[str, Finding] = {}
     details: dict[str, Finding | None] = {}
     for name in parts:
         if name == "systems":
             comparison = compare_systems(study, evaluations)
-            findings[name] = overview(study, evaluations, comparison)
+            findings[name] = overview(study, evaluations, references, comparison)
             details = {
                 "tuning": tuning(study),
                 "significance": significance(study, comparison) if comparison else None,

@@ -15,6 +15,7 @@ from rprs.evaluation.table import Cell, Figure, Table
 from rprs.studies.figures import Picture, differences, systems_bars
 from rprs.studies.finding import DIGITS, Finding, score_table, scores
 from rprs.studies.plan import PlannedSystem
+from rprs.studies.references import with_references
 from rprs.studies.runs import notes_of
 from rprs.studies.systems import Study
 from rprs.studies.tuned import tuned_facts
@@ -22,17 +23,28 @@ from rprs.studies.tuned import tuned_facts
 __all__ = ["compare_systems", "describe", "overview", "significance", "tuning"]
 
 
-def overview(study: Study, evaluations: dict[str, Evaluation], comparison: Comparison | None) -> Finding:
-    """The systems with their scores and settings; marks show significant improvements."""
+def overview(
+    study: Study,
+    evaluations: dict[str, Evaluation],
+    references: dict[str, Evaluation],
+    comparison: Comparison | None,
+) -> Finding:
+    """The systems with their scores and settings; marks show significant improvements, reference rows stand apart."""
     plan = study.plan
-    title = f"Systems on {plan.title}"
-    table = comparison.table(title, DIGITS) if comparison else score_table(title, "system", evaluations, plan.measures)
+    title, columns = f"Systems on {plan.title}", (*plan.measures, *study.judged_measures)
+    table = comparison.table(title, DIGITS) if comparison else score_table(title, "system", evaluations, columns)
+    table = with_references(table, references, columns, _reference_note(study))
     descriptions = {name: describe(study, plan.system(name)) for name in evaluations}
     return Finding(
         title="Systems",
         text=tuple(_remarks(study, evaluations)),
         data={
-            name: {**descriptions[name], "scores": scores(row), "notes": list(row.notes)}
+            name: {
+                **descriptions[name],
+                "scores": scores(row, [measure for measure in row.parts if measure.compared]),
+                "judged": scores(row, study.judged_measures),
+                "notes": list(row.notes),
+            }
             for name, row in evaluations.items()
         },
         tables={"systems": table, "settings": _settings(descriptions)},
@@ -40,16 +52,31 @@ def overview(study: Study, evaluations: dict[str, Evaluation], comparison: Compa
     )
 
 
+def _reference_note(study: Study) -> str:
+    system = study.plan.system(study.plan.reference)
+    if system.rerank is None and system.tune != "rprs":
+        documents = f"the {system.depth} documents that {system.name} lists"
+    else:
+        documents = f"the {system.depth} candidates of {system.name} (first stage: {system.after or system.first})"
+    return (
+        f"For reference, and not tested: {documents}, in random order (the expected value) and in the best possible "
+        "order (by grade)."
+    )
+
+
 def compare_systems(study: Study, evaluations: dict[str, Evaluation]) -> Comparison | None:
-    """The systems compared with the baselines, if the study names any."""
+    """The comparisons of the study: with baselines, or of declared pairs, if it names any."""
     options = study.plan.significance
     baselines = [name for name in options.baselines if name in evaluations]
-    if not baselines or len(evaluations) < 2:
+    pairs = [pair for pair in options.pairs if set(pair) <= evaluations.keys()]
+    if not (baselines or pairs) or len(evaluations) < 2:
         return None
+    measured = next(iter(evaluations.values())).parts
     return compare(
         list(evaluations.values()),
-        measures=study.plan.measures,
-        baselines=baselines,
+        measures=[measure for measure in (*study.plan.measures, *study.judged_measures) if measure in measured],
+        baselines=baselines or None,
+        comparisons=pairs,
         alpha=options.alpha,
         correction=cast("Correction", options.correction),
         test=cast("Test", options.test),
@@ -132,6 +159,8 @@ def _remarks(study: Study, evaluations: dict[str, Evaluation]) -> list[str]:
     remarks = [
         "The query itself (the same id or text) and the pairs that the collection excludes are never ranked. A system "
         "that re-ranks does not rank documents that its first stage did not find.",
+        "Judged@k is the share of judged documents among a system’s best k; the others count as not relevant."
+        + _only_relevant(study),
         *study.plan.notes,
     ]
     named: dict[str, list[str]] = {}
@@ -140,6 +169,11 @@ def _remarks(study: Study, evaluations: dict[str, Evaluation]) -> list[str]:
             named.setdefault(note, []).append(name)
     remarks += [f"{', '.join(names)}: {note}." for note, names in named.items()]
     return remarks
+
+
+def _only_relevant(study: Study) -> str:
+    grades = (grade for judged in study.all_judgements.values() for grade in judged.values())
+    return "" if any(grade <= 0 for grade in grades) else " Here, only relevant documents are judged."
 
 
 def _absences(study: Study, system: PlannedSystem) -> list[str]:
@@ -162,9 +196,10 @@ def significance(study: Study, comparison: Comparison) -> Finding:
     return Finding(
         title="Significance",
         text=(
-            "The difference between each system and each baseline, with the p-values of a paired t-test and of "
-            "Fisher’s randomisation test over the queries, before and after correction, and the number of queries on "
-            "which the system is better (wins), worse (losses) or equal (ties).",
+            "The difference between a system and a baseline, with its confidence interval and effect size, the "
+            "p-values of a paired t-test and of Fisher’s randomisation test over the queries, before and after "
+            "correction, and the number of queries on which the system is better (wins), worse (losses) or equal "
+            "(ties). The interval is not corrected for the number of comparisons.",
         ),
         data={
             "alpha": comparison.alpha,
@@ -172,6 +207,7 @@ def significance(study: Study, comparison: Comparison) -> Finding:
             "test": comparison.test,
             "comparisons": comparison.family,
             "baselines": list(comparison.baselines),
+            "confidence": 1 - comparison.alpha,
             "rows": [{key: None if _undefined(value) else value for key, value in row.items()} for row in rows],
         },
         tables={"significance": comparison.details(f"Differences on {study.plan.title}", DIGITS)},
@@ -184,12 +220,12 @@ def _undefined(value: Any) -> bool:
 
 def _pictures(study: Study, table: Table, evaluations: dict[str, Evaluation]) -> list[Picture]:
     plan = study.plan
-    cells = [[cell for cell in row if isinstance(cell, Figure)] for row in table.rows]
+    cells = [[cell for cell in row if isinstance(cell, Figure)][: len(plan.measures)] for row in table.rows]
     values = [[cell.value for cell in row] for row in cells]
     marks = [[cell.mark for cell in row] for row in cells]
     pictures = [systems_bars("systems", table.title, list(evaluations), list(map(str, plan.measures)), values, marks)]
-    baseline = next((name for name in plan.significance.baselines if name in evaluations), None)
-    if plan.subject in evaluations and baseline and baseline != plan.subject:
+    baseline = next((name for name in plan.significance.against if name in evaluations.keys() - {plan.subject}), None)
+    if plan.subject in evaluations and baseline:
         change = evaluations[plan.subject].values(plan.target) - evaluations[baseline].values(plan.target)
         title = f"{plan.subject} against {baseline}, query by query"
         pictures.append(differences("differences", title, change, f"difference of {plan.target}"))

@@ -36,11 +36,12 @@ from rprs.rank import BM25, RPRS, System
 from rprs.rank.system import NO_RERANKER
 from rprs.studies.folder import file_name
 from rprs.studies.options import ANALYSES, positive_integers
+from rprs.studies.significance import Significance
 from rprs.tuning.grids import integers, parse_grid
 from rprs.tuning.settings import read_settings
 from rprs.tuning.tasks import check_grid
 
-__all__ = ["Elsewhere", "Plan", "PlannedSystem", "Significance", "read_plan"]
+__all__ = ["Elsewhere", "Plan", "PlannedSystem", "read_plan"]
 
 FIRST, RERANK = "bm25", "rprs"  # of a study's systems that do not name their own: the paper's pipeline
 
@@ -96,23 +97,6 @@ class _SystemTable:
     settings: str | None = None
 
 
-@dataclass(frozen=True)
-class Significance:
-    """How the systems are compared."""
-
-    baselines: tuple[str, ...] = ()
-    alpha: float = 0.05
-    correction: str = "bonferroni"
-    test: str = "t"
-
-    def __post_init__(self) -> None:
-        if not 0 < self.alpha < 1:
-            raise UsageError(f"'alpha' must be a number in (0, 1). Got {self.alpha!r} instead.")
-        for name, allowed in (("correction", ("bonferroni", "holm", "none")), ("test", ("t", "fisher"))):
-            if getattr(self, name) not in allowed:
-                raise UsageError(f"{name!r} must be {' or '.join(allowed)}. Got {getattr(self, name)!r} instead.")
-
-
 # ---------------------------------------------------------------------------- the plan
 
 
@@ -131,6 +115,7 @@ class Plan:
     encoder: str  # of the index for first stages, where a system encodes its candidates only
     systems: tuple[PlannedSystem, ...]
     significance: Significance
+    reference: str  # the system whose candidates are also put into random order and into the best order
     subject: str | None  # the system that is analysed
     analyses: Mapping[str, Any]
 
@@ -155,6 +140,7 @@ class _PlanTable:
     splitter: str = spec.DEFAULT["splitter"]
     analyzer: str = spec.DEFAULT["analyzer"]
     encoder: str = spec.DEFAULT["encoder"]
+    reference: str = ""
     significance: dict = field(default_factory=dict)  # type: ignore[type-arg]
     analyses: dict = field(default_factory=dict)  # type: ignore[type-arg]
 
@@ -174,9 +160,12 @@ def read_plan(path: str | Path) -> Plan:
     names = [system.name for system in systems]
     _check_names(path, names)
     significance = fill(Significance, table.significance, f"{path}, [significance]")
-    for name in significance.baselines:
+    for name in significance.names:
         require_name(name, names, f"{path}, [significance]", "system")
+    if table.reference:
+        require_name(table.reference, names, f"{path}: 'reference'", "system")
     subject, analyses = _analyses(path, table.analyses, systems)
+    reranking = [system.name for system in systems if system.rerank is not None]
     _check_depths(path, systems, subject, analyses)
     return Plan(
         name=path.stem,
@@ -190,6 +179,7 @@ def read_plan(path: str | Path) -> Plan:
         encoder=_text(str(path), "encoder", table.encoder),
         systems=tuple(systems),
         significance=significance,
+        reference=table.reference or subject or [*reranking, *names][0],
         subject=subject,
         analyses=analyses,
     )

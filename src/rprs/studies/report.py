@@ -169,6 +169,8 @@ th { border-bottom: 1px solid var(--ink); font-weight: 600; white-space: nowrap;
 tbody td:first-child:not(.number) { min-width: 9rem; }
 td.number, th.number { text-align: right; white-space: nowrap; }
 tbody tr + tr td { border-top: 1px solid var(--rule); }
+tbody.references { border-top: 1px solid var(--ink); color: var(--quiet); }
+tbody.references td:first-child { font-style: italic; }
 tbody tr:hover { background: var(--ground); }
 td sup { display: inline-block; width: 0; line-height: 0; white-space: nowrap; }
 tfoot td { border-top: 1px solid var(--ink); color: var(--quiet); font-size: 0.86rem; }

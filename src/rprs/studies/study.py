@@ -82,6 +82,7 @@ def _write(study: Study, chosen: list[str], folder: Path) -> None:
     from rprs.studies.facts import collection_facts, encoder_facts, report_facts
     from rprs.studies.findings import compute_findings
     from rprs.studies.folder import file_name, per_query_csv, per_query_json, write_results
+    from rprs.studies.references import describe_references, references
     from rprs.studies.report import html
 
     plan = study.plan
@@ -91,10 +92,11 @@ def _write(study: Study, chosen: list[str], folder: Path) -> None:
         for system in plan.systems:
             run = study.rankings(system.name)
             files[f"runs/{file_name(system.name)}.trec"] = Run(run, file_name(system.name)).text
-            evaluations[system.name] = study.score(run, system.name, plan.target)
+            evaluations[system.name] = study.score_with_judged(run, system.name)
         files["scores.csv"] = per_query_csv(evaluations)
         files["scores.json"] = per_query_json(evaluations)
-    findings = compute_findings(study, chosen, evaluations)
+    reference_rows = references(study) if evaluations else {}
+    findings = compute_findings(study, chosen, evaluations, reference_rows)
     for finding in findings.values():
         for name, table in finding.tables.items():
             files[f"tables/{name}.md"] = table.markdown()
@@ -115,6 +117,7 @@ def _write(study: Study, chosen: list[str], folder: Path) -> None:
         "target": str(plan.target),
         "collection": facts,
         "encoders": encoders,
+        "references": describe_references(study, reference_rows),
         "parts": {name: dict(finding.data) for name, finding in findings.items()},
     }
     write_results(folder, files, numbers)

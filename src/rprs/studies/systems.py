@@ -11,11 +11,11 @@ from pathlib import Path
 from rprs.document import Ranking
 from rprs.errors import ReadError, UsageError
 from rprs.evaluation.evaluate import Evaluation, evaluate
-from rprs.evaluation.measures import Measure, parse_measure
+from rprs.evaluation.measures import Measure, judged_beside, parse_measure
 from rprs.files.cache import Step
 from rprs.rank import RPRS
 from rprs.rank.fuse import run_files, uses_vectors
-from rprs.read import read_run
+from rprs.read import read_qrels, read_run
 from rprs.scoring.neighbours import Ties
 from rprs.spec import parse
 from rprs.studies.experiment import Experiment, Kind
@@ -76,8 +76,26 @@ class Study:
     @property
     def compared(self) -> tuple[str, ...]:
         """The systems of an analysis that names none: the baselines and the analysed system, or else all."""
-        names = [*self.plan.significance.baselines, *([self.plan.subject] if self.plan.subject else [])]
+        names = [*self.plan.significance.against, *([self.plan.subject] if self.plan.subject else [])]
         return tuple(dict.fromkeys(names)) or tuple(system.name for system in self.plan.systems)
+
+    # ------------------------------------------------------------------------ judged documents
+
+    @cached_property
+    def judged_measures(self) -> tuple[Measure, ...]:
+        """Judged@k for the cut-offs of the study's measures."""
+        return judged_beside((*self.plan.measures, self.plan.target))
+
+    @cached_property
+    def all_judgements(self) -> dict[str, dict[str, int]]:
+        """By query, the collection's judgements and those that the analysis of unjudged documents names."""
+        options = self.plan.analyses.get("unjudged")
+        more = read_qrels(self.experiment.folder / options.qrels) if options and options.qrels else {}
+        return {
+            query: {**more.get(query, {}), **grades}
+            for query, grades in self.experiment.qrels.items()
+            if any(grade > 0 for grade in grades.values())
+        }
 
     # ------------------------------------------------------------------------ indexes, candidates, pools
 
@@ -159,6 +177,12 @@ class Study:
     def evaluation(self, name: str, *more: Measure) -> Evaluation:
         """The scores of a system by the study's measures and further ones."""
         return self.score(self.rankings(name), name, *more)
+
+    def score_with_judged(self, run: Mapping[str, Ranking], name: str) -> Evaluation:
+        """The scores of a run by the study's measures, and the share of judged documents among the best."""
+        scored = self.score(run, name, self.plan.target)
+        shares = evaluate(run, self.all_judgements, self.judged_measures, name=name)
+        return dataclasses.replace(scored, parts={**scored.parts, **shares.parts})
 
     def score(self, run: Mapping[str, Ranking], name: str, *more: Measure) -> Evaluation:
         """The scores of a run by the study's measures and further ones."""

@@ -1,7 +1,8 @@
 """Unjudged documents: how many of them a system returns, and its scores without them.
 
 Where only the best documents of some systems were judged, a system outside that pool returns other documents, each of
-which counts as not relevant. Condensed lists (Sakai 2007) leave unjudged documents out.
+which counts as not relevant. Condensed lists (Sakai 2007) leave unjudged documents out; they overestimate systems
+outside the pool (Sakai 2008), and need a random order of the same documents as their floor.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from dataclasses import replace
 from rprs.document import Ranking
 from rprs.evaluation.evaluate import Evaluation, evaluate
 from rprs.evaluation.measures import parse_measures
-from rprs.read import read_qrels
-from rprs.studies.finding import Finding, score_table, scores
+from rprs.studies.finding import DIGITS, Finding, score_table, scores
 from rprs.studies.options import Unjudged
 from rprs.studies.overview import compare_systems
+from rprs.studies.references import RANDOM, candidates, reference_scores, with_references
 from rprs.studies.systems import Study
 
 __all__ = ["condensed", "unjudged"]
@@ -23,7 +24,7 @@ __all__ = ["condensed", "unjudged"]
 
 def unjudged(study: Study, options: Unjudged) -> Finding:
     """The share of judged documents among the best, and all measures on condensed lists."""
-    judged = read_qrels(study.experiment.folder / options.qrels) if options.qrels else study.experiment.qrels
+    judged = study.all_judgements
     names = options.systems or tuple(system.name for system in study.plan.systems)
     runs = {name: study.rankings(name) for name in names}
     shares = parse_measures(["Judged@1", f"Judged@{options.k}"])
@@ -32,8 +33,17 @@ def unjudged(study: Study, options: Unjudged) -> Finding:
         name: study.score(condensed(run, judged), name) for name, run in runs.items()
     }
     comparison = compare_systems(study, condensed_scores)
+    measures = study.plan.measures
+    references = reference_scores(condensed(candidates(study), judged), study.experiment.qrels, measures)
     title = "Without unjudged documents"
-    table = comparison.table(title) if comparison else score_table(title, "system", condensed_scores)
+    table = comparison.table(title, DIGITS) if comparison else score_table(title, "system", condensed_scores)
+    table = with_references(
+        table,
+        references,
+        measures,
+        f"For reference, and not tested: the judged candidates of {study.plan.reference} in random order and in the "
+        "best possible order.",
+    )
     count = sum(map(len, judged.values()))
     return Finding(
         title="Unjudged documents",
@@ -41,11 +51,15 @@ def unjudged(study: Study, options: Unjudged) -> Finding:
             f"{count:,} pairs of a query and a document were judged. Judged@k is the share of a system’s best k "
             "documents that were judged; in the tables above, the others count as not relevant. Below, they are left "
             "out: each ranking is condensed to the documents that were judged for its query.",
+            "Condensed lists overestimate systems that did not contribute to the judged documents (Sakai 2008), as the "
+            f"other measures underestimate them. Compare them with the row “{RANDOM}”: what remains of a short list of "
+            "judged documents has a high value in any order.",
         ),
         data={
             "judged": count,
             "shares": {name: scores(row) for name, row in judged_shares.items()},
             "condensed": {name: scores(row) for name, row in condensed_scores.items()},
+            "references": {name: scores(row) for name, row in references.items()},
             "significant": [
                 {"system": row.system, "baseline": row.baseline, "measure": str(row.measure)}
                 for row in (comparison.rows if comparison else ())
