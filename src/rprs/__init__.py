@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from rprs.rank.fuse import First, Fuse
     from rprs.rank.maxsim import MaxSim, MeanPool
     from rprs.rank.sdr import SDR
+    from rprs.rank.soft import SoftRPRS
     from rprs.read import Skipped, read_exclusions, read_one, read_qrels, read_queries, read_run, write_run
     from rprs.read import read as read_all
     from rprs.read.inputs import Documents
@@ -112,6 +113,7 @@ __all__ = [
     "Searcher",
     "ServiceError",
     "Skipped",
+    "SoftRPRS",
     "System",
     "TooLarge",
     "TooLong",
@@ -174,6 +176,7 @@ _HOME = {
     "rprs.rank.fuse": ["First", "Fuse"],
     "rprs.rank.maxsim": ["MaxSim", "MeanPool"],
     "rprs.rank.sdr": ["SDR"],
+    "rprs.rank.soft": ["SoftRPRS"],
     "rprs.read": [
         "Skipped",
         "read as read_all",

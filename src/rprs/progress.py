@@ -19,6 +19,7 @@ __all__ = [
     "Progress",
     "ProgressBars",
     "as_progress",
+    "divided",
     "no_op",
     "scan_progress",
     "show_scans",
@@ -33,6 +34,19 @@ PATIENCE = 2.0  # seconds before a task gets a bar
 
 def no_op(_amount: int) -> None:
     """No-op progress callback."""
+
+
+def divided(advance: Advance, passes: int) -> Advance:
+    """A callback for each of several passes over the same rows, so that together they advance by one pass."""
+    done, lock = 0, Lock()
+
+    def advance_part(rows: int) -> None:
+        nonlocal done
+        with lock:  # a pass may call it from several threads
+            before, done = done, done + rows
+            advance(done // passes - before // passes)
+
+    return advance_part
 
 
 def _never_stop() -> None:

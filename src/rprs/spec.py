@@ -64,6 +64,7 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "meanpool": "rprs.rank.maxsim:MeanPool",
         "rprs": "rprs.rank.rprs:RPRS",
         "sdr": "rprs.rank.sdr:SDR",
+        "soft": "rprs.rank.soft:SoftRPRS",
     },
     "collection": {
         "beir": "rprs.collection.beir:Beir",

@@ -149,7 +149,7 @@ Rerank = Annotated[
     str,
     typer.Option(
         "--rerank",
-        help='The re-ranker: "rprs(n=4, k1=2.8, b=1)", sdr, birch, maxsim, meanpool, "cross(model)", '
+        help='The re-ranker: "rprs(n=4, k1=2.8, b=1)", soft, sdr, birch, maxsim, meanpool, "cross(model)", '
         '"fuse(first, rprs)", or none.',
         metavar="SPEC",
     ),
