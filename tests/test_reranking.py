@@ -36,7 +36,7 @@ def test_k_and_pairs_limit_the_results() -> None:
     assert all(not hit.pairs for hit in top)
 
 
-@pytest.mark.parametrize("system", ["rprs", "rprs(n=3,k1=0)", "sdr", "maxsim", "meanpool", "fuse(first,rprs)"])
+@pytest.mark.parametrize("system", ["rprs", "rprs(n=3,k1=0)", "soft", "sdr", "maxsim", "meanpool", "fuse(first,rprs)"])
 def test_scores_are_those_of_a_search_over_the_same_documents(system: str) -> None:
     with rprs.Index.in_memory(COLLECTION, encoder=HASHED) as index:
         search_results = rprs.Searcher(index, rerank=system).search(QUERIES[0], len(COLLECTION), keep_self=True)

@@ -43,6 +43,7 @@ Ints = NDArray[np.int64]
 Wide = NDArray[np.float32]
 
 PASSES = 3  # with products; the means need none
+NEGLIGIBLE = -37.0  # exp of it is below the rounding error of 1; most sentences of a pool are below it
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +180,9 @@ def _add_weights(products, owner, sharpness, greatest, weights):  # type: ignore
     for row in range(products.shape[0]):
         document = owner[row]
         for column in range(products.shape[1]):
-            weights[document, column] += np.exp(sharpness[column] * (products[row, column] - greatest[column]))
+            exponent = sharpness[column] * (products[row, column] - greatest[column])
+            if exponent > NEGLIGIBLE:
+                weights[document, column] += np.exp(exponent)
 
 
 @numba.njit(nogil=True, cache=True)
@@ -188,8 +191,9 @@ def _pass_over(products, sharpness, greatest, total, never):  # type: ignore[no-
     for row in range(products.shape[0]):
         chance = never[row]
         for column in range(products.shape[1]):
-            weight = np.exp(sharpness[column] * (products[row, column] - greatest[column]))
-            chance *= 1.0 - weight / total[column]
+            exponent = sharpness[column] * (products[row, column] - greatest[column])
+            if exponent > NEGLIGIBLE:
+                chance *= 1.0 - np.exp(exponent) / total[column]
         never[row] = chance
 
 
