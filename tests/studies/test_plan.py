@@ -74,6 +74,15 @@ def test_tuned_settings_are_taken_from_a_file(tmp_path: Path) -> None:
     assert (shallow.first, shallow.rerank, shallow.depth) == ("bm25(k1=9.0)", None, 3)
 
 
+def test_a_named_system_brings_its_splitter(tmp_path: Path) -> None:
+    systems = 'paper = { system = "paper" }\nshallow = { system = "paper", depth = 3, splitter = "sentences" }\n'
+    plan = _plan(tmp_path, SMALL + systems)
+    paper, shallow = plan.system("paper"), plan.system("shallow")
+    assert (paper.first, paper.rerank, paper.depth) == ("bm25", "rprs", 100)
+    assert paper.splitter == "sentences(limit=25)"
+    assert (shallow.first, shallow.depth, shallow.splitter) == ("bm25", 3, "sentences")
+
+
 def test_any_reranker_can_be_tuned(tmp_path: Path) -> None:
     systems = """
 birch = { rerank = "birch(top=2)", tune = "rerank", folds = 3, grid = { a = "0..0.5/0.1", scorer = ["cosine"] } }
@@ -123,6 +132,7 @@ WRONG = {
     "systems.A = { tune = 'bm25', on = {} }": "'on' needs the key 'data'",
     "systems.a = {}": "'A' and 'a' would have the same run file: rename one",
     "systems.A.settings = 'none.toml'": "none.toml: no such settings file",
+    "systems.A.system = 'papers'": "There is no system named 'papers': did you mean 'paper'?",
     "significance.baselines = ['B']": "[significance] has no system 'B': it may have A",
     "significance.comparisons = [['A', 'B']]": "[significance] has no system 'B': it may have A",
     "significance.comparisons = [['A']]": 'must be a pair of different systems, such as ["RPRS", "BM25"]. Got [\'A\']',

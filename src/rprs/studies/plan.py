@@ -33,6 +33,7 @@ from rprs.errors import UsageError
 from rprs.evaluation.measures import Measure, parse_measure, parse_measures
 from rprs.files.toml import fill, read_toml, require_name
 from rprs.rank import BM25, RPRS, System
+from rprs.rank.named import named_system
 from rprs.rank.system import NO_RERANKER
 from rprs.studies.folder import file_name
 from rprs.studies.options import ANALYSES, positive_integers
@@ -95,6 +96,7 @@ class _SystemTable:
     grid: dict = field(default_factory=dict)  # type: ignore[type-arg]
     on: str | dict | None = None  # type: ignore[type-arg]
     settings: str | None = None
+    system: str | None = None
 
 
 # ---------------------------------------------------------------------------- the plan
@@ -217,6 +219,8 @@ def _system(path: Path, name: str, options: Any, defaults: _PlanTable, earlier: 
     table = fill(_SystemTable, options, where)
     if table.settings is not None:
         table = _with_settings(table, path.parent / table.settings)
+    if table.system is not None:
+        table = _with_named(table, where)
     own = {f.name: getattr(table, f.name) for f in fields(_SystemTable) if getattr(table, f.name) is not None}
     tune = _tuned(where, table, defaults.rerank)
     rerank = "none" if tune == "bm25" else own.get("rerank", defaults.rerank)
@@ -255,6 +259,20 @@ def _with_settings(table: _SystemTable, path: Path) -> _SystemTable:
         first=table.first or str(system.first),
         rerank=table.rerank or str(system.rerank or NO_RERANKER),
         depth=table.depth or system.depth,
+    )
+
+
+def _with_named(table: _SystemTable, where: str) -> _SystemTable:
+    """A system by its name, with the splitter that it is meant for; the values in the study take precedence."""
+    if table.settings is not None:
+        raise UsageError(f"{where}: name a 'system' or a file of 'settings', not both")
+    named = named_system(table.system or "")
+    return replace(
+        table,
+        first=table.first or named.first,
+        rerank=table.rerank or named.rerank,
+        depth=table.depth or named.depth,
+        splitter=table.splitter or named.splitter,
     )
 
 
