@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path, PurePath
 from time import perf_counter
 from typing import Any, Unpack
@@ -20,7 +20,8 @@ from rprs.files.cache import Cache, as_cache
 from rprs.index import Index
 from rprs.progress import Progress, as_progress, show_scans
 from rprs.rank import System, load_candidates
-from rprs.rank.batch import allowed_documents, cached_ranking, mask_digest
+from rprs.rank.batch import Allowed, allowed_documents, cached_ranking, mask_digest
+from rprs.rank.date_limit import DateLimit, Undated, as_date_limit
 from rprs.rank.identity import identity
 from rprs.rank.stages import Mask
 from rprs.rank.system import SystemOptions, as_system
@@ -81,34 +82,46 @@ class Searcher:
         where: str | None = None,
         keep_self: bool = False,
         exclude: Iterable[str] = (),
+        before: str | date | None = None,
+        undated: Undated = "keep",
         pairs: int = 3,
     ) -> Results:
         """The k documents most similar to a text, a document, or several combined, with their best aligned pairs.
 
         The query itself, by its id or its text, is left out unless `keep_self`, and so are the ids to `exclude`;
-        `where` is a metadata filter. Where a re-ranker does not align sentences, the pairs come from the 5 nearest
-        neighbours of each query sentence among the candidates' sentences; ranks and scores are the re-ranker's own.
+        `where` is a metadata filter. `before="date"` leaves out documents that are newer than the query by that
+        metadata field, `before="2015-06-01"` those newer than that day, and `undated="drop"` also those without a date.
+        Where a re-ranker does not align sentences, the pairs come from the 5 nearest neighbours of each query sentence
+        among the candidates' sentences; ranks and scores are the re-ranker's own.
         """
         _require_count("k", k)
         _require_count("pairs", pairs)
         documents = query_documents(query)
-        allowed = allowed_documents(self.index, documents, where=where, keep_self=keep_self, exclude=exclude)
+        allowed = self._allowed(documents, where, keep_self, exclude, as_date_limit(before, undated))
         document = combine(documents)
-        outcome = self._run(document, allowed)
+        outcome = self._run(document, allowed.mask)
         with _timed(outcome.seconds, "evidence"):
             outcome = _with_neighbours(outcome) if pairs and k else outcome
             size = min(k, len(self.system.cut(outcome.final)))
             hits = tuple(self._hit(document, outcome, place, pairs) for place in range(size))
-        return Results(hits, len(outcome.first), len(outcome.query), self._notes(outcome), outcome.seconds)
+        notes = (*allowed.notes, *self._notes(outcome))
+        return Results(hits, len(outcome.first), len(outcome.query), notes, outcome.seconds)
 
     def rank(
-        self, query: Query, *, where: str | None = None, keep_self: bool = False, exclude: Iterable[str] = ()
+        self,
+        query: Query,
+        *,
+        where: str | None = None,
+        keep_self: bool = False,
+        exclude: Iterable[str] = (),
+        before: str | date | None = None,
+        undated: Undated = "keep",
     ) -> Ranking:
         """The whole answer without evidence, as a run file has it."""
         documents = query_documents(query)
-        allowed = allowed_documents(self.index, documents, where=where, keep_self=keep_self, exclude=exclude)
-        outcome = self._run(combine(documents), allowed)
-        return self.system.cut(replace(outcome.final, notes=outcome.notes))
+        return self._rank(
+            documents, self._allowed(documents, where, keep_self, exclude, as_date_limit(before, undated))
+        )
 
     def run(
         self,
@@ -117,6 +130,8 @@ class Searcher:
         exclude: str | PurePath | Mapping[str, Iterable[str]] | None = None,
         where: str | None = None,
         keep_self: bool = False,
+        before: str | date | None = None,
+        undated: Undated = "keep",
         k: int | None = None,
         strict: bool = False,
         tag: str | None = None,
@@ -125,13 +140,15 @@ class Searcher:
         """The rankings of many queries: documents, texts by id, a file of records, or a BEIR folder.
 
         `exclude` maps queries to documents that must not be ranked for them, as a mapping or as a table; of a BEIR
-        folder, its `exclude.tsv` applies by default. A query that cannot be answered is listed in `failures` of the
-        run, or, with `strict`, raises its error. With a `cache`, finished rankings are kept there, so that an
-        interrupted run resumes.
+        folder, its `exclude.tsv` applies by default. The other restrictions are those of `search`. A query that cannot
+        be answered, for example one without a date, is listed in `failures` of the run, or, with `strict`, raises its
+        error. With a `cache`, finished rankings are kept there, so that an interrupted run resumes.
         """
         if not isinstance(tag, str | None):
             raise UsageError(f"The tag of a run must be a text. Got {tag!r:.80}")
         self.index.select(where)  # a wrong filter is one error, not one for each query
+        if limit := as_date_limit(before, undated):
+            limit.dates(self.index)
         excluded, store = read_exclusions(exclude, queries), as_cache(cache)
         failures: dict[str, str] = {}
         documents = read_query_set(
@@ -142,8 +159,8 @@ class Searcher:
         with self.progress("answering", unit="queries") as advance:
             for query in documents:
                 try:
-                    options = {"where": where, "keep_self": keep_self, "exclude": excluded.get(query.id, ())}
-                    rankings[query.id] = self._cached_rank(query, options, store if key else None, key)
+                    allowed = self._allowed([query], where, keep_self, excluded.get(query.id, ()), limit)
+                    rankings[query.id] = self._cached_rank(query, allowed, store if key else None, key)
                 except (EmptyQuery, UsageError) as error:
                     if strict:
                         raise
@@ -165,6 +182,8 @@ class Searcher:
         where: str | None = None,
         keep_self: bool = False,
         exclude: Iterable[str] = (),
+        before: str | date | None = None,
+        undated: Undated = "keep",
     ) -> Explanation:
         """Every aligned pair between a query and a document of the index, with the candidates of the same search.
 
@@ -174,9 +193,9 @@ class Searcher:
         if self.system.rerank is None:
             raise UsageError("There is nothing to explain without a re-ranker: choose one, for example rprs")
         documents, target = query_documents(query), self.index.document(id)
-        allowed = allowed_documents(self.index, documents, where=where, keep_self=keep_self, exclude=exclude)
+        allowed = self._allowed(documents, where, keep_self, exclude, as_date_limit(before, undated))
         document = combine(documents)
-        outcome = _with_neighbours(self._run(document, allowed, also=id))
+        outcome = _with_neighbours(self._run(document, allowed.mask, also=id))
         hit = self._hit(document, outcome, outcome.final.ids.index(id), None)
         covered = {pair.query_span for pair in hit.pairs}
         spans = [(start, end) for start, end in outcome.query.spans.tolist()]
@@ -187,7 +206,7 @@ class Searcher:
             document=target,
             sentences=len(outcome.query),
             uncovered=tuple(span for span in spans if span not in covered),
-            notes=self._notes(outcome),
+            notes=(*allowed.notes, *self._notes(outcome)),
         )
 
     def about(
@@ -198,10 +217,13 @@ class Searcher:
         where: str | None = None,
         keep_self: bool = False,
         exclude: Iterable[str] = (),
+        before: str | date | None = None,
+        undated: Undated = "keep",
         fingerprint: str | None = None,
     ) -> About:
         """Everything needed to reproduce a search; `fingerprint` is that of the index, if it is known already."""
-        document, system = combine(query_documents(query)), self.system
+        documents, system, limit = query_documents(query), self.system, as_date_limit(before, undated)
+        document = combine(documents)
         return About(
             version=__version__,
             index=self.index.path.resolve().name,
@@ -218,9 +240,26 @@ class Searcher:
             query_hash=document.content_hash,
             date=datetime.now(UTC).isoformat(timespec="seconds"),
             exclude=json.dumps(sorted(set(exclude)), ensure_ascii=False) if exclude else None,
+            before=limit.resolved(documents) if limit else None,
+            undated=limit.undated if limit else None,
         )
 
     # ------------------------------------------------------------------------ stages
+
+    def _allowed(
+        self,
+        documents: Sequence[Document],
+        where: str | None,
+        keep_self: bool,
+        exclude: Iterable[str],
+        limit: DateLimit | None,
+    ) -> Allowed:
+        restrictions: dict[str, Any] = {"where": where, "keep_self": keep_self, "exclude": exclude, "limit": limit}
+        return allowed_documents(self.index, documents, **restrictions)
+
+    def _rank(self, documents: Sequence[Document], allowed: Allowed) -> Ranking:
+        outcome = self._run(combine(documents), allowed.mask)
+        return self.system.cut(replace(outcome.final, notes=(*allowed.undated, *outcome.notes)))
 
     def _run(self, document: Document, allowed: Mask, also: str | None = None) -> _Outcome:
         """Both stages; `also` is appended to the candidates if the first stage did not find it."""
@@ -266,13 +305,12 @@ class Searcher:
         return {"index": self.index.fingerprint, "stages": stages, "depth": self.system.depth, "cutoff": cutoff}
 
     def _cached_rank(
-        self, query: Document, options: dict[str, Any], cache: Cache | None, key: dict[str, Any] | None
+        self, query: Document, allowed: Allowed, cache: Cache | None, key: dict[str, Any] | None
     ) -> Ranking:
-        if cache is None:
-            return self.rank(query, **options)
-        allowed = allowed_documents(self.index, [query], **options)
-        inputs = {**(key or {}), "query": [query.id, query.content_hash], "allowed": mask_digest(allowed)}
-        return cached_ranking(cache, "run", inputs, lambda: self.rank(query, **options))
+        inputs = {**(key or {}), "query": [query.id, query.content_hash], "allowed": mask_digest(allowed.mask)}
+        if allowed.undated:
+            inputs["undated"] = allowed.undated  # a note of the ranking
+        return cached_ranking(cache, "run", inputs, lambda: self._rank([query], allowed))
 
     def _notes(self, outcome: _Outcome) -> tuple[str, ...]:
         waiting = self.index.pending

@@ -146,6 +146,34 @@ def test_where_restricts_the_hits(index_path: Path, query: Path) -> None:
     assert "No documents found" in outcome.err
 
 
+FINCH = "finch-v-crane"
+
+
+def test_a_date_limit_leaves_out_newer_documents(index_path: Path, index: Index) -> None:
+    words = ("search", index_path, "--id", FINCH, "--before", "date", "--format", "jsonl")
+    outcome = rprs_ok(*words)
+    dates = [hit["metadata"]["date"] for hit in outcome.objects]
+    assert ids(outcome.objects) == [hit.id for hit in Searcher(index).search(index.document(FINCH), before="date")]
+    assert max(dates) <= "2011-09-14" < max(str(index.document(id).metadata["date"]) for id in index)
+    assert "Date limit: nothing newer than 2011-09-14; 7 documents left out" in outcome.err
+    assert "Date limit: 0 documents without a date kept" in outcome.err
+    given = rprs_ok("search", index_path, "--id", FINCH, "--before", "2011-09-14", "--format", "jsonl")
+    assert given.objects == outcome.objects
+    exported = rprs_ok(*words[:-1], "csv", "--undated", "drop").out
+    assert "date=2011-09-14" in exported
+    assert ",drop" in exported
+    explained = rprs_ok("explain", index_path, "--id", FINCH, "loan.txt", "--before", "date").err
+    assert "Date limit: nothing newer than 2011-09-14" in explained
+
+
+def test_an_error_of_a_date_limit_is_one_line(index_path: Path) -> None:
+    text = ("search", index_path, "--text", "The rent.")
+    assert "has no 'date'; give a date instead" in rprs_error(*text, "--before", "date")
+    assert "no document has a date in 'filed'; fields with dates: date" in rprs_error(*text, "--before", "filed=2015")
+    assert "The date limit '2015-13' is wrong" in rprs_error(*text, "--before", "2015-13")
+    assert "'drop' needs 'before'" in rprs_error(*text, "--undated", "drop")
+
+
 def test_without_a_reranker_the_order_is_that_of_the_first_stage(index_path: Path, query: Path) -> None:
     outcome = rprs_ok("search", index_path, query, "--rerank", "none", "-k", "2")
     assert outcome.out.splitlines()[0].split() == ["#", "score", "first", "document"]

@@ -101,6 +101,23 @@ class TestResponses:
         assert response["query"]["text"][second["start"] :] == seeds[1].text
         assert (first["indexed"], second["indexed"]) == (False, True)
 
+    def test_under_a_date_limit(self, index_path: Path, api: httpx.Client) -> None:
+        dated = {"text": QUERY, "metadata": {"date": "2008-11-20"}}
+        request = {"documents": [dated], "before": "date", "undated": "drop"}
+        response = json_of(api.post("/search", json=request))
+        with Index(index_path) as index:
+            query = Document("query", QUERY, "", {"date": "2008-11-20"})
+            expected = Searcher(index).search(query, before="date", undated="drop")
+        assert [(hit["id"], hit["score"]) for hit in response["hits"]] == [(hit.id, hit.score) for hit in expected]
+        assert response["notes"] == list(expected.notes)
+        assert (response["about"]["before"], response["about"]["undated"]) == ("date=2008-11-20", "drop")
+        assert response["query"]["seeds"][0]["metadata"] == {"date": "2008-11-20"}
+        explained = json_of(api.post("/explain", json={**request, "document": "moss-v-reed"}))
+        assert explained["explanation"]["notes"] == list(expected.notes)
+        exported = api.post("/export", json={**request, "format": "trec"}).text
+        assert "|before=date=2008-11-20|undated=drop|" in exported
+        assert "date=2008-11-20" in api.post("/report", json={**request, "document": "moss-v-reed"}).text
+
     def test_note_that_a_document_with_the_same_id_is_left_out(self, api: httpx.Client) -> None:
         """As on the command line: an uploaded file may share its name with another document by chance."""
         files = {"file": ("lease.txt", QUERY.encode())}
@@ -358,6 +375,8 @@ class TestChanges:
         ({"ids": ["nobody"]}, 404, "There is no document 'nobody'"),
         ({"ids": ["../../etc/passwd"]}, 404, "There is no document"),
         ({"text": QUERY, "where": "year <"}, 400, "The filter 'year <' is wrong"),
+        ({"text": QUERY, "before": "date"}, 400, "The date limit needs a date of the query: 'query' has no 'date'"),
+        ({"text": QUERY, "before": "2015", "undated": "ask"}, 422, "undated: "),
         ({"text": QUERY, "k": 0}, 422, "k: "),
         ({"text": QUERY, "depth": 5}, 422, "depth: "),
         ({"text": 7}, 422, "text: "),

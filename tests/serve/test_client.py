@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from datetime import date
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Event, Thread
@@ -90,6 +91,8 @@ def seeds(searcher: Searcher, name: str) -> Query:
         {"k": 2, "pairs": 0, "keep_self": True},
         {"where": "court = harbour or date < 2004"},
         {"exclude": ["loan.txt", "sublease.txt"]},
+        {"before": "2012", "undated": "drop"},
+        {"before": date(2012, 1, 1)},
     ],
 )
 def test_a_search_is_the_same_in_every_bit(
@@ -105,7 +108,8 @@ def test_a_search_is_the_same_in_every_bit(
 @pytest.mark.parametrize("name", ["text", "string", "indexed", "combined"])
 def test_a_ranking_is_the_same_in_every_bit(client: Client, searcher: Searcher, name: str) -> None:
     query = seeds(searcher, name)
-    here, there = searcher.rank(query, where="title present"), client.rank(query, where="title present")
+    options: Any = {"where": "title present", "before": "2019"}
+    here, there = searcher.rank(query, **options), client.rank(query, **options)
     assert there.ids == here.ids
     assert there.scores.tolist() == here.scores.tolist()
     assert {part: values.tolist() for part, values in there.parts.items()} == {
@@ -200,6 +204,8 @@ def test_progress_is_reported_with_the_same_results(url: str, searcher: Searcher
         lambda service: service.search(Document("blank", " \n ")),
         lambda service: service.search(SEED, where="date <"),
         lambda service: service.explain(SEED, "nobody"),
+        lambda service: service.explain(SEED, "loan.txt", before="filed"),
+        lambda service: service.rank(SEED, undated="drop"),
         lambda service: service.rank([EMOJI, SEED], where="("),
     ],
 )

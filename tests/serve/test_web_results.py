@@ -151,6 +151,61 @@ def test_the_advanced_filter_and_its_errors(chrome: Browser, server: Server, sea
         expect(page.locator("#filter-error")).to_be_empty()
 
 
+def test_newer_documents_can_be_left_out(chrome: Browser, server: Server, searcher: Searcher) -> None:
+    finch = searcher.index.document("finch-v-crane")
+    limited = [hit.id for hit in searcher.search(finch, before="date")]
+    everything = [hit.id for hit in searcher.search(finch)]
+    assert len(limited) < len(everything)
+    with visit(chrome, server.url) as visited:
+        listed(visited, "/?id=finch-v-crane&k=10")
+        page = visited.page
+        page.locator("#results-filters").get_by_text("Advanced filter").click()
+        panel = page.locator("#results-filters")
+        panel.get_by_label("Only documents not newer than mine").select_option("date")
+        assert visited.shows(limited)
+        expect(page.locator(".notes")).to_contain_text("nothing newer than 2011-09-14")
+        expect(page.locator(".badge")).to_have_text("1")
+        assert "before=date" in page.url
+        panel.get_by_label("Leave out documents without a date").check()
+        expect(page.locator(".notes")).to_contain_text("without a date left out")
+        page.reload()
+        assert visited.shows(limited)
+        expect(page.locator("#filter-before")).to_have_value("date")
+        expect(page.locator("#filter-undated")).to_be_checked()
+        page.locator("#technical-details > summary").click()
+        expect(page.locator("#technical-details")).to_contain_text("date=2011-09-14")
+        page.get_by_role("button", name="Clear filters").click()
+        assert visited.shows(everything)
+
+
+def test_a_date_limit_needs_a_date(chrome: Browser, server: Server, tmp_path: Path) -> None:
+    stated = tmp_path / "stated.html"
+    stated.write_text(f"<html><head><meta name='date' content='2008-11-20'></head><body><p>{QUERY}</p></body></html>")
+    with visit(chrome, server.url) as visited:
+        page = visited.fill_form(text=QUERY)
+        page.locator("#search-options > summary").click()
+        page.locator("#search-filters").get_by_text("Advanced filter").click()
+        page.locator("#search-filter-before").select_option("date")
+        page.locator("#submit").click()
+        expect(page.locator("#search-filter-error")).to_contain_text("The date limit needs a date of the query")
+        expect(page.locator("#search-filter-before")).to_have_attribute("aria-invalid", "true")
+        page.locator("#text").fill("")
+        visited.search(files=[stated])  # an upload with a date in it
+        expect(page.locator(".notes")).to_contain_text("nothing newer than 2008-11-20")
+        page.locator("#filter-k").select_option("5")  # the text is sent again, with its metadata
+        expect(page.locator(".notes")).to_contain_text("nothing newer than 2008-11-20")
+        expect(page.locator("#filter-before")).to_have_value("date")
+        assert "HTTP status" not in " ".join(visited.console_errors)
+
+
+def test_a_date_limit_is_offered_only_for_a_query_with_a_date(chrome: Browser, server: Server) -> None:
+    with visit(chrome, server.url) as visited:
+        page = visited.search(text=QUERY)
+        page.locator("#results-filters").get_by_text("Advanced filter").click()
+        expect(page.locator("#filter-advanced")).to_be_visible()
+        expect(page.locator("#filter-before")).to_have_count(0)
+
+
 def test_filters_can_be_set_in_the_form(chrome: Browser, server: Server, searcher: Searcher) -> None:
     with visit(chrome, server.url) as visited:
         page = visited.fill_form(words=["heron"])

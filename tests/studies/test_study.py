@@ -492,6 +492,68 @@ def test_changed_documents_change_everything(place: Place) -> None:
     assert [step.split()[0] for step in steps.computed] == ["documents", "index", "first", "pools", "ranking"]
 
 
+def dated(place: Place, name: str, dates: dict[str, Any]) -> dict[str, str]:
+    """Give the records of a file these dates, by id; the text of each record by id."""
+    path = place.folder / "sample" / f"{name}.jsonl"
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    metadata = [{"date": dates[record["_id"]]} if record["_id"] in dates else {} for record in records]
+    lines = [json.dumps({**record, "metadata": each}) for record, each in zip(records, metadata, strict=True)]
+    path.write_text("\n".join(lines) + "\n")
+    return {record["_id"]: record["text"] for record in records}
+
+
+LIMITED = SMALL.replace("depth = 8", 'depth = 8\nbefore = "date"') + (
+    '"RPRS, tuned" = { tune = "rprs", folds = 2, grid = { n = [1, 4], k1 = [0], b = [1] } }\n'
+    '"BM25, tuned" = { tune = "bm25", folds = 2, grid = { k1 = [1, 2], b = [1], kli = "none" } }\n'
+)
+
+
+def test_no_document_newer_than_the_query_is_ranked(place: Place) -> None:
+    place.study(SMALL)
+    ids = list(dated(place, "corpus", {}))
+    limits = {query: 2010 + number for number, query in enumerate(dated(place, "queries", {}))}
+    undated_query = list(limits)[-1]
+    years = {id: 2010 + number % 4 for number, id in enumerate(ids[:-2])}  # the last two documents have no date
+    dated(place, "corpus", years)
+    dated(place, "queries", {query: f"{year}-06-01" for query, year in limits.items() if query != undated_query})
+    steps = place.study(LIMITED)
+    assert {"index", "first"} <= {step.split()[0] for step in steps.computed}
+    for name in ("bm25", "rprs", "rprs-tuned", "bm25-tuned"):
+        run = read_run(place.folder / "results" / "study" / "runs" / f"{name}.trec")
+        assert undated_query not in run
+        for query, ranking in run.items():
+            assert max(years.get(id, 0) for id in ranking.ids) <= limits[query]
+        assert any(id in ids[-2:] for ranking in run.values() for id in ranking.ids), name
+    facts = place.results()["collection"]
+    assert (facts["before"], facts["undated"], facts["documents_undated"]) == ("date", "keep", 2)
+    report = (place.folder / "results" / "study" / "report.html").read_text()
+    assert "nothing newer than the query" in report
+    assert "2 documents without a date kept" in report
+    assert place.study(LIMITED).computed == []
+    dropped = place.study(LIMITED, undated="drop", before="date")
+    assert "index" not in {step.split()[0] for step in dropped.computed}
+    run = read_run(place.folder / "results" / "study" / "runs" / "bm25.trec")
+    assert not any(id in ids[-2:] for ranking in run.values() for id in ranking.ids)
+
+
+def test_changed_dates_change_a_study_with_a_limit(place: Place) -> None:
+    ids = list(dated(place, "corpus", {}))
+    dated(place, "corpus", dict.fromkeys(ids, "2015"))
+    dated(place, "queries", dict.fromkeys(dated(place, "queries", {}), "2015"))
+    place.study(LIMITED)
+    dated(place, "corpus", {**dict.fromkeys(ids, "2015"), ids[0]: "2016"})
+    assert {"index", "first"} <= {step.split()[0] for step in place.study(LIMITED).computed}
+    run = read_run(place.folder / "results" / "study" / "runs" / "bm25.trec")
+    assert ids[0] not in {id for ranking in run.values() for id in ranking.ids}
+
+
+def test_a_wrong_limit_of_a_study_is_one_line(place: Place) -> None:
+    with pytest.raises(UsageError, match="no document has a date in 'date'"):
+        place.study(LIMITED)
+    with pytest.raises(UsageError, match=r"study\.toml: The date limit '2015-13' is wrong"):
+        place.study(LIMITED.replace('"date"', '"2015-13"'))
+
+
 def test_a_renamed_file_is_another_document(tmp_path: Path) -> None:
     shutil.copytree(DATA / "collections" / "coliee", tmp_path / "coliee")
 

@@ -298,7 +298,7 @@ class TestBm25:
         equal = tune_bm25(index, QUERIES, {"q0": {"elsewhere": 1}}, "AP", Bm25Grid((1,), (1,), (None, 0.2)))
         assert equal.notes == ()
         best = first_stage(index, QUERIES[:1], BM25(9.0, 1.0), 1)["q0"].ids[0]
-        worse = BM25(0.0, 0.0).rank(QUERIES[0], index, 40, allowed_documents(index, QUERIES[:1])).ids.index(best)
+        worse = BM25(0.0, 0.0).rank(QUERIES[0], index, 40, allowed_documents(index, QUERIES[:1]).mask).ids.index(best)
         assert worse > 0
         tuned = tune_bm25(index, QUERIES, {"q0": {best: 1}}, "RR", Bm25Grid((0, 9), (1,), (None,)))
         assert tuned.notes[-1:] == ("The best k1 is the last value of the grid: try larger values",)

@@ -142,7 +142,7 @@ def training_set(
 
 
 def _rankable(index: Index, query: Document, ids: Sequence[str], excluded: frozenset[str]) -> tuple[str, ...]:
-    mask = allowed_documents(index, [query], exclude=excluded)
+    mask = allowed_documents(index, [query], exclude=excluded).mask
     numbers = {id: index.number(id) for id in ids}
     return tuple(id for id, number in numbers.items() if number is not None and mask[number])
 

@@ -51,6 +51,13 @@ class DocumentFormat(StrEnum):
     jsonl = "jsonl"
 
 
+class Undated(StrEnum):
+    """What a date limit does with documents without a date."""
+
+    keep = "keep"
+    drop = "drop"
+
+
 IndexPath = Annotated[Path, typer.Argument(metavar="INDEX", help="The folder of the index.", show_default=False)]
 Sources = Annotated[
     list[Path],
@@ -168,6 +175,18 @@ Where = Annotated[
     typer.Option(
         "--where", help='Only documents with such metadata: "date < 2016-01-01 and court = ca9".', metavar="FILTER"
     ),
+]
+Before = Annotated[
+    str | None,
+    typer.Option(
+        "--before",
+        help="Nothing newer than the query, by a metadata field of both (date), or than a date "
+        "(2015-06-01, decided=2015-06-01).",
+        metavar="FIELD",
+    ),
+]
+UndatedDocuments = Annotated[
+    Undated, typer.Option("--undated", help="With --before: keep or drop documents without a date.")
 ]
 KeepSelf = Annotated[
     bool, typer.Option("--keep-self", help="Keep the query itself (same id or same text) among the hits.")

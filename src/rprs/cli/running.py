@@ -15,6 +15,7 @@ from rprs.cli.messages import LimitedMessages, Messages, counted
 from rprs.cli.options import (
     FIRST,
     RERANK,
+    Before,
     Best,
     Depth,
     Exclude,
@@ -28,6 +29,8 @@ from rprs.cli.options import (
     StrictQueries,
     SystemName,
     Tag,
+    Undated,
+    UndatedDocuments,
     VerboseQueries,
     Where,
 )
@@ -54,6 +57,8 @@ def run(
     depth: Depth = DEPTH,
     settings: SettingsFile = None,
     where: Where = None,
+    before: Before = None,
+    undated: UndatedDocuments = Undated.keep,
     keep_self: KeepSelf = False,
     exclude: Exclude = None,
     tag: Tag = None,
@@ -87,6 +92,8 @@ def rerank(
     depth: Depth = DEPTH,
     settings: SettingsFile = None,
     where: Where = None,
+    before: Before = None,
+    undated: UndatedDocuments = Undated.keep,
     keep_self: KeepSelf = False,
     exclude: Exclude = None,
     tag: Tag = None,
@@ -119,7 +126,10 @@ def _write_run(context: typer.Context, path: Path, queries: Path, output: Path |
     with Index(path) as index:
         system.load(messages.progress)
         searcher = Searcher(index, system, progress=_progress(messages, output))
-        options = {name: parameters[name] for name in ("exclude", "where", "keep_self", "k", "strict", "tag")}
+        options = {
+            name: parameters[name]
+            for name in ("exclude", "where", "before", "undated", "keep_self", "k", "strict", "tag")
+        }
         with _cleared_on_error(cache):
             run = searcher.run(queries, cache=cache, **options)
             if not parameters["strict"]:  # strict: the first ranking that cannot be written is an error
@@ -148,8 +158,15 @@ def _cleared_on_error(cache: Cache | None) -> Iterator[None]:
 def _print_summary(messages: Messages, run: Run, verbose: bool, seconds: float) -> None:
     """The notes of the rankings, the queries that failed, and the numbers of both."""
     notes, failures = LimitedMessages(messages, verbose), LimitedMessages(messages, verbose)
+    by_note: dict[str, list[str]] = {}
     for query, ranking in run.items():
         for note in ranking.notes:
+            by_note.setdefault(note, []).append(query)
+    for note, queries in by_note.items():
+        if len(queries) == len(run) > 1:
+            messages.print(f"all queries: {note}")
+            continue
+        for query in queries:
             notes(f"{query}: {note}")
     for query, reason in run.failures.items():
         failures(f"failed {query}: {reason}")

@@ -17,6 +17,7 @@ from rprs.cli.options import (
     FIRST,
     RERANK,
     AllPairs,
+    Before,
     Depth,
     ExcludeForQuery,
     ExplanationFormat,
@@ -32,6 +33,8 @@ from rprs.cli.options import (
     SettingsFile,
     SystemName,
     Target,
+    Undated,
+    UndatedDocuments,
     Where,
 )
 from rprs.cli.queries import QuerySources, check_explain_order, check_index_first
@@ -41,6 +44,7 @@ from rprs.spec import DEPTH
 
 if TYPE_CHECKING:
     from rprs.document import Document
+    from rprs.rank.date_limit import Undated as UndatedChoice
     from rprs.results.hits import Explanation, Results
     from rprs.results.serialize import About
     from rprs.search import Searcher
@@ -55,6 +59,8 @@ class SearchOptions(TypedDict):
     where: str | None
     keep_self: bool
     exclude: frozenset[str]
+    before: str | None
+    undated: UndatedChoice
 
 
 def search(
@@ -76,6 +82,8 @@ def search(
     depth: Depth = DEPTH,
     settings: SettingsFile = None,
     where: Where = None,
+    before: Before = None,
+    undated: UndatedDocuments = Undated.keep,
     keep_self: KeepSelf = False,
     exclude: ExcludeForQuery = None,
     format: Annotated[HitFormat, typer.Option("--format", help="The format of the hits.")] = HitFormat.table,
@@ -93,6 +101,8 @@ def search(
     Example: rprs search cases.rprs --text "The landlord kept the deposit." --format json
 
     Example: rprs search cases.rprs --id 2016/brown.txt -k 20 --where "date < 2016-01-01" --format jsonl
+
+    Example: rprs search cases.rprs --id 2016/brown.txt --before date
 
     Example: rprs search cases.rprs brief.pdf --settings tuned.toml --format csv > hits.csv
     """
@@ -128,6 +138,8 @@ def explain(
     depth: Depth = DEPTH,
     settings: SettingsFile = None,
     where: Where = None,
+    before: Before = None,
+    undated: UndatedDocuments = Undated.keep,
     keep_self: KeepSelf = False,
     exclude: ExcludeForQuery = None,
     min_similarity: MinSimilarity = -1.0,
@@ -183,13 +195,15 @@ def _open_search(
     sources = QuerySources(files, parameters["text"], parameters["ids"] or ())
     with Index(path) as index:
         documents = sources.read(index)
-        excluded = sources.excluded_ids(documents, parameters["exclude"])
+        options: SearchOptions = {
+            "where": parameters["where"],
+            "keep_self": parameters["keep_self"],
+            "exclude": sources.excluded_ids(documents, parameters["exclude"]),
+            "before": parameters["before"],
+            "undated": parameters["undated"].value,
+        }
         system.load(progress)
-        yield (
-            Searcher(index, system, progress=progress),
-            documents,
-            {"where": parameters["where"], "keep_self": parameters["keep_self"], "exclude": excluded},
-        )
+        yield Searcher(index, system, progress=progress), documents, options
 
 
 # ---------------------------------------------------------------------------- output

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rprs.cli.messages import Messages, counted
-from rprs.cli.options import Exclude
+from rprs.cli.options import Before, Exclude, Undated, UndatedDocuments
 from rprs.errors import UsageError
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ def study(
         str, typer.Option("--only", help='Only these parts, separated by commas: "systems,ablation".', metavar="PARTS")
     ] = "",
     exclude: Exclude = None,
+    before: Before = None,
+    undated: UndatedDocuments = Undated.keep,
     list_only: Annotated[
         bool, typer.Option("--list", help="Print the systems and analyses of the studies, and exit.")
     ] = False,
@@ -81,7 +83,8 @@ def study(
         started, counts = perf_counter(), Counter[bool]()
         report = partial(_count_step, counts, messages if verbose else None)
         options: dict[str, Any] = {"data": data, "cache": cache, "only": parts, "exclude": exclude, "report": report}
-        folder = run_study(plan, to, progress=messages.progress, **options)
+        limit: dict[str, Any] = {"before": before, "undated": undated.value}
+        folder = run_study(plan, to, progress=messages.progress, **limit, **options)
         typer.echo(folder / "report.html")
         seconds = perf_counter() - started
         messages.print(

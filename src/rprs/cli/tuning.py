@@ -9,7 +9,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rprs.cli.messages import LimitedMessages, Messages, counted
-from rprs.cli.options import FIRST, RERANK, Depth, Exclude, First, IndexPath, Queries, Rerank, SettingsFile, SystemName
+from rprs.cli.options import (
+    FIRST,
+    RERANK,
+    Before,
+    Depth,
+    Exclude,
+    First,
+    IndexPath,
+    Queries,
+    Rerank,
+    SettingsFile,
+    SystemName,
+    Undated,
+    UndatedDocuments,
+)
 from rprs.cli.system import selected_system
 from rprs.spec import DEPTH
 
@@ -82,6 +96,8 @@ def tune(
     depth: Depth = DEPTH,
     settings: SettingsFile = None,
     exclude: Exclude = None,
+    before: Before = None,
+    undated: UndatedDocuments = Undated.keep,
     only: Only = None,
     work: WorkFolder = None,
 ) -> None:
@@ -128,6 +144,8 @@ def tune(
             folds=folds,
             system=selected_system(context, settings),
             exclude=read_exclusions(exclude, queries),
+            before=before,
+            undated=undated.value,
             cache=cache,
             progress=messages.progress,
         )

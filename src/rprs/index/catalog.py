@@ -217,6 +217,10 @@ class Catalog(Database):
             limit,
         )
 
+    def field_values(self, field: str) -> Iterator[tuple[str, Any]]:
+        """The ids of all documents with a metadata field, and its values."""
+        return self.stream(f"SELECT documents.id, pair.value {_LIVE_METADATA} AND pair.key = ?", field)
+
     # ------------------------------------------------------------------------ counts and checks
 
     def totals(self) -> tuple[int, int, int]:

@@ -20,6 +20,7 @@ from rprs.encode import Encoder
 from rprs.errors import IndexCorrupt, InvalidIndex, NoDocument, UsageError
 from rprs.index.arguments import index_path, require_count, require_document
 from rprs.index.catalog import Catalog
+from rprs.index.dates import Dates, read_dates
 from rprs.index.encoders import open_encoder, reusable_encoder
 from rprs.index.fields import Field, metadata_fields
 from rprs.index.files import load
@@ -97,6 +98,7 @@ class Index(Mapping[str, Document]):
         self._lock = RLock()
         self._last_query: tuple[str | None, Sentences] = (None, NO_SENTENCES)
         self._listed: object = None
+        self._dates: dict[str, Dates] = {}  # by metadata field
 
     def _load(self) -> None:
         self.catalog.begin_snapshot()
@@ -345,6 +347,15 @@ class Index(Mapping[str, Document]):
         mask = np.zeros(len(self), dtype=bool)
         mask[[self._number[id] for id in ids if id in self._number]] = True
         return mask
+
+    def dates(self, field: str) -> Dates:
+        """The dates of all documents in a metadata field; they are read once."""
+        if not isinstance(field, str):
+            raise UsageError(f"The name of a metadata field must be a string. Got {field!r:.80} instead.")
+        with self._lock:
+            if field not in self._dates:
+                self._dates[field] = read_dates(self.catalog.field_values(field), self._number)
+            return self._dates[field]
 
     # ------------------------------------------------------------------------ postings
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,29 @@ from rprs.errors import EmptyQuery, UsageError
 from rprs.files.cache import Cache
 from rprs.index import Index
 from rprs.progress import Progress, show_scans, silent
+from rprs.rank.date_limit import DateLimit
 from rprs.rank.identity import identity
 from rprs.rank.stages import Mask, Ranker, Reranker, load_candidates
 from rprs.read.qrels import Exclusions
 
-__all__ = ["allowed_documents", "cached_ranking", "first_stage", "mask_digest", "rerank_run"]
+__all__ = ["Allowed", "allowed_documents", "cached_ranking", "first_stage", "mask_digest", "rerank_run", "undated_note"]
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """Which documents may be ranked, and what a date limit did."""
+
+    mask: Mask
+    limit: str = ""  # the date
+    newer: int = 0  # documents left out for it
+    undated: tuple[str, ...] = ()  # the number of documents without a date, as a note
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """For the user, one line each."""
+        if not self.limit:
+            return ()
+        return f"Date limit: nothing newer than {self.limit}; {_documents(self.newer)} left out", *self.undated
 
 
 def allowed_documents(
@@ -30,10 +49,12 @@ def allowed_documents(
     where: str | None = None,
     keep_self: bool = False,
     exclude: Iterable[str] = (),
-) -> Mask:
+    limit: DateLimit | None = None,
+) -> Allowed:
     """Which documents may be ranked for a query: those that the filter selects, without the excluded ones.
 
-    Unless `keep_self`, the documents of the query itself are left out, by id and by text.
+    Unless `keep_self`, the documents of the query itself are left out, by id and by text. With a date limit, documents
+    that are newer are left out too; the others are counted first.
     """
     if isinstance(exclude, str | bytes) or not isinstance(exclude, Iterable):
         raise UsageError(f"exclude must be a list of document ids. Got {exclude!r:.80}")
@@ -41,7 +62,24 @@ def allowed_documents(
     own = [] if keep_self else [number for each in query for number in index.same_content(each)]
     ids = [*exclude, *(() if keep_self else (each.id for each in query))]
     allowed[[*own, *(number for number in map(index.number, ids) if number is not None)]] = False
-    return allowed
+    return Allowed(allowed) if limit is None else _within(limit, index, query, allowed)
+
+
+def _within(limit: DateLimit, index: Index, query: Sequence[Document], allowed: Mask) -> Allowed:
+    """The documents that are not newer than the limit."""
+    dates, period = limit.dates(index), limit.period(query)
+    newer, undated = allowed & dates.newer_than(period), allowed & dates.undated
+    mask = allowed & ~newer if limit.undated == "keep" else allowed & ~newer & ~undated
+    return Allowed(mask, period.text, int(newer.sum()), (undated_note(limit, int(undated.sum())),))
+
+
+def undated_note(limit: DateLimit, count: int) -> str:
+    """How many documents without a date were kept or left out."""
+    return f"Date limit: {_documents(count)} without a date {'kept' if limit.undated == 'keep' else 'left out'}"
+
+
+def _documents(count: int) -> str:
+    return f"{count:,} document{'' if count == 1 else 's'}"
 
 
 def first_stage(
@@ -51,12 +89,13 @@ def first_stage(
     depth: int,
     *,
     exclude: Exclusions | None = None,
+    limit: DateLimit | None = None,
     cache: Cache | None = None,
     progress: Progress = silent,
 ) -> dict[str, Ranking]:
     """The first stage's ranking for each query, without the query itself (by id or text) and the excluded documents.
 
-    A query that the ranker cannot answer, such as one that a run file lacks, has an empty ranking with a note.
+    A query that cannot be answered, such as one that a run file lacks, has an empty ranking with a note.
     """
     component = spec.parse("ranker", ranker) if isinstance(ranker, str) else ranker
     rankings: dict[str, Ranking] = {}
@@ -65,15 +104,15 @@ def first_stage(
     fingerprint = index.fingerprint if key else ""
     with progress("first stage", len(queries), "queries") as advance, show_scans(progress):
         for query in queries:
-            mask = allowed_documents(index, [query], exclude=(exclude or {}).get(query.id, ()))
-            inputs = {
-                "index": fingerprint,
-                "ranker": key,
-                "depth": depth,
-                "query": [query.id, query.content_hash],
-                "allowed": mask_digest(mask),
-            }
             try:
+                mask = allowed_documents(index, [query], exclude=(exclude or {}).get(query.id, ()), limit=limit).mask
+                inputs = {
+                    "index": fingerprint,
+                    "ranker": key,
+                    "depth": depth,
+                    "query": [query.id, query.content_hash],
+                    "allowed": mask_digest(mask),
+                }
                 rankings[query.id] = cached_ranking(
                     cache if key else None,
                     "first-stage",

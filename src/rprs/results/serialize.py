@@ -46,6 +46,8 @@ class About:
     query_hash: str
     date: str  # of the search, ISO 8601 in UTC; the result does not depend on it
     exclude: str | None = None  # the ids of excluded documents, sorted, as a JSON list
+    before: str | None = None  # the field and the date of a date limit: date=2015-06-01
+    undated: str | None = None  # what a date limit did with documents without a date: keep or drop
 
     def object(self) -> dict[str, Any]:
         """As a JSON object."""

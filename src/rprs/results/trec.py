@@ -27,6 +27,8 @@ def tag(about: About) -> str:
         "where": about.where,
         "keep_self": "true" if about.keep_self else None,
         "exclude": about.exclude,
+        "before": about.before,
+        "undated": about.undated,
     }
     words = [f"{name}={_encoded(value)}" for name, value in (facts | options).items() if value is not None]
     return "|".join([one_word(stages), *words, f"query={about.query_hash}"])

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from datetime import date
 from ipaddress import ip_address
 from time import sleep
 from typing import Any, NoReturn, TypeVar
@@ -25,6 +26,7 @@ from rprs.document import Document, Query, Ranking, query_documents
 from rprs.errors import Busy, NoDocument, RprsError, ServiceError, UsageError
 from rprs.index import Added
 from rprs.progress import Advance, Progress, silent
+from rprs.rank.date_limit import Undated
 from rprs.results.hits import Explanation, Results
 from rprs.results.serialize import explanation_from, results_from
 
@@ -85,17 +87,27 @@ class Client:
         where: str | None = None,
         keep_self: bool = False,
         exclude: Iterable[str] = (),
+        before: str | date | None = None,
+        undated: Undated = "keep",
         pairs: int = 3,
     ) -> Results:
         """The k documents most similar to a text, a document, or several combined, with their best aligned pairs."""
-        request = _request(query, where, keep_self, exclude, k=k, pairs=pairs)
+        request = _request(query, where, keep_self, exclude, before, undated, k=k, pairs=pairs)
         return self._read(results_from, self._run("search", request))
 
     def rank(
-        self, query: Query, *, where: str | None = None, keep_self: bool = False, exclude: Iterable[str] = ()
+        self,
+        query: Query,
+        *,
+        where: str | None = None,
+        keep_self: bool = False,
+        exclude: Iterable[str] = (),
+        before: str | date | None = None,
+        undated: Undated = "keep",
     ) -> Ranking:
         """The whole ranking without evidence; its notes are those of a search."""
-        results = self.search(query, ALL, where=where, keep_self=keep_self, exclude=exclude, pairs=0)
+        request = _request(query, where, keep_self, exclude, before, undated, k=ALL, pairs=0)
+        results = self._read(results_from, self._run("search", request))
         names = dict.fromkeys(name for hit in results for name in hit.parts)
         return Ranking(
             ids=tuple(hit.id for hit in results),
@@ -112,9 +124,11 @@ class Client:
         where: str | None = None,
         keep_self: bool = False,
         exclude: Iterable[str] = (),
+        before: str | date | None = None,
+        undated: Undated = "keep",
     ) -> Explanation:
         """Every aligned pair between a query and a document of the index, with the candidates of the same search."""
-        request = _request(query, where, keep_self, exclude, document=id)
+        request = _request(query, where, keep_self, exclude, before, undated, document=id)
         return self._read(_explanation, self._run("explain", request))
 
     # ------------------------------------------------------------------------ the index
@@ -258,13 +272,21 @@ def _is_loopback(host: str) -> bool:
 
 
 def _request(
-    query: Query, where: str | None, keep_self: bool, exclude: Iterable[str], **options: object
+    query: Query,
+    where: str | None,
+    keep_self: bool,
+    exclude: Iterable[str],
+    before: str | date | None,
+    undated: Undated,
+    **options: object,
 ) -> dict[str, Any]:
     return {
         "documents": [_document_object(each) for each in query_documents(query)],
         "where": where,
         "keep_self": keep_self,
         "exclude": list(exclude),
+        "before": before.isoformat() if isinstance(before, date) else before,
+        "undated": undated,
         **options,
     }
 

@@ -42,7 +42,7 @@ class _Search:
     @property
     def about(self) -> About:
         """Everything needed to reproduce the result."""
-        return self.searcher.about(self.query, self.request.k, **self._filters, fingerprint=self.fingerprint)
+        return self.searcher.about(self.seeds, self.request.k, **self._filters, fingerprint=self.fingerprint)
 
     def results(self) -> Results:
         """The hits within the cut-off of the system."""
@@ -61,7 +61,8 @@ class _Search:
     @property
     def _filters(self) -> dict[str, Any]:
         request = self.request
-        return {"where": request.where, "keep_self": request.keep_self, "exclude": request.exclude}
+        names = ("where", "keep_self", "exclude", "before", "undated")
+        return {name: getattr(request, name) for name in names}
 
 
 class Handlers:

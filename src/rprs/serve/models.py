@@ -71,6 +71,16 @@ class SearchRequest(_Strict):
     exclude: list[Id] = Field(
         default_factory=list, max_length=10_000, description="Documents that must not be candidates."
     )
+    before: str | None = Field(
+        None,
+        min_length=1,
+        max_length=1000,
+        description="A date limit: a metadata field (nothing newer than the query), a date, or both.",
+        examples=["date", "2015-06-01", "decided=2015-06-01"],
+    )
+    undated: Literal["keep", "drop"] = Field(
+        "keep", description="What a date limit does with documents without a date."
+    )
     pairs: int = Field(3, ge=0, le=1000, description="Number of aligned sentence pairs per hit.")
     echo: bool = Field(False, description="Return the text of the query, for example as read from an upload.")
 
@@ -160,6 +170,7 @@ class Seed(BaseModel):
     start: int
     end: int
     indexed: bool
+    metadata: dict[str, Value]
 
 
 class Query(BaseModel):

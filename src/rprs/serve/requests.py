@@ -154,6 +154,6 @@ def seeds_object(seeds: list[Document], index: Index) -> list[dict[str, Any]]:
     for seed in seeds:
         end = start + len(seed.text)
         position = {"id": seed.id, "title": seed.title, "start": start, "end": end}
-        objects.append({**position, "indexed": index.holds(seed)})
+        objects.append({**position, "indexed": index.holds(seed), "metadata": dict(seed.metadata)})
         start = end + len(SEPARATOR)
     return objects

@@ -25,9 +25,11 @@ from rprs.index import Index, Writer
 from rprs.progress import Progress, silent
 from rprs.rank import BM25, RPRS, RunFile
 from rprs.rank.batch import first_stage, rerank_run
+from rprs.rank.date_limit import DateLimit
 from rprs.rank.fuse import run_files
 from rprs.rank.identity import identity
 from rprs.read import Exclusions, read_run
+from rprs.read.dates import parse_period
 from rprs.scoring.neighbours import Ties
 from rprs.studies.runs import rank_pools, write_facts, write_rankings
 from rprs.tuning.pools import NEAREST, Pool, pools_at_depths
@@ -48,10 +50,11 @@ class Kind:
 class Documents:
     """Facts about a collection's documents that need no index."""
 
-    digest: str  # of ids and texts, whatever files they come from
+    digest: str  # of ids and texts, and of dates where there is a date limit, whatever files they come from
     ids: tuple[str, ...]
     words: NDArray[np.int64]  # (documents,): separated by white space
     skipped: tuple[str, ...]
+    undated: int = 0  # without a date in the field of the date limit
 
     @cached_property
     def words_of(self) -> dict[str, int]:
@@ -83,9 +86,11 @@ class Experiment:
         cache: Cache,
         progress: Progress = silent,
         exclude: Exclusions | None = None,
+        limit: DateLimit | None = None,
     ) -> None:
         self.data, self.collection, self.cache, self.progress = data, collection, cache, progress
         self._exclude = exclude  # None: as the collection says
+        self.limit = limit
         self.folder = Path(getattr(collection, "folder", "."))
         self._open: dict[str, Index] = {}
         self._others: dict[str, Experiment] = {}
@@ -115,31 +120,43 @@ class Experiment:
             "files": self.cache.contents(files),
             "names": [os.path.relpath(path, self.folder) for path in files],  # which may be the ids
         }
+        if self.limit:
+            inputs["date"] = self.limit.field
         facts = self.cache.write_json("documents", inputs, self._count, about=self.data).json()
         if not facts["ids"]:
             raise UsageError(f"{self.data} has no document that can be read: there is nothing to search")
         return Documents(
-            facts["digest"], tuple(facts["ids"]), np.array(facts["words"], np.int64), tuple(facts["skipped"])
+            facts["digest"],
+            tuple(facts["ids"]),
+            np.array(facts["words"], np.int64),
+            tuple(facts["skipped"]),
+            facts.get("undated", 0),
         )
 
     def _count(self) -> dict[str, Any]:
         skipped: list[str] = []
         words: dict[str, int] = {}
-        hashes: dict[str, str] = {}
+        hashes: dict[str, list[Any]] = {}
         with self.progress("counting", unit="documents") as advance:
             for document in self.collection.documents(lambda what: skipped.append(str(what))):
                 words[document.id] = len(document.text.split())
-                hashes[document.id] = document.content_hash
+                hashes[document.id] = [document.content_hash, *self._dates(document)]
                 advance(1)
         ids = sorted(words)
-        key = digest([[id, hashes[id]] for id in ids])
+        key = digest([[id, *hashes[id]] for id in ids])
         location = f"{self.folder}/"
         return {
             "digest": key,
             "skipped": [line.replace(location, "") for line in skipped],
             "ids": ids,
             "words": [words[id] for id in ids],
+            **({"undated": sum(hashes[id][1] is None for id in ids)} if self.limit else {}),
         }
+
+    def _dates(self, document: Document) -> list[Any]:
+        """The date that a date limit compares, if there is one."""
+        period = parse_period(document.metadata.get(self.limit.field)) if self.limit else None
+        return [period and period.text] if self.limit else []
 
     @cached_property
     def qrels(self) -> dict[str, dict[str, int]]:
@@ -162,9 +179,10 @@ class Experiment:
 
     @cached_property
     def query_key(self) -> str:
-        """The key of the queries and of the documents excluded for them."""
+        """The key of the queries, of the documents excluded for them, and of the date limit."""
         exclusions = [[id, sorted(documents)] for id, documents in sorted(self.excluded.items())]
-        return digest([[[query.id, query.content_hash] for query in self.queries], exclusions])
+        queries = [[query.id, query.content_hash, *self._dates(query)] for query in self.queries]
+        return digest([queries, exclusions, *([str(self.limit), self.limit.undated] if self.limit else [])])
 
     @cached_property
     def qrels_key(self) -> str:
@@ -264,7 +282,8 @@ class Experiment:
 
         def produce(path: Path) -> None:
             opened = self.open(index)
-            run = first_stage(opened, self.queries, ranker, depth, exclude=self.excluded, progress=self.progress)
+            limits: dict[str, Any] = {"exclude": self.excluded, "limit": self.limit}
+            run = first_stage(opened, self.queries, ranker, depth, **limits, progress=self.progress)
             facts = {"candidates": sum(map(len, run.values())), "unanswered": _unanswered(self.queries, run)}
             absent: Counter[str] = Counter()
             for file in files:

@@ -25,9 +25,17 @@ def collection_facts(study: Study) -> dict[str, Any]:
         "relevant": len(relevant),
         "relevant_absent": sum(id not in documents.words_of for _, id in relevant),
         "excluded": sum(len(experiment.excluded.get(query, ())) for query in present),
+        **_date_limit(study),
         "words_mean": float(documents.words.mean()) if len(documents.words) else 0.0,
         "words_max": int(documents.words.max(initial=0)),
     }
+
+
+def _date_limit(study: Study) -> dict[str, Any]:
+    limit = study.plan.limit
+    if limit is None:
+        return {}
+    return {"before": str(limit), "undated": limit.undated, "documents_undated": study.experiment.documents.undated}
 
 
 def encoder_facts(study: Study) -> dict[str, Any]:
@@ -58,6 +66,14 @@ def report_facts(study: Study, facts: dict[str, Any], encoders: dict[str, Any]) 
         **{f"Encoder {name}": f"`{encoder['in_force']}`" for name, encoder in encoders.items()},
         "Created with": f"rprs {__version__}: `rprs study {study.plan.name}.toml`",
     }
+    if limit := study.plan.limit:
+        than = f"{limit.given.text}, by `{limit.field}`" if limit.given else f"the query, by its `{limit.field}`"
+        lines["Date limit"] = f"nothing newer than {than}; {_undated(limit.undated, facts['documents_undated'])}"
     if facts["queries_absent"]:
         lines["Missing queries"] = f"{len(facts['queries_absent']):,} have judgements but no text; they count as 0"
     return lines
+
+
+def _undated(choice: str, count: int) -> str:
+    documents = "1 document" if count == 1 else f"{count:,} documents"
+    return f"{documents} without a date {'kept' if choice == 'keep' else 'left out'}"

@@ -33,6 +33,7 @@ from rprs.errors import UsageError
 from rprs.evaluation.measures import Measure, parse_measure, parse_measures
 from rprs.files.toml import fill, read_toml, require_name
 from rprs.rank import BM25, RPRS, System
+from rprs.rank.date_limit import DateLimit, as_date_limit
 from rprs.rank.named import named_system
 from rprs.rank.system import NO_RERANKER
 from rprs.studies.folder import file_name
@@ -120,6 +121,7 @@ class Plan:
     reference: str  # the system whose candidates are also put into random order and into the best order
     subject: str | None  # the system that is analysed
     analyses: Mapping[str, Any]
+    limit: DateLimit | None = None
 
     def system(self, name: str) -> PlannedSystem:
         """The system with this name."""
@@ -143,6 +145,8 @@ class _PlanTable:
     analyzer: str = spec.DEFAULT["analyzer"]
     encoder: str = spec.DEFAULT["encoder"]
     reference: str = ""
+    before: str | None = None
+    undated: str = "keep"
     significance: dict = field(default_factory=dict)  # type: ignore[type-arg]
     analyses: dict = field(default_factory=dict)  # type: ignore[type-arg]
 
@@ -184,7 +188,15 @@ def read_plan(path: str | Path) -> Plan:
         reference=table.reference or subject or [*reranking, *names][0],
         subject=subject,
         analyses=analyses,
+        limit=_limit(path, table),
     )
+
+
+def _limit(path: Path, table: _PlanTable) -> DateLimit | None:
+    try:
+        return as_date_limit(table.before, table.undated)  # type: ignore[arg-type]  # it checks them
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from error
 
 
 def _check_names(path: Path, names: list[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
@@ -12,7 +13,10 @@ from rprs import __version__
 from rprs.errors import MissingExtra, UsageError
 
 if TYPE_CHECKING:
+    from datetime import date
+
     from rprs.progress import Progress
+    from rprs.rank.date_limit import Undated
     from rprs.studies.plan import Plan
     from rprs.studies.systems import Study
 
@@ -37,24 +41,29 @@ def study(
     cache: str | Path | None = None,
     only: Sequence[str] = (),
     exclude: str | PurePath | Mapping[str, Iterable[str]] | None = None,
+    before: str | date | None = None,
+    undated: Undated = "keep",
     progress: Progress | bool | None = None,
     report: Callable[[str, bool, str], None] = lambda _step, _computed, _about: None,
 ) -> Path:
     """Compute the results of a study, a TOML file or a plan read from one; returns the results folder, `to`/name.
 
     `only` names parts of it: "systems" and analyses. `exclude` maps queries to documents that must not be ranked for
-    them, as a mapping or as a table; by default, the collection's own exclusions apply. `report` is called once for
-    every step with its name, whether it had to be computed, and a description. A step that was computed before, by this
-    study or by another with the same `cache`, is not computed again.
+    them, as a mapping or as a table; by default, the collection's own exclusions apply. A date limit (`before`, as in
+    `Searcher.search`) replaces that of the TOML file. `report` is called once for every step with its name, whether it
+    had to be computed, and a description. A step that was computed before, by this study or by another with the same
+    `cache`, is not computed again.
     """
     from rprs.files.cache import Cache
     from rprs.progress import as_progress
+    from rprs.rank.date_limit import as_date_limit
     from rprs.read import read_exclusions
     from rprs.studies.experiment import Experiment, find_collection
     from rprs.studies.plan import Plan, read_plan
     from rprs.studies.systems import Study
 
-    plan = plan if isinstance(plan, Plan) else read_plan(plan)
+    plan, limit = plan if isinstance(plan, Plan) else read_plan(plan), as_date_limit(before, undated)
+    plan = replace(plan, limit=limit) if limit else plan
     chosen = _chosen_parts(plan, only)
     if find_spec("matplotlib") is None:
         raise MissingExtra("A study", "matplotlib", "study")
@@ -62,7 +71,7 @@ def study(
     collection = find_collection(plan.data, base, plan.download)
     excluded = None if exclude is None else read_exclusions(exclude)
     steps = Cache(Path(cache or Path(to) / ".cache"), report)
-    with Experiment(plan.data, collection, steps, as_progress(progress), excluded) as experiment:
+    with Experiment(plan.data, collection, steps, as_progress(progress), excluded, plan.limit) as experiment:
         running = Study(plan, experiment, base)
         running.check()
         _write(running, chosen, Path(to) / plan.name)

@@ -102,6 +102,8 @@ def _tuned(study: Study, system: PlannedSystem) -> Step:
             folds=system.folds,
             system=base,
             exclude=experiment.excluded,
+            before=None if experiment.limit is None else str(experiment.limit),
+            undated="keep" if experiment.limit is None else experiment.limit.undated,
             cache=experiment.cache,
             progress=experiment.progress,
             **options,

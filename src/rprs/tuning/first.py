@@ -18,6 +18,7 @@ from rprs.index import Index
 from rprs.progress import Progress, silent
 from rprs.rank import BM25, Mask, System, TwoStepRanker
 from rprs.rank.batch import allowed_documents, mask_digest
+from rprs.rank.date_limit import DateLimit
 from rprs.read import Exclusions
 from rprs.scoring import bm25
 from rprs.tuning.choose import (
@@ -71,17 +72,20 @@ def tune_bm25(
     folds: Folds = None,
     base: System | None = None,
     exclude: Exclusions | None = None,
+    limit: DateLimit | None = None,
     cache: Cache | None = None,
     progress: Progress = silent,
 ) -> Tuned:
     """The best k1, b and share of terms (KLI) of BM25 as a first stage of `base.depth` documents.
 
-    Neither the query itself nor the documents to `exclude` for it are ranked. `base.first` has the other parameters.
+    Neither the query itself nor the documents to `exclude` for it nor newer ones than its date limit are ranked.
+    `base.first` has the other parameters.
     """
     base, axes = base or System(first=BM25()), (grid or Bm25Grid()).axes()
     if not isinstance(base.first, BM25):
         raise UsageError(f"The first stage {base.first} has no grid: blend, bm25, cosine and rprs(form=full) have")
-    task = _Task(index, {query.id: query for query in queries}, qrels, as_measure(measure), axes, base, exclude or {})
+    documents = {query.id: query for query in queries}
+    task = _Task(index, documents, qrels, as_measure(measure), axes, base, exclude or {}, limit)
     return task.tune(_parts, folds, cache, progress)
 
 
@@ -95,11 +99,13 @@ def tune_two_step(
     folds: Folds = None,
     base: System,
     exclude: Exclusions | None = None,
+    limit: DateLimit | None = None,
     cache: Cache | None = None,
     progress: Progress = silent,
 ) -> Tuned:
     """The same for a `TwoStepRanker` such as `blend`: prepared once per query, scored at every point of `axes`."""
-    task = _Task(index, {query.id: query for query in queries}, qrels, as_measure(measure), axes, base, exclude or {})
+    documents = {query.id: query for query in queries}
+    task = _Task(index, documents, qrels, as_measure(measure), axes, base, exclude or {}, limit)
     return task.tune(_two_step_parts, folds, cache, progress)
 
 
@@ -123,6 +129,7 @@ class _Task:
     axes: Axes
     base: System
     exclude: Exclusions
+    limit: DateLimit | None
 
     def tune(self, measure_points: PointParts, folds: Folds, cache: Cache | None, progress: Progress) -> Tuned:
         """Measure every query at every point, and choose."""
@@ -162,7 +169,8 @@ class _Task:
         return ranking
 
     def _allowed(self, query: str) -> Mask:
-        return allowed_documents(self.index, [self.documents[query]], exclude=self.exclude.get(query, ()))
+        document, exclude = self.documents[query], self.exclude.get(query, ())
+        return allowed_documents(self.index, [document], exclude=exclude, limit=self.limit).mask
 
     def _parts(self, query: str, measure_points: PointParts, cache: Cache | None, shared: Mapping[str, Any]) -> Floats:
         document, allowed, judgements = self.documents[query], self._allowed(query), self.qrels[query]

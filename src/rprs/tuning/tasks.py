@@ -14,7 +14,8 @@ from rprs.files.cache import Cache
 from rprs.index import Index
 from rprs.progress import Progress
 from rprs.rank import BM25, RPRS, System, TwoStepRanker, TwoStepReranker
-from rprs.rank.batch import first_stage, rerank_run
+from rprs.rank.batch import first_stage, rerank_run, undated_note
+from rprs.rank.date_limit import DateLimit
 from rprs.read import Exclusions, Qrels
 from rprs.results.run import Run
 from rprs.tuning.choose import Folds, Tuned, deal, judged_queries
@@ -26,13 +27,13 @@ from rprs.tuning.rerankers import reranker_axes, tune_reranker, tune_rprs
 from rprs.tuning.tune import What
 from rprs.tuning.whole import require_tunable, tune_whole_rprs
 
-__all__ = ["Task", "check_grid", "judged_documents", "run_task"]
+__all__ = ["Task", "check_grid", "dated_documents", "judged_documents", "run_task"]
 
 
-def run_task(what: What, task: Task) -> Tuned:
+def run_task(what: What, task: Task, notes: Sequence[str] = ()) -> Tuned:
     """Tune, and record how."""
     tuned = {"rerank": _rerank, "first": _first, "depth": _depth, "cutoff": _cutoff}[what](task)
-    return replace(tuned, about=_about(task, what, tuned))
+    return replace(tuned, about=_about(task, what, tuned), notes=(*notes, *tuned.notes))
 
 
 def check_grid(what: What, base: System, grid: Mapping[str, Sequence[Value]]) -> Axes:
@@ -78,6 +79,7 @@ class Task:
     base: System
     grid: Mapping[str, tuple[Value, ...]]
     exclude: Exclusions
+    limit: DateLimit | None
     cache: Cache | None
     progress: Progress
     precomputed: Mapping[str, Ranking] | None  # rankings of the first stage
@@ -94,6 +96,7 @@ class Task:
             self.base.first,
             depth,
             exclude=self.exclude,
+            limit=self.limit,
             cache=self.cache,
             progress=self.progress,
         )
@@ -149,6 +152,7 @@ def _first(task: Task) -> Tuned:
         "folds": task.folds,
         "base": task.base,
         "exclude": task.exclude,
+        "limit": task.limit,
         "cache": task.cache,
         "progress": task.progress,
     }
@@ -221,7 +225,27 @@ def _depth_grid(base: System, grid: Mapping[str, Any]) -> dict[str, Any]:
     return {"depth": grid.get("depth", DEPTHS), **{name: (getattr(reranker, name),) for name in parameters}}
 
 
-def judged_documents(queries: Sequence[Document], qrels: Qrels, folds: Folds) -> list[Document]:
+def dated_documents(
+    queries: Sequence[Document], limit: DateLimit | None, index: Index
+) -> tuple[list[Document], list[str]]:
+    """The queries to which a date limit can be applied, and notes on the others and on documents without a date."""
+    if limit is None:
+        return list(queries), []
+    undated = int(limit.dates(index).undated.sum())
+    dated, failures = list[Document](), list[UsageError]()
+    for query in queries:
+        try:
+            limit.period([query])
+            dated.append(query)
+        except UsageError as error:
+            failures.append(error)
+    if not dated and failures:
+        raise failures[0]
+    missing = [f"Date limit: {len(failures):,} of {len(queries):,} queries have no date and are left out"]
+    return dated, [undated_note(limit, undated), *(missing if failures else [])]
+
+
+def judged_documents(queries: Sequence[Document], qrels: Qrels, folds: Folds = None) -> list[Document]:
     """The queries with relevant documents; none, or too few for the folds, is an error before anything is computed."""
     names = set(judged_queries([query.id for query in queries], qrels))
     judged = [query for query in queries if query.id in names]
@@ -244,6 +268,9 @@ def _about(task: Task, what: What, tuned: Tuned) -> dict[str, Any]:
         "index": task.index.fingerprint,
         "grid": tuned.axes.describe(),
     }
+    if task.limit is not None:
+        about["date_limit"] = str(task.limit)
+        about["undated"] = task.limit.undated
     if tuned.held_out is not None:
         about["cross_validation"] = {
             "folds": len(tuned.folds),

@@ -9,6 +9,7 @@ from rprs.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from datetime import date
     from pathlib import Path, PurePath
     from typing import Unpack
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from rprs.index import Index
     from rprs.progress import Progress
     from rprs.rank import System
+    from rprs.rank.date_limit import Undated
     from rprs.rank.system import SystemOptions
     from rprs.read.inputs import Judgements, Queries
     from rprs.tuning.choose import Folds, Tuned
@@ -39,6 +41,8 @@ def tune(
     folds: Folds = None,
     system: System | str | None = None,
     exclude: str | PurePath | Mapping[str, Iterable[str]] | None = None,
+    before: str | date | None = None,
+    undated: Undated = "keep",
     candidates: Mapping[str, Ranking] | None = None,
     mean_sentences: float | None = None,
     cache: Cache | str | Path | None = None,
@@ -51,8 +55,8 @@ def tune(
     `what` is tuned: the parameters of the re-ranker or of the first stage, the depth, or the cut-off rule. `grid` has
     other values for some parameters, as `{"k1": "0..10/0.5", "b": [0.7, 1]}` or `["k1=0..10/0.5"]`. With `folds`,
     tuning is cross-validated too. Queries and judgements may be files or values; of a BEIR folder with queries, its
-    `exclude.tsv` applies unless `exclude` is given. With a `cache`, finished work is kept there and an interrupted call
-    resumes.
+    `exclude.tsv` applies unless `exclude` is given. With a date limit (`before`, as in `Searcher.search`), queries
+    without a date are left out. With a `cache`, finished work is kept there and an interrupted call resumes.
 
     For studies: `candidates` are rankings of the first stage computed before, `mean_sentences` the average of the whole
     collection where the index holds a part of it, and `index_key` names the index in the cache instead of its
@@ -62,12 +66,13 @@ def tune(
     from rprs.files.cache import as_cache
     from rprs.index import Index
     from rprs.progress import as_progress
+    from rprs.rank.date_limit import as_date_limit
     from rprs.rank.system import as_system
     from rprs.read import read_exclusions
     from rprs.read.inputs import read_judgements, read_query_set
     from rprs.tuning.cutoffs import set_measure
     from rprs.tuning.grids import parse_grid
-    from rprs.tuning.tasks import Task, check_grid, judged_documents, run_task
+    from rprs.tuning.tasks import Task, check_grid, dated_documents, judged_documents, run_task
 
     if what not in get_args(What):
         raise UsageError(f"'what' must be one of {', '.join(get_args(What))}. Got {what!r} instead.")
@@ -76,20 +81,23 @@ def tune(
     base, values = as_system(system, options), parse_grid(grid)
     target = set_measure(measure) if what == "cutoff" else parse_measure(str(measure))
     check_grid(what, base, values)
-    judgements = read_judgements(qrels)
+    judgements, limit = read_judgements(qrels), as_date_limit(before, undated)
+    opened = index if isinstance(index, Index) else Index(index)
+    documents, notes = dated_documents(judged_documents(list(read_query_set(queries)), judgements), limit, opened)
     task = Task(
-        index=index if isinstance(index, Index) else Index(index),
-        queries=judged_documents(list(read_query_set(queries)), judgements, folds),
+        index=opened,
+        queries=judged_documents(documents, judgements, folds),
         qrels=judgements,
         measure=target,
         folds=folds,
         base=base,
         grid=values,
         exclude=read_exclusions(exclude, queries),
+        limit=limit,
         cache=as_cache(cache),
         progress=as_progress(progress),
         precomputed=candidates,
         mean_sentences=mean_sentences,
         index_key=index_key,
     )
-    return run_task(what, task)
+    return run_task(what, task, notes)

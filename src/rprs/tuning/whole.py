@@ -16,6 +16,7 @@ from rprs.index import Index
 from rprs.progress import Progress, show_scans, silent
 from rprs.rank import RPRS, Mask, System
 from rprs.rank.batch import allowed_documents, mask_digest
+from rprs.rank.date_limit import DateLimit
 from rprs.rank.scan import neighbours_in_index
 from rprs.read import Exclusions
 from rprs.scoring import grid as kernel
@@ -51,12 +52,14 @@ def tune_whole_rprs(
     folds: Folds = None,
     base: System,
     exclude: Exclusions | None = None,
+    limit: DateLimit | None = None,
     cache: Cache | None = None,
     progress: Progress = silent,
 ) -> Tuned:
     """The best (n, k1, b) of RPRS as a first stage of `base.depth` documents.
 
-    Neither the query itself nor the documents to `exclude` for it are ranked. `base.first` has the other parameters.
+    Neither the query itself nor the documents to `exclude` for it nor newer ones than its date limit are ranked.
+    `base.first` has the other parameters.
     """
     measure, axes, ranker = as_measure(measure), (grid or RprsGrid()).axes(), require_tunable(base.first)
     documents = {query.id: query for query in queries}
@@ -66,8 +69,9 @@ def tune_whole_rprs(
     pools: dict[str, _WholePool] = {}
     with progress("comparing all sentences", len(judged), "queries") as advance, show_scans(progress):
         for query in judged:
-            allowed = allowed_documents(index, [documents[query]], exclude=(exclude or {}).get(query, ()))
-            pools[query] = _cached_pool(ranker, documents[query], index, allowed, n, cache, key)
+            document, excluded = documents[query], (exclude or {}).get(query, ())
+            allowed = allowed_documents(index, [document], exclude=excluded, limit=limit).mask
+            pools[query] = _cached_pool(ranker, document, index, allowed, n, cache, key)
             advance(1)
 
     def parts(query: str) -> Floats:

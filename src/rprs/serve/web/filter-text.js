@@ -6,7 +6,8 @@
 
 /**
  * @typedef {{from?: string, to?: string, among?: string[], contains?: string}} Condition on one field
- * @typedef {{conditions: Record<string, Condition>, advanced: string}} Filter
+ * @typedef {{conditions: Record<string, Condition>, advanced: string, before?: string, undated?: string}} Filter
+ *   `before` is a date limit: documents newer than the query by this field are left out; `undated` is keep or drop
  * @typedef {{name: string, kind: "date" | "number" | "text", documents: number, distinct: number, least: any, greatest: any,
  *   values: [any, number][]}} Field
  */
@@ -57,8 +58,15 @@ export function filterText({ conditions, advanced }) {
   return clauses.length ? clauses.join(" and ") : null;
 }
 
-/** Number of conditions, including the advanced filter. @param {Filter} filter */
-export const conditionCount = ({ conditions, advanced }) => Object.keys(conditions).length + (advanced.trim() ? 1 : 0);
+/** Number of conditions, including the date limit and the advanced filter. @param {Filter} filter */
+export const conditionCount = ({ conditions, advanced, before }) =>
+  Object.keys(conditions).length + (before ? 1 : 0) + (advanced.trim() ? 1 : 0);
+
+/** The date limit as a request has it. @param {Filter} filter */
+export const dateLimit = ({ before, undated }) => (before ? { before, undated: undated || "keep" } : {});
+
+/** Whether a date limit can use a field: dates, or years that are numbers. @param {Field} field */
+export const isDated = ({ kind, name }) => kind === "date" || (kind === "number" && /year|date/iu.test(name));
 
 /**
  * The same filter for a form with these fields: conditions that it cannot show become part of the advanced filter.
@@ -66,7 +74,7 @@ export const conditionCount = ({ conditions, advanced }) => Object.keys(conditio
  * @param {Field[]} fields
  * @returns {Filter}
  */
-export function fitForm({ conditions, advanced }, fields) {
+export function fitForm({ conditions, advanced, ...limit }, fields) {
   const fits = ([name, condition]) => {
     const field = fields.find((each) => each.name === name);
     if (!field || Object.keys(condition).some((key) => !KEYS[styleOf(field)].includes(key))) return false;
@@ -75,8 +83,9 @@ export function fitForm({ conditions, advanced }, fields) {
   };
   const entries = Object.entries(conditions);
   const others = Object.fromEntries(entries.filter((entry) => !fits(entry)));
-  if (!Object.keys(others).length) return { conditions, advanced };
-  return { conditions: Object.fromEntries(entries.filter(fits)), advanced: filterText({ conditions: others, advanced }) ?? "" };
+  if (!Object.keys(others).length) return { conditions, advanced, ...limit };
+  const text = filterText({ conditions: others, advanced }) ?? "";
+  return { conditions: Object.fromEntries(entries.filter(fits)), advanced: text, ...limit };
 }
 
 function clausesOf(field, { from, to, among, contains }) {

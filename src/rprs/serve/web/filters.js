@@ -4,7 +4,7 @@
  */
 
 import { el, fill } from "./dom.js";
-import { conditionCount, filterText, fitForm, nameable, NO_FILTER, styleOf, Unquotable } from "./filter-text.js";
+import { conditionCount, dateLimit, filterText, fitForm, isDated, nameable, NO_FILTER, styleOf, Unquotable } from "./filter-text.js";
 import { asText, count, label } from "./format.js";
 
 /** @typedef {import("./filter-text.js").Field} Field */
@@ -30,6 +30,7 @@ export function filterPanel(root, info, prefix, changed) {
   const clear = el("button", { type: "button", class: "quiet small", on: { click: clearAll } }, "Clear filters");
   /** @type {Choice} */
   let choice = { k: 10, filter: NO_FILTER };
+  let offered = info.fields.filter(isDated).map(({ name }) => name); // fields for a date limit
   let timer = 0;
 
   function draw() {
@@ -41,7 +42,9 @@ export function filterPanel(root, info, prefix, changed) {
       amount(choice.k, info.settings.depth, prefix),
       controls.slice(0, FIRST),
       more.length > 0 && fold(`${count(more.length)} more fields`, used, more),
-      fold("Advanced filter", Boolean(filter.advanced), [advanced(filter.advanced, prefix)]),
+      fold("Advanced filter", Boolean(filter.advanced || filter.before), [
+        dateLimits(filter, offered, prefix), advanced(filter.advanced, prefix),
+      ]),
       clear));
     showError("");
   }
@@ -54,7 +57,7 @@ export function filterPanel(root, info, prefix, changed) {
     place.append(error);
     clear.hidden = !conditionCount(choice.filter) && !message;
     if (!message) return;
-    for (const input of place.querySelectorAll("input")) input.setAttribute("aria-invalid", "true");
+    for (const input of place.querySelectorAll("input, select")) input.setAttribute("aria-invalid", "true");
     if (place.closest("details.more")) place.closest("details.more").open = true;
     error.scrollIntoView({ block: "nearest" });
   }
@@ -100,10 +103,13 @@ export function filterPanel(root, info, prefix, changed) {
     showError,
     choice: () => choice,
     conditions: () => conditionCount(choice.filter),
-    /** Show another choice. @param {Choice} next */
-    set(next) {
-      if (isSame(next, choice)) return showError("");
-      choice = next;
+    /**
+     * Show another choice. @param {Choice} next
+     * @param {string[]} [dated] the fields that are dates of the query: a date limit is offered for these
+     */
+    set(next, dated = offered) {
+      if (isSame(next, choice) && dated.join() === offered.join()) return showError("");
+      [choice, offered] = [next, dated];
       draw();
     },
     /** The view is left: discard a change that is not applied yet. */
@@ -111,7 +117,8 @@ export function filterPanel(root, info, prefix, changed) {
   };
 }
 
-const isSame = (one, other) => one.k === other.k && filterText(one.filter) === filterText(other.filter);
+const isSame = (one, other) => keyOf(one) === keyOf(other);
+const keyOf = ({ k, filter }) => JSON.stringify([k, filterText(filter), dateLimit(filter)]);
 
 /** Whether a field distinguishes documents. */
 const isDistinctive = ({ distinct, documents }, all) => distinct > 1 || documents < all;
@@ -137,7 +144,8 @@ function read(root, fields, prefix) {
     const condition = Object.fromEntries(Object.entries(inputs).filter(([, input]) => input.length));
     if (Object.keys(condition).length) conditions[field.name] = condition;
   });
-  const filter = { conditions, advanced: value(`${prefix}-advanced`) };
+  const undated = root.querySelector(`#${prefix}-undated`)?.checked ? "drop" : "keep";
+  const filter = { conditions, advanced: value(`${prefix}-advanced`), before: value(`${prefix}-before`), undated };
   filterText(filter); // throws if a value cannot be expressed
   return { k: Number(value(`${prefix}-k`)), filter };
 }
@@ -149,6 +157,20 @@ function amount(k, depth, prefix) {
   const options = amounts.map((value) => el("option", { value, selected: value === k }, count(value)));
   return el("div", { class: "field short" },
     el("label", { for: `${prefix}-k` }, "Number of results"), el("select", { id: `${prefix}-k` }, options));
+}
+
+/** The date limit: none, or a field that both the query and the documents have. */
+function dateLimits({ before = "", undated }, fields, prefix) {
+  const names = [...new Set([...fields, before])].filter(Boolean);
+  if (!names.length) return null;
+  const option = (name, text) => el("option", { value: name, selected: name === before }, text);
+  return el("div", { class: "field", dataset: { field: "before" } },
+    el("label", { for: `${prefix}-before` }, "Only documents not newer than mine"),
+    el("select", { id: `${prefix}-before`, "aria-describedby": `${prefix}-error` },
+      option("", "No date limit"), names.map((name) => option(name, `By ${label(name)}`))),
+    el("div", {}, el("label", { class: "tick" },
+      el("input", { type: "checkbox", id: `${prefix}-undated`, checked: undated === "drop" }),
+      el("span", {}, "Leave out documents without a date"))));
 }
 
 function advanced(text, prefix) {

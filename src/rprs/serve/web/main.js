@@ -7,7 +7,7 @@ import { showAligned } from "./aligned.js";
 import * as api from "./api.js";
 import { announce, byId, el, fill } from "./dom.js";
 import { download } from "./export.js";
-import { filterText } from "./filter-text.js";
+import { dateLimit, filterText } from "./filter-text.js";
 import { plural } from "./format.js";
 import { cameFromList, newEntry, present, push, replace } from "./history.js";
 import { showError } from "./notice.js";
@@ -87,7 +87,7 @@ async function runSearch(entry, follow) {
   announce(plural(answer.hits.length, "result"));
 }
 
-const options = ({ k, filter }) => ({ k, where: filterText(filter) });
+const options = ({ k, filter }) => ({ k, where: filterText(filter), ...dateLimit(filter) });
 
 /** @param {Entry} entry @param {string} id */
 async function showComparison(entry, id) {

@@ -3,8 +3,10 @@
  * @module
  */
 
+import { dateLimit } from "./filter-text.js";
+
 /**
- * @typedef {{id: string, title: string, text: string}} TextDocument a document with its text
+ * @typedef {{id: string, title: string, text: string, metadata?: Record<string, unknown>}} TextDocument a document with its text
  * @typedef {{id: string, title: string}} Indexed a document in the index
  * @typedef {{files: File[], documents: TextDocument[], text: string, indexed: Indexed[]}} Query
  * @typedef {{k: number, filter: import("./filter-text.js").Filter}} Choice number of results and filter
@@ -42,7 +44,8 @@ export function payload({ files, documents, text, indexed }, more) {
 /**
  * The query after the server's response: files are replaced by their texts, and titles are filled in.
  * @param {Query} query
- * @param {{text: string | null, seeds: {id: string, title: string, start: number, end: number, indexed: boolean}[]}} answer
+ * @param {{text: string | null, seeds: Seed[]}} answer
+ * @typedef {{id: string, title: string, start: number, end: number, indexed: boolean, metadata: Record<string, unknown>}} Seed
  * @returns {Query}
  */
 export function withServerTexts(query, { text, seeds }) {
@@ -50,7 +53,8 @@ export function withServerTexts(query, { text, seeds }) {
   const indexed = query.indexed.map(({ id, title }) => ({ id, title: titles.get(id) || title }));
   if (!query.files.length || text === null) return { ...query, indexed };
   const cut = slicer(text, seeds.at(-1).end);
-  const read = seeds.slice(0, query.files.length).map(({ id, title, start, end }) => ({ id, title, text: cut(start, end) }));
+  const read = seeds.slice(0, query.files.length)
+    .map(({ id, title, start, end, metadata }) => ({ id, title, text: cut(start, end), metadata }));
   return { files: [], documents: [...read, ...query.documents], text: query.text, indexed };
 }
 
@@ -99,6 +103,7 @@ export function addressOf(query, { k, filter }, open = null) {
   parameters.set("k", String(k));
   if (Object.keys(filter.conditions).length) parameters.set("filter", JSON.stringify(filter.conditions));
   if (filter.advanced.trim()) parameters.set("where", filter.advanced);
+  for (const [name, value] of Object.entries(dateLimit(filter))) parameters.set(name, value);
   if (open !== null) parameters.set("open", open);
   return `/?${parameters}`;
 }
@@ -113,7 +118,8 @@ export function readAddress(search, defaultK) {
   const ids = parameters.getAll("id").filter(Boolean);
   if (!ids.length) return null;
   const k = Number(parameters.get("k"));
-  const choice = { k: Number.isInteger(k) && k > 0 ? k : defaultK, filter: filterOf(parameters) };
+  const limit = { before: parameters.get("before") ?? "", undated: parameters.get("undated") ?? "keep" };
+  const choice = { k: Number.isInteger(k) && k > 0 ? k : defaultK, filter: { ...filterOf(parameters), ...limit } };
   const query = { ...EMPTY_QUERY, indexed: ids.map((id) => ({ id, title: "" })) };
   return { query, choice, open: parameters.get("open") };
 }

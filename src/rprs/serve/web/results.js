@@ -5,14 +5,14 @@
 
 import { announce, byId, el, fill, icon } from "./dom.js";
 import { exportMenu, linkButton } from "./export.js";
-import { conditionCount } from "./filter-text.js";
+import { conditionCount, isDated } from "./filter-text.js";
 import { filterPanel, mostUseful } from "./filters.js";
 import { asText, count, label, joinList, seconds, plural } from "./format.js";
 import { hitItem } from "./hit.js";
 import { showError } from "./notice.js";
 import { progressLine } from "./progress.js";
 import { addressOf, queryName, documentNames } from "./query.js";
-import { isFilterError } from "./search-form.js";
+import { rejectedControl } from "./search-form.js";
 
 const WIDE = matchMedia("(min-width: 1000px)");
 
@@ -39,6 +39,8 @@ export function resultsView(info, actions) {
     el("div", { class: "list-side" }, progress, errorBox, list)));
   const filters = filterPanel(panel, info, "filter", (choice) => actions.rerun(choice));
   const order = mostUseful(info).map(({ name }) => name);
+  const dated = info.fields.filter(isDated).map(({ name }) => name);
+  const datesOf = ({ seeds }) => dated.filter((name) => seeds.some(({ metadata }) => /^\d{4}/u.test(asText(metadata[name]))));
   const unfold = () => (fold.open = WIDE.matches);
   panel.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.isComposing || event.target.tagName !== "INPUT") return;
@@ -60,7 +62,7 @@ export function resultsView(info, actions) {
       el("div", { class: "tools" },
         el("button", { type: "button", class: "button", id: "edit", on: { click: actions.edit } }, icon("pen"), "Edit search"),
         answer ? [exportMenu(actions.exportAs), ...linkButton(address)] : []));
-    filters.set(choice);
+    filters.set(choice, answer ? datesOf(answer.query) : undefined);
     const conditions = filters.conditions();
     badge.hidden = !conditions;
     badge.textContent = count(conditions);
@@ -131,9 +133,10 @@ export function resultsView(info, actions) {
     },
     /** @param {any} error @param {() => void} again */
     fail(error, again) {
-      if (isFilterError(error)) {
+      const control = rejectedControl(error);
+      if (control) {
         fold.open = true;
-        filters.showError(error.message);
+        filters.showError(error.message, control);
       } else showError(errorBox, error, { index: info.index, again });
     },
     /** Focus a result, or the heading. @param {string | null} id @param {boolean} scroll to it if necessary */

@@ -114,9 +114,10 @@ export function searchForm(info, search, show) {
   }
 
   function fail(error, where) {
-    if (isFilterError(error)) {
+    const control = rejectedControl(error);
+    if (control) {
       byId("search-options").open = true;
-      filters.showError(error.message);
+      filters.showError(error.message, control);
     } else showError(where, error, { index: info.index, again: submit });
   }
 
@@ -165,8 +166,12 @@ export function searchForm(info, search, show) {
   };
 }
 
-/** Whether the server rejected the filter. @param {any} error */
-export const isFilterError = (error) => error.status === 400 && /^The filter\b/u.test(error.message);
+/** The control whose value the server rejected; null for other errors. @param {any} error */
+export function rejectedControl({ status, message }) {
+  if (status !== 400) return null;
+  if (/^The date limit\b/u.test(message)) return "before";
+  return /^The filter\b/u.test(message) ? "advanced" : null;
+}
 
 const identity = (file) => `${file.name} ${file.size} ${file.lastModified}`;
 
