@@ -212,14 +212,14 @@ def _tantivy(tantivy: Any, index: Index, terms: Sequence[Sequence[str]]) -> Peer
     folder = work_folder() / "tantivy"
     folder.mkdir()
     builder = tantivy.SchemaBuilder()
-    builder.add_unsigned_field("number", fast=True, stored=True)
+    builder.add_text_field("number", stored=True, tokenizer_name="raw")
     builder.add_text_field("body", stored=False, tokenizer_name="whitespace", index_option="position")
     schema = builder.build()
     started = process_time()
     engine = tantivy.Index(schema, path=str(folder))
     writer = engine.writer(heap_size=500_000_000, num_threads=1)
     for number, each in enumerate(terms):
-        writer.add_document(tantivy.Document(number=number, body=" ".join(each)))
+        writer.add_document(tantivy.Document(number=str(number), body=" ".join(each)))
     writer.commit()
     writer.wait_merging_threads()
     taken = process_time() - started
@@ -230,7 +230,7 @@ def _tantivy(tantivy: Any, index: Index, terms: Sequence[Sequence[str]]) -> Peer
         words = index.analyzer.terms(text)
         parts = [(tantivy.Occur.Should, tantivy.Query.term_query(schema, "body", word)) for word in words]
         hits = searcher.search(tantivy.Query.boolean_query(parts), DEPTH).hits
-        return [searcher.doc(address)["number"][0] for _, address in hits]
+        return [int(searcher.doc(address)["number"][0]) for _, address in hits]
 
     return Peer(best, taken, _bytes_of(folder), "single words with their positions")
 
