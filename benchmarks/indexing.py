@@ -19,18 +19,26 @@ from rprs.index import Index
 from rprs.read import read
 from rprs.scoring.vectors import to_grid
 
-__all__ = ["built", "run"]
+__all__ = ["MEMORY", "built", "bytes_by_kind", "run"]
 
 SAMPLE_WORDS = 1_000_000  # read for the rates of the stages
 MEMORY = 1.5e9
-KINDS = {"vectors": "vectors", "term_": "postings", "posting_": "postings", "encoders": "encoder"}
+KINDS = {
+    "vectors": "vectors",
+    "term_": "postings",
+    "posting_": "postings",
+    "phrase_": "phrases",
+    "norms/": "phrases",
+    "encoders": "encoder",
+}
 
 
 @cache
-def built(source: Path, encoder: str) -> tuple[Path, dict[str, float]]:
+def built(source: Path, encoder: str, phrases: bool = True) -> tuple[Path, dict[str, float]]:
     """The index of a collection and its build statistics; built once, in a separate process."""
-    path = work_folder() / "collection.rprs"
+    path = work_folder() / f"{'collection' if phrases else 'plain'}.rprs"
     command = [sys.executable, "-m", "benchmarks.build", str(source), str(path), encoder]
+    command += [] if phrases else ["--no-phrases"]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     return path, json.loads(done.stdout)
 
@@ -93,8 +101,8 @@ def _whole(source: Path, index: Index, taken: dict[str, float]) -> Iterator[Row]
     )
 
 
-def _bytes(index: Index, documents: float) -> Iterator[Row]:
-    """Bytes per document, by content."""
+def bytes_by_kind(index: Index) -> Counter[str]:
+    """The bytes of an index, by content."""
     found = Counter({"texts": index.catalog.one("SELECT sum(length(cast(text AS BLOB))) FROM texts")})
     for path in index.path.rglob("*"):
         if path.is_file() and path.suffix in (".sqlite", ".npy", ".json"):
@@ -102,6 +110,12 @@ def _bytes(index: Index, documents: float) -> Iterator[Row]:
             kinds = [kind for mark, kind in KINDS.items() if mark in local]
             found[kinds[-1] if kinds else "catalog" if path.suffix == ".sqlite" else "sentences"] += path.stat().st_size
     found["catalog"] -= found["texts"]
+    return found
+
+
+def _bytes(index: Index, documents: float) -> Iterator[Row]:
+    """Bytes per document, by content."""
+    found = bytes_by_kind(index)
     whole, text = sum(found.values()) / documents, found["texts"] / documents
     yield Row("indexing", "bytes a document", size(whole), "its text", size(text), whole / text)
     for kind, held in found.most_common():

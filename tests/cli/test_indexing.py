@@ -291,3 +291,28 @@ def test_a_small_collection_uses_the_teacher_itself(tmp_path: Path) -> None:
     assert (
         "encoder: hashed(dimension=16), the teacher itself: the collection is too small to gain from a fit" in messages
     )
+
+
+# ---------------------------------------------------------------------------- phrases
+
+
+def test_an_index_without_phrases_says_so_once_and_upgrade_adds_them(tmp_path: Path, index_path: Path) -> None:
+    path = tmp_path / "plain.rprs"
+    rprs_ok("index", tmp_path / "sources", "--to", path, "--encoder", ENCODER, "--no-phrases")
+    assert facts(path)["phrases"] is False
+    query = (tmp_path / "query.txt",)
+    outcome = rprs_ok("search", path, *query)
+    assert outcome.err.count("this index has no phrases") == 1
+    assert f"run `rprs upgrade {path}`" in " ".join(outcome.err.split())
+    assert "made without phrases: run `rprs upgrade" in rprs_error(
+        "index", tmp_path / "sources", "--to", path, "--phrases"
+    )
+    assert "has phrases now" in rprs_ok("upgrade", path).err
+    assert f"{path} is up to date" in " ".join(rprs_ok("upgrade", path).err.split())
+    assert facts(path)["phrases"] is True
+    upgraded = rprs_ok("search", path, *query, "--format", "jsonl")
+    assert "phrases" not in upgraded.err
+    built = rprs_ok("search", index_path, *query, "--format", "jsonl")
+    ranked = [[(hit["id"], hit["score"]) for hit in each.objects if "id" in hit] for each in (upgraded, built)]
+    assert ranked[0] == ranked[1]
+    assert ranked[0]

@@ -21,6 +21,7 @@ import pytest
 from rprs.errors import IndexLocked, InvalidIndex
 from rprs.index import Index, Writer, verify
 from rprs.index.catalog import Catalog
+from tests.support.cli import rprs_error
 from tests.support.crash import COLLECTION, HASHED, JOBS, Crasher, invented, memory_folder, plug_in, rankings
 from tests.support.paths import ROOT
 
@@ -208,6 +209,8 @@ def test_every_file_is_synced_before_the_commit_that_lists_it(monkeypatch: pytes
     monkeypatch.setattr(Catalog, "transaction", checked)
     for job in ("index-learned", "add", "refit", "compact"):
         JOBS[job](tmp_path / "synced.rprs")
+    for job in ("index-plain", "upgrade"):
+        JOBS[job](tmp_path / "upgraded.rprs")
     assert commits > 10
 
 
@@ -244,6 +247,7 @@ def test_one_writer_at_a_time_and_the_lock_ends_with_its_process(tmp_path: Path)
             with pytest.raises(IndexLocked, match=r"is being written to by another process: wait until it is done"):
                 Writer(path, create=create)
         assert holder.poll() is None  # it still holds the lock: its end has not been awaited
+        assert "is being written to by another process" in rprs_error("upgrade", path)
         with Index(path) as reader:  # readers need no lock
             assert len(reader) == len(COLLECTION)
         holder.kill()

@@ -59,7 +59,7 @@ def attempt(call: Callable[[], object]) -> object:
 # ---------------------------------------------------------------------------- arrays
 
 
-@pytest.mark.parametrize("file", [*FILES, "encoders/000001/counts.json"])
+@pytest.mark.parametrize("file", [*FILES, "norms/000002/squared.npy", "encoders/000001/counts.json"])
 def test_verify_names_a_truncated_changed_or_missing_file(broken: Path, file: str) -> None:
     assert verify(broken) == []
     target = broken / file

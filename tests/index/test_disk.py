@@ -106,6 +106,28 @@ def test_a_full_disk_while_compacting_and_removing(disk: Path, small: Path) -> N
     assert verify(small) == []
 
 
+@pytest.mark.parametrize("leave", [0, 20_000, 60_000])
+def test_an_upgrade_on_a_full_disk_resumes_when_there_is_space_again(disk: Path, small: Path, leave: int) -> None:
+    old = disk / "old.rprs"
+    with Writer(old, create=True, encoder=HASHED, phrases=False, batch=10_000) as writer:
+        writer.add(LARGE[:25])
+    before = rankings(old)
+    ballast = fill(disk, leave)
+    with pytest.raises(DiskFull, match=r"No space left (while writing to|to open) .*old.rprs"), Writer(old) as writer:
+        writer.upgrade()
+    ballast.unlink()
+    assert rankings(old) == before
+    assert verify(old) == []
+    shutil.rmtree(small)
+    with Writer(old) as writer:
+        assert writer.upgrade()
+    assert verify(old) == []
+    with memory_folder() as folder:
+        with Writer(folder / "new.rprs", create=True, encoder=HASHED) as writer:
+            writer.add(LARGE[:25])
+        assert rankings(old) == rankings(folder / "new.rprs")
+
+
 def test_a_disk_too_full_to_open_an_index(disk: Path, small: Path) -> None:
     for leftover in small.glob("catalog.sqlite-*"):
         leftover.unlink()

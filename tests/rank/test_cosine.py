@@ -199,6 +199,38 @@ def test_an_upgraded_index_equals_one_built_with_phrases() -> None:
             assert np.array_equal(Cosine().scores(query, old), Cosine().scores(query, new))
 
 
+@settings(max_examples=25)
+@given(
+    collection=st.lists(texts, min_size=2, max_size=8),
+    query=texts,
+    removed=st.sets(st.integers(0, 7), max_size=3),
+    compacted=st.booleans(),
+)
+def test_filters_after_removal_and_compaction_rank_as_in_a_fresh_index(
+    collection: list[str], query: str, removed: set[int], compacted: bool
+) -> None:
+    named = [Document(f"d{number}", text, "", {"half": number % 2}) for number, text in enumerate(collection)]
+    live = [document for number, document in enumerate(named) if number not in removed]
+    with memory_folder() as folder:
+        with Writer(folder / "old", create=True, encoder=HASHED, analyzer=PLAIN, batch=20) as writer:
+            writer.add(named)
+            writer.remove([document.id for document in named if document not in live])
+            if compacted:
+                writer.compact()
+        with Writer(folder / "new", create=True, encoder=HASHED, analyzer=PLAIN) as writer:
+            writer.add(live)
+        assert verify(folder / "old") == []
+        with Index(folder / "old") as old, Index(folder / "new") as new:
+            assert np.array_equal(old.squared_norms, new.squared_norms)
+            for first in ("cosine", "blend", "bm25(phrases=3)"):
+                rankings = [
+                    Searcher(index, first=first, rerank=None).rank(Document("q", query), where="half = 1")
+                    for index in (old, new)
+                ]
+                assert rankings[0].ids == rankings[1].ids
+                assert rankings[0].scores.tobytes() == rankings[1].scores.tobytes()
+
+
 def test_stored_norms_are_those_that_are_computed() -> None:
     collection = documents(a="one two three four", b="two three four", c="one two", d="")
     with memory_folder() as folder:

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rprs.scoring import phrases
-from rprs.scoring.phrases import SPACE, Inverted, Stream, decode, encode, in_order, invert, phrase_hashes, stream
+from rprs.scoring import bm25, cosine
+from rprs.scoring.phrases import SPACE, Inverted, Stream, decode, encode, find, in_order, invert, phrase_hashes, stream
 
 sequences = st.lists(st.lists(st.integers(0, 6), max_size=12), min_size=1, max_size=8)
 
@@ -89,17 +89,20 @@ def test_lookup_frequency_and_scores_equal_a_count_by_hand(
     encoded = stream([hashed(words) for words in documents])
     random = Random(seed)
     queried = np.array(sorted({*counts, *(random.getrandbits(32) for _ in range(5))}), dtype=np.uint32)
-    starts, sizes = np.zeros(len(queried), dtype=np.int64), np.zeros(len(queried), dtype=np.int64)
-    phrases.locate(encoded.directory, encoded.data, queried, starts, sizes)
-    assert sizes.tolist() == [len(counts.get(phrase, ())) for phrase in queried.tolist()]
+    found = find(encoded, queried)
+    columns = zip(found.starts.tolist(), found.stops.tolist(), strict=True)
+    assert [found.documents[start:stop].tolist() for start, stop in columns] == [
+        sorted(counts.get(phrase, ())) for phrase in queried.tolist()
+    ]
 
     live = np.array([number not in removed for number in range(len(documents))])
-    df = np.zeros(len(queried), dtype=np.int64)
-    phrases.live_frequencies(encoded.data, starts, sizes, live, df)
+    df, cf = np.zeros(len(queried), dtype=np.int64), np.zeros(len(queried), dtype=np.int64)
+    bm25.live_counts(found.starts, found.stops, found.documents, found.counts, live, df, cf)
     assert df.tolist() == [len(counts.get(phrase, {}).keys() - removed) for phrase in queried.tolist()]
 
     weights, scores = np.arange(1.0, len(queried) + 1), np.zeros(len(documents))
-    phrases.accumulate(encoded.data, starts, sizes, weights, np.array([1.0, 1.0]), scores)
+    bounds, postings = (found.starts, found.stops), (found.documents, found.counts)
+    cosine.accumulate(*bounds, weights, *postings, np.array([1.0, 1.0]), scores)
     expected = np.zeros(len(documents))
     for weight, phrase in zip(weights, queried.tolist(), strict=True):
         for number, count in counts.get(phrase, {}).items():
@@ -120,14 +123,26 @@ def test_counts_of_any_size() -> None:
     assert decoded.documents.tolist() == postings.documents.tolist()
 
 
+def test_a_frequent_phrase_beside_rare_ones() -> None:
+    """More postings than there is room for at first."""
+    sequences = [hashed([1, 2, 2, 2, number + 3]) for number in range(3000)]
+    (pair,), (repeated, *_) = phrase_hashes(hashed([1, 2]))[0], phrase_hashes(hashed([2, 2]))[0].tolist()
+    queried = np.unique(np.array([pair, repeated, 7], dtype=np.uint32))
+    found = find(stream(sequences), queried)
+    sizes = dict(zip(queried.tolist(), (found.stops - found.starts).tolist(), strict=True))
+    assert sizes == {7: 0, int(pair): 3000, repeated: 3000}
+    place = int(found.starts[queried.tolist().index(repeated)])
+    assert found.documents[place : place + 3000].tolist() == list(range(3000))
+    assert set(found.counts[place : place + 3000].tolist()) == {2}
+
+
 def _everything(encoded: Stream, documents: int) -> list[Any]:
     """Call every function that reads a stream."""
     queried = np.arange(0, SPACE, SPACE // 50, dtype=np.uint32)
-    starts, sizes = np.zeros(len(queried), dtype=np.int64), np.zeros(len(queried), dtype=np.int64)
-    phrases.locate(encoded.directory, encoded.data, queried, starts, sizes)
-    live, scores = np.ones(documents, dtype=bool), np.zeros(documents)
-    phrases.live_frequencies(encoded.data, starts, sizes, live, np.zeros_like(sizes))
-    phrases.accumulate(encoded.data, starts, sizes, np.ones(len(queried)), np.ones(2), scores)
+    found, scores = find(encoded, queried), np.zeros(documents)
+    assert found.stops[-1] == len(found.documents) == len(found.counts)
+    bounds, postings = (found.starts, found.stops), (found.documents, found.counts)
+    cosine.accumulate(*bounds, np.ones(len(queried)), *postings, np.ones(2), scores)
     return [decode(encoded, 0, SPACE), scores]
 
 

@@ -292,8 +292,8 @@ class Catalog(Database):
 
     @property
     def has_statistics(self) -> bool:
-        """Whether the present documents were measured."""
-        return self.setting("language") is not None
+        """Whether the present documents were measured; those of an index with phrases have norms too."""
+        return self.setting("language") is not None and (self.norms is not None or not self.phrases)
 
     def add_vectors(self, segment: int, generation: int, file: File) -> None:
         """List the vectors of a segment, made by the encoder of that generation."""

@@ -91,7 +91,7 @@ def register(root: Path, path: str) -> File:
 
 
 def load(root: Path, path: str) -> NDArray[Any]:
-    """Open an array by mmap; an empty one, which cannot be mapped, is read."""
+    """Open an array by mmap; NumPy reads an empty one, which cannot be mapped."""
     try:
         array: NDArray[Any] = np.load(root / path, mmap_mode="r", allow_pickle=False)
         missing = (root / path).stat().st_size - getattr(array, "offset", 0) - array.nbytes
@@ -102,7 +102,7 @@ def load(root: Path, path: str) -> NDArray[Any]:
         raise IndexCorrupt(f"{root / path} is damaged ({reason}): run `rprs verify {root}`") from error
     if missing:
         raise IndexCorrupt(f"{root / path} is damaged (its header does not match its size): run `rprs verify {root}`")
-    return np.asarray(array) if array.size == 0 else array
+    return np.asarray(array)  # a plain array over the mapping: NumPy and Numba take longer to handle np.memmap
 
 
 def next_folder(root: Path, group: str) -> str:

@@ -351,11 +351,14 @@ class Writer:
 
         An interrupted upgrade resumes when it is called again. Searches continue in the meantime.
         """
-        if self.catalog.phrases:
+        if self.catalog.phrases and (self.catalog.has_statistics or self.catalog.generation is None):
             return False
         with self._change():
-            add_phrases(self.path, self.catalog, self.analyzer, self.progress)
-            self.finish()
+            if not self.catalog.phrases:
+                add_phrases(self.path, self.catalog, self.analyzer, self.progress)
+            self._encode_waiting()
+            self._measure(self.catalog.language or None)
+            self._delete_unlisted()
         return True
 
     # ------------------------------------------------------------------------ removing and compacting

@@ -17,7 +17,7 @@ from rprs.index import Index
 from rprs.index.segment import Terms
 from rprs.rank.grams import Grams, Places, query_grams
 from rprs.rank.stages import Mask
-from rprs.scoring import bm25, phrases
+from rprs.scoring import bm25
 from rprs.spec import Component, Kind, require
 from rprs.text.analyze import ngrams
 
@@ -110,11 +110,11 @@ class BM25(Component):
             rsj, part = bm25.rsj(each.df, len(index)), bm25.rsj(shorter.df, len(index))
             gain = bm25.gain(rsj, part[shorter.numbers[each.first]], part[shorter.numbers[each.first + 1]])
             weights = each.counts * gain
-            for segment, numbers, (starts, sizes) in zip(index.segments, index.numbers, each.places, strict=True):
+            for postings, numbers in zip(each.postings, index.numbers, strict=True):
                 local = np.zeros(len(numbers), dtype=np.float64)
                 saturated = saturation[numbers] if len(saturation) else local
-                if segment.phrases is not None:
-                    phrases.accumulate_bm25(segment.phrases.data, starts, sizes, weights, saturated, local)
+                bounds, columns = (postings.starts, postings.stops), (postings.documents, postings.counts)
+                bm25.accumulate(*bounds, weights, *columns, saturated, local)
                 live = numbers >= 0
                 scores[numbers[live]] += local[live]
         return scores

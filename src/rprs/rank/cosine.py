@@ -14,7 +14,7 @@ from rprs.errors import UsageError
 from rprs.index import Index
 from rprs.rank.grams import Grams, query_grams
 from rprs.rank.stages import Mask
-from rprs.scoring import bm25, cosine, phrases
+from rprs.scoring import bm25, cosine
 from rprs.spec import Component, Kind, require
 
 __all__ = ["WEIGHTS", "Cosine", "PreparedCosine", "prepare_cosine"]
@@ -83,13 +83,10 @@ def prepare_cosine(grams: Sequence[Grams], index: Index) -> PreparedCosine:
         idf = cosine.idf(each.df, len(index))
         values = cosine.sublinear(each.counts) * idf
         squares[row] = np.square(values).sum()
-        for segment, numbers, (starts, ends) in zip(index.segments, index.numbers, each.places, strict=True):
+        for postings, numbers in zip(each.postings, index.numbers, strict=True):
             local = np.zeros(len(numbers), dtype=np.float64)
-            if each.length == 1:
-                postings = (segment.posting_documents, segment.posting_counts)
-                cosine.accumulate(starts, ends, values * idf, *postings, cosine.LOGARITHMS, local)
-            elif segment.phrases is not None:
-                phrases.accumulate(segment.phrases.data, starts, ends, values * idf, cosine.LOGARITHMS, local)
+            bounds, columns = (postings.starts, postings.stops), (postings.documents, postings.counts)
+            cosine.accumulate(*bounds, values * idf, *columns, cosine.LOGARITHMS, local)
             live = numbers >= 0
             products[row, numbers[live]] = local[live]
     return PreparedCosine(products, squares)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rprs.index import Index
-from rprs.index.segment import Terms, term_hashes
+from rprs.index.phrases import streams
+from rprs.index.segment import Terms
 from rprs.scoring import bm25, phrases
+from rprs.scoring.phrases import Postings
 
 __all__ = ["Grams", "Places", "query_grams"]
 
 Ints = NDArray[np.int64]
-Places = list[tuple[Ints, Ints]]  # per segment: where postings start; where they stop (words) or how many (phrases)
+Places = list[tuple[Ints, Ints]]  # per segment: where postings start and stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +28,7 @@ class Grams:
     length: int
     numbers: Ints  # (occurrences,): which of them is at each place of the text
     counts: Ints  # (g,): in the query
-    places: Places
+    postings: list[Postings]  # per segment
     df: Ints  # (g,): live documents that have it
 
     @property
@@ -33,43 +36,52 @@ class Grams:
         """(g,): where each occurs first."""
         return np.unique(self.numbers, return_index=True)[1].astype(np.int64)
 
+    @property
+    def places(self) -> Places:
+        """Per segment, where the postings of each start and stop."""
+        return [(postings.starts, postings.stops) for postings in self.postings]
+
 
 def query_grams(words: list[str], index: Index, longest: int) -> list[Grams]:
-    """The words of a query and its phrases of up to `longest` words, by length."""
-    longer = phrases.phrase_hashes(term_hashes(words))[: longest - 1] if longest > 1 else ()
-    return [_words(words, index), *(_phrases(length, each, index) for length, each in enumerate(longer, start=2))]
-
-
-def _words(words: list[str], index: Index) -> Grams:
-    """Words in the order of their first occurrence."""
+    """The words of a query and its phrases of up to `longest` words, by length; more than one needs phrases."""
     counted = Counter(words)
+    terms = Terms.of(counted)
     number = {word: place for place, word in enumerate(counted)}
-    places = index.postings(Terms.of(counted))
-    df, unused = np.zeros(len(counted), dtype=np.int64), np.zeros(len(counted), dtype=np.int64)
-    for segment, numbers, (starts, stops) in zip(index.segments, index.numbers, places, strict=True):
-        live = numbers >= 0
-        if live.all():
-            df += stops - starts
-        else:
-            bm25.live_counts(starts, stops, segment.posting_documents, segment.posting_counts, live, df, unused)
-    occurrences = np.array([number[word] for word in words], dtype=np.int64)
-    return Grams(1, occurrences, np.array(list(counted.values()), dtype=np.int64), places, df)
+    numbers = np.fromiter(map(number.__getitem__, words), dtype=np.int64, count=len(words))
+    found = [
+        Postings(starts, stops, segment.posting_documents, segment.posting_counts)
+        for segment, (starts, stops) in zip(index.segments, index.postings(terms), strict=True)
+    ]
+    counts = np.array(list(counted.values()), dtype=np.int64)
+    grams = [Grams(1, numbers, counts, found, _frequencies(found, len(counts), index))]
+    longer = phrases.phrase_hashes(terms.hashes[numbers])[: longest - 1] if longest > 1 else ()
+    return grams + _phrases(longer, index)
 
 
-def _phrases(length: int, occurrences: NDArray[np.uint32], index: Index) -> Grams:
-    """Phrases in the order of their hashes."""
-    queried, numbers, counts = np.unique(occurrences, return_inverse=True, return_counts=True)
-    df = np.zeros(len(queried), dtype=np.int64)
-    places: Places = []
-    for segment, documents in zip(index.segments, index.numbers, strict=True):
-        starts, sizes = np.zeros(len(queried), dtype=np.int64), np.zeros(len(queried), dtype=np.int64)
-        places.append((starts, sizes))
-        if segment.phrases is None:
-            continue
-        phrases.locate(segment.phrases.directory, segment.phrases.data, queried, starts, sizes)
+def _phrases(longer: Sequence[NDArray[np.uint32]], index: Index) -> list[Grams]:
+    """Phrases by length, those of each in the order of their hashes, from the phrases at each place of the text."""
+    if not longer:
+        return []
+    distinct = [np.unique(each, return_inverse=True, return_counts=True) for each in longer]
+    every = np.sort(np.concatenate([queried for queried, _, _ in distinct]))  # one pass is faster than one per length
+    found = [phrases.find(stream, every) for stream in streams(index.segments)]
+    grams = []
+    for length, (queried, numbers, counts) in enumerate(distinct, start=2):
+        rows = np.searchsorted(every, queried)
+        postings = [Postings(each.starts[rows], each.stops[rows], each.documents, each.counts) for each in found]
+        df = _frequencies(postings, len(queried), index)
+        grams.append(Grams(length, numbers.astype(np.int64), counts.astype(np.int64), postings, df))
+    return grams
+
+
+def _frequencies(found: list[Postings], size: int, index: Index) -> Ints:
+    """(size,): how many live documents have each term or phrase."""
+    df, unused = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
+    for postings, documents in zip(found, index.numbers, strict=True):
         live = documents >= 0
         if live.all():
-            df += sizes
+            df += postings.stops - postings.starts
         else:
-            phrases.live_frequencies(segment.phrases.data, starts, sizes, live, df)
-    return Grams(length, numbers.astype(np.int64), counts.astype(np.int64), places, df)
+            columns = (postings.starts, postings.stops, postings.documents, postings.counts)
+            bm25.live_counts(*columns, live, df, unused)
+    return df

@@ -7,12 +7,12 @@ is needed. Two phrases with the same bits count as one. That is rare (with 12 mi
 The postings of a segment are ordered by phrase, then by document. The stream is cut into 2^B buckets by the first B
 bits of the phrases; `directory` holds the offset of each bucket, and B follows from its size. A bucket is a sequence of
 
-    phrase   := phrase − previous phrase (at first, − least phrase of the bucket), n, n × posting
+    phrase   := phrase − previous phrase (at first, − least phrase of the bucket), bytes of its postings, postings
     posting  := 2 · (document − previous document) + (1 if count > 1 else 0) [, count − 2 if count > 1]
 
-where the document before the first is −1 and all numbers are LEB128, 7 bits per byte, least first. The kernels stop at
-the end of a bucket and ignore documents that do not exist, so that a damaged file can give wrong numbers, but nothing
-worse.
+where the document before the first is −1 and all numbers are LEB128, 7 bits per byte, least first. A look-up skips the
+postings of other phrases by their bytes. The kernels stop at the end of a bucket and ignore documents that do not
+exist, so that a damaged file can give wrong numbers, but nothing worse.
 """
 
 from __future__ import annotations
@@ -30,17 +30,15 @@ from rprs.scoring.cosine import count_weight
 __all__ = [
     "SPACE",
     "Inverted",
+    "Postings",
     "Stream",
-    "accumulate",
-    "accumulate_bm25",
     "add_squares",
     "bucket_bits",
     "decode",
     "encode",
+    "find",
     "in_order",
     "invert",
-    "live_frequencies",
-    "locate",
     "phrase_hashes",
     "stream",
     "total_frequencies",
@@ -141,17 +139,25 @@ def _write(phrases, documents, counts, shift, first, sizes, data, writing):  # t
         if (phrase >> shift) != bucket:
             bucket = phrase >> shift
             previous = bucket << shift
+        size = _write_postings(documents, counts, posting, end, data, 0, False)
         at = _put(data, at, phrase - previous, writing)
-        at = _put(data, at, end - posting, writing)
-        before = np.int64(-1)
-        for place in range(posting, end):
-            document, count = np.int64(documents[place]), counts[place]
-            at = _put(data, at, 2 * (document - before) + (1 if count > 1 else 0), writing)
-            if count > 1:
-                at = _put(data, at, count - 2, writing)
-            before = document
+        at = _put(data, at, size, writing)
+        at = _write_postings(documents, counts, posting, end, data, at, True) if writing else at + size
         sizes[bucket - first] += at - start
         previous, posting = phrase, end
+    return at
+
+
+@numba.njit(nogil=True, cache=True)
+def _write_postings(documents, counts, first, last, data, at, writing):  # type: ignore[no-untyped-def]
+    """Write the postings first:last of one phrase, or only measure them; the offset behind them."""
+    before = np.int64(-1)
+    for place in range(first, last):
+        document, count = np.int64(documents[place]), counts[place]
+        at = _put(data, at, 2 * (document - before) + (1 if count > 1 else 0), writing)
+        if count > 1:
+            at = _put(data, at, count - 2, writing)
+        before = document
     return at
 
 
@@ -167,9 +173,24 @@ def _put(data, at, value, writing):  # type: ignore[no-untyped-def]
     return at + 1
 
 
-@numba.njit(nogil=True, cache=True)
+@numba.njit(nogil=True, cache=True, inline="always")
 def _get(data, at, end):  # type: ignore[no-untyped-def]
-    """A number and the offset behind it."""
+    """A number and the offset behind it; 0 at the end of the data.
+
+    Most numbers have one or two bytes. These are read without a branch on which of both it is, as no processor could
+    predict it.
+    """
+    if at + 1 < end:
+        low, high = np.int64(data[at]), np.int64(data[at + 1])
+        more = low >> 7
+        if more & (high >> 7) == 0:
+            return (low & 127) | ((high * more) << 7), at + 1 + more
+    return _get_long(data, at, end)
+
+
+@numba.njit(nogil=True, cache=True)
+def _get_long(data, at, end):  # type: ignore[no-untyped-def]
+    """The same for a number of any length."""
     value, shift = np.int64(0), 0
     while at < end and shift < 63:
         byte = np.int64(data[at])
@@ -181,7 +202,7 @@ def _get(data, at, end):  # type: ignore[no-untyped-def]
     return value, at
 
 
-@numba.njit(nogil=True, cache=True)
+@numba.njit(nogil=True, cache=True, inline="always")
 def _posting(data, at, end):  # type: ignore[no-untyped-def]
     """The distance to the next document, the count in it, and the offset behind the posting."""
     value, at = _get(data, at, end)
@@ -191,13 +212,12 @@ def _posting(data, at, end):  # type: ignore[no-untyped-def]
     return value >> 1, count + 2, at
 
 
-@numba.njit(nogil=True, cache=True)
-def _skip(data, at, end, postings):  # type: ignore[no-untyped-def]
-    """The offset behind that many postings."""
-    while postings > 0 and at < end:
-        _, _, at = _posting(data, at, end)
-        postings -= 1
-    return at
+@numba.njit(nogil=True, cache=True, inline="always")
+def _phrase(data, at, end):  # type: ignore[no-untyped-def]
+    """The distance to the next phrase, and the offsets of its postings and behind them."""
+    step, at = _get(data, at, end)
+    size, at = _get(data, at, end)
+    return step, at, at + min(size, end - at)
 
 
 @numba.njit(nogil=True, cache=True)
@@ -212,60 +232,73 @@ def _shift(directory):  # type: ignore[no-untyped-def]
 # ---------------------------------------------------------------------------- a few phrases of a query
 
 
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """Postings of some phrases or terms: those of number g are the places `starts[g]:stops[g]` of the other arrays."""
+
+    starts: Ints
+    stops: Ints
+    documents: NDArray[np.int32]
+    counts: NDArray[Any]
+
+
+def find(stream: Stream, phrases: NDArray[np.uint32]) -> Postings:
+    """The postings of phrases; none for a phrase that does not occur."""
+    bounds = np.zeros(len(phrases) + 1, dtype=np.int64)
+    documents, counts, _ = _find(stream.directory, stream.data, phrases, bounds[1:])
+    return Postings(bounds[:-1], bounds[1:], documents, counts)
+
+
 @numba.njit(nogil=True, cache=True)
-def locate(directory, data, phrases, starts, sizes):  # type: ignore[no-untyped-def]
-    """Where the postings of each phrase start in `data`, and how many there are; 0 and 0 for an absent phrase."""
-    shift = _shift(directory)
+def _find(directory, data, phrases, stops):  # type: ignore[no-untyped-def]
+    """Documents and counts of the phrases, one after the other; `stops` receives the end of each."""
+    shift, size = _shift(directory), 0
+    room = 64 + 4 * phrases.size
+    documents, counts = np.empty(room, np.int32), np.empty(room, np.uint32)
+    touched = _touch(directory, data, phrases, shift, stops)
     for row in range(phrases.size):
         target = np.int64(phrases[row])
         bucket = target >> shift
         at, end = directory[bucket], min(directory[bucket + 1], data.size)
         phrase = bucket << shift
-        while 0 <= at < end:
-            step, at = _get(data, at, end)
-            size, at = _get(data, at, end)
+        while 0 <= at < end and phrase <= target:
+            step, start, at = _phrase(data, at, end)
             phrase += step
-            if phrase >= target:
-                if phrase == target:
-                    starts[row], sizes[row] = at, size
+            if phrase == target:
+                if size + at - start > documents.size:
+                    documents, counts = _grown(documents, size + at - start), _grown(counts, size + at - start)
+                document = np.int64(-1)
+                while start < at:
+                    step, count, start = _posting(data, start, at)
+                    document += step
+                    documents[size], counts[size] = document, count
+                    size += 1
                 break
-            at = _skip(data, at, end, size)
+        stops[row] = size
+    return documents[:size], counts[:size], touched
 
 
 @numba.njit(nogil=True, cache=True)
-def live_frequencies(data, starts, sizes, live, frequencies):  # type: ignore[no-untyped-def]
-    """Add how many live documents contain each phrase, from the results of `locate`."""
-    for row in range(starts.size):
-        at, document = starts[row], -1
-        for _ in range(min(sizes[row], data.size - at)):
-            step, _, at = _posting(data, at, data.size)
-            document += step
-            if 0 <= document < live.size and live[document]:
-                frequencies[row] += 1
+def _touch(directory, data, phrases, shift, starts):  # type: ignore[no-untyped-def]
+    """Read the first byte of every bucket, so that memory delivers many of them at once; their sum.
+
+    The loop over the phrases would wait for each of them: without this, it takes one and a half times as long.
+    """
+    total = np.int64(0)
+    for row in range(phrases.size):
+        starts[row] = directory[np.int64(phrases[row]) >> shift]
+    for row in range(phrases.size):
+        if 0 <= starts[row] < data.size:
+            total += data[starts[row]]
+    return total
 
 
 @numba.njit(nogil=True, cache=True)
-def accumulate(data, starts, sizes, weights, logarithms, scores):  # type: ignore[no-untyped-def]
-    """Add weight · (1 + ln count) of every phrase to the `scores` of a segment's documents, phrase at a time."""
-    for row in range(starts.size):
-        at, document, weight = starts[row], -1, weights[row]
-        for _ in range(min(sizes[row], data.size - at)):
-            step, count, at = _posting(data, at, data.size)
-            document += step
-            if 0 <= document < scores.size:
-                scores[document] += weight * count_weight(count, logarithms)
-
-
-@numba.njit(nogil=True, cache=True)
-def accumulate_bm25(data, starts, sizes, weights, saturated, scores):  # type: ignore[no-untyped-def]
-    """Add weight · count / (count + K_d) of every phrase to the `scores` of a segment's documents (equation 8)."""
-    for row in range(starts.size):
-        at, document, weight = starts[row], -1, weights[row]
-        for _ in range(min(sizes[row], data.size - at)):
-            step, count, at = _posting(data, at, data.size)
-            document += step
-            if 0 <= document < scores.size:
-                scores[document] += weight * count / (count + saturated[document])
+def _grown(values, size):  # type: ignore[no-untyped-def]
+    """A copy of an array with room for twice as many values as are needed now."""
+    more = np.empty(2 * size, values.dtype)
+    more[: values.size] = values
+    return more
 
 
 # ---------------------------------------------------------------------------- all phrases, in ranges that fit in memory
@@ -290,15 +323,13 @@ def _decode(directory, data, low, high, phrases, documents, counts):  # type: ig
         at, end = directory[bucket], min(directory[bucket + 1], data.size)
         phrase = bucket << shift
         while 0 <= at < end and phrase < high:
-            step, at = _get(data, at, end)
-            size, at = _get(data, at, end)
+            step, start, at = _phrase(data, at, end)
             phrase += step
             if phrase < low or phrase >= high:
-                at = _skip(data, at, end, size)
                 continue
             document = -1
-            for _ in range(min(size, end - at)):
-                step, count, at = _posting(data, at, end)
+            while start < at:
+                step, count, start = _posting(data, start, at)
                 document += step
                 if row < phrases.size:
                     phrases[row], documents[row], counts[row] = phrase, document, count
@@ -354,16 +385,14 @@ def in_order(directory, data, documents):  # type: ignore[no-untyped-def]
             return False
         phrase, first = bucket << shift, True
         while at < end:
-            step, at = _get(data, at, end)
-            size, at = _get(data, at, end)
+            step, start = _get(data, at, end)
+            size, start = _get(data, start, end)
             phrase += step
-            if size < 1 or phrase >> shift != bucket or (step == 0 and not first):
+            if not 0 < size <= end - start or phrase >> shift != bucket or (step == 0 and not first):
                 return False
-            document, first = -1, False
-            for _ in range(size):
-                if at >= end:
-                    return False
-                step, _, at = _posting(data, at, end)
+            document, first, at = -1, False, start + size
+            while start < at:
+                step, _, start = _posting(data, start, at)
                 document += step
                 if step < 1 or document >= documents:
                     return False
