@@ -16,6 +16,7 @@ from rprs.index import Index, Writer
 from rprs.index.info import describe_language, index_info, language_advice
 from rprs.index.language import MANY_PIECES, MOST_UNKNOWN, Familiarity, familiarity, main_script
 from rprs.search import Searcher
+from tests.support.cli import rprs_ok
 from tests.support.indexes import documents
 from tests.support.languages import TEXTS
 from tests.support.tiny_models import load_encoder, make_bert
@@ -276,6 +277,18 @@ def test_what_a_user_reads_about_the_language() -> None:
     assert describe_language(unknown).startswith("unknown to the encoder (5.00 tokens per word, 70% of the letters")
     assert "except the script cyrillic" in describe_language(mixed)
     assert describe_language(foreign).startswith("partly known to the encoder (2.30 tokens per word")
+
+
+def test_the_command_line_says_it_once_when_it_indexes(tmp_path: Path, encoder: str) -> None:
+    (tmp_path / "files").mkdir()
+    for document in CYRILLIC:
+        (tmp_path / "files" / f"{document.id}.txt").write_text(document.text, encoding="utf-8")
+    path = tmp_path / "x.rprs"
+    outcome = rprs_ok("index", tmp_path / "files", "--to", path, "--encoder", encoder, width=200)
+    assert " ".join(outcome.err.split()).count("does not know the language of these documents") == 1
+    assert "unknown to the encoder" in rprs_ok("info", path, width=200).out
+    found = rprs_ok("search", path, "--text", CYRILLIC_QUERY.text, width=200)
+    assert "does not know" not in found.out + found.err
 
 
 # ---------------------------------------------------------------------------- scripts without spaces
