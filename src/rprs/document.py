@@ -278,4 +278,4 @@ class Candidates:
     mean_sentences: float  # avgdl: sentences per document of the collection
     query: Document | None = None
     read: Callable[[str], Document] | None = None  # a document of the index by its id
-    knows_language: bool = True  # whether the vectors' encoder knows the language of the collection
+    knows_language: bool = True  # whether the vectors' encoder knows the language of the query

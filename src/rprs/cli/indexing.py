@@ -103,17 +103,13 @@ def _add(messages: Messages, writer: Writer, sources: list[Path], strict: bool, 
 
 
 def _print_encoder(messages: Messages, path: Path) -> None:
-    from rprs.index.info import describe_encoder, index_info
+    from rprs.index.info import describe_encoder, index_info, language_advice
 
     facts = index_info(path)
-    encoder, language = facts["encoder"], facts["language"]
-    if encoder:
-        messages.print(f"encoder: {describe_encoder(encoder)}")
-    if language and not language["knows"]:
-        messages.print(
-            "The encoder does not know the language of these documents, so the default ranks them by words and phrases "
-            "alone: a multilingual model ranks better (see docs/how-to/choose-an-encoder.md)"
-        )
+    if facts["encoder"]:
+        messages.print(f"encoder: {describe_encoder(facts['encoder'])}")
+    if advice := language_advice(facts["language"]):
+        messages.print(advice)
 
 
 def remove(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rprs.index.catalog import Catalog
+from rprs.index.language import MANY_PIECES
 from rprs.index.reader import Index
 
-__all__ = ["describe_encoder", "describe_language", "encoder_info", "index_info", "size_on_disk"]
+__all__ = ["describe_encoder", "describe_language", "encoder_info", "index_info", "language_advice", "size_on_disk"]
 
 
 def index_info(path: Path) -> dict[str, Any]:
@@ -69,9 +70,45 @@ def describe_language(language: Mapping[str, Any] | None) -> str:
     if not language:
         return "not measured: the encoder has no tokenizer"
     figures = f"{language['pieces']:.2f} tokens per word, {language['unknown']:.0%} of the letters unknown"
-    if language["knows"]:
-        return f"known to the encoder ({figures})"
-    return f"unknown to the encoder ({figures}): the default ranks by words and phrases alone"
+    if confused := language.get("confused"):
+        figures += f", {confused:.0%} of the words confused with others"
+    unknown = _unknown_scripts(language)
+    if not language["knows"]:
+        return f"unknown to the encoder ({figures}): the default ranks by words and phrases alone"
+    if unknown:
+        return f"known to the encoder ({figures}), except the script {_and(unknown)}, ranked by words and phrases alone"
+    if language["pieces"] > MANY_PIECES:
+        return f"partly known to the encoder ({figures}): a multilingual model may rank better"
+    return f"known to the encoder ({figures})"
+
+
+def language_advice(language: Mapping[str, Any] | None) -> str | None:
+    """What to say about the language once, when documents were indexed; nothing if the encoder knows it."""
+    if not language:
+        return None
+    unknown, models = _unknown_scripts(language), "see docs/how-to/choose-an-encoder.md"
+    if not language["knows"]:
+        return (
+            "The encoder does not know the language of these documents, so the default ranks them by words and phrases "
+            f"alone. A multilingual model ranks by meaning, too: {models}"
+        )
+    if unknown:
+        return (
+            f"The encoder does not know the script {_and(unknown)}, so the default ranks for queries in it by words "
+            f"and phrases alone. A multilingual model knows more scripts: {models}"
+        )
+    if language["pieces"] > MANY_PIECES:
+        return f"The encoder was probably not trained on the language of these documents: {models}"
+    return None
+
+
+def _unknown_scripts(language: Mapping[str, Any]) -> list[str]:
+    """The scripts of the collection that the encoder does not know."""
+    return [script for script, known in language.get("scripts", {}).items() if not known]
+
+
+def _and(names: Sequence[str]) -> str:
+    return " and ".join(names)
 
 
 def describe_encoder(encoder: Mapping[str, Any] | None) -> str:

@@ -24,6 +24,7 @@ from rprs.index.dates import Dates, read_dates
 from rprs.index.encoders import open_encoder, reusable_encoder
 from rprs.index.fields import Field, metadata_fields
 from rprs.index.files import load
+from rprs.index.language import knows_text
 from rprs.index.phrases import squared_norms
 from rprs.index.segment import Segment, Terms
 from rprs.index.where import to_sql
@@ -199,10 +200,13 @@ class Index(Mapping[str, Document]):
         return reusable_encoder(self.catalog, self.path)
 
     @cached_property
-    def knows_language(self) -> bool:
-        """Whether the encoder knows the language of the collection, as measured when the documents were encoded."""
+    def _language(self) -> dict[str, Any]:
         with self._lock:
-            return bool(self.catalog.language.get("knows", True))
+            return self.catalog.language
+
+    def knows_language(self, query: Document) -> bool:
+        """Whether the encoder knows the script of the query, as measured when the documents were encoded."""
+        return knows_text(self._language, query.text, lambda: self.encoder)
 
     @property
     def fingerprint(self) -> str:

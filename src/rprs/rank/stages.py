@@ -103,7 +103,7 @@ def load_candidates(index: Index, query: Document, ranking: Ranking, mean_senten
     """
     sentences = [index.sentences(id) for id in ranking.ids]
     mean = index.mean_sentences if mean_sentences is None else mean_sentences
-    return Candidates(ranking, sentences, mean, query, index.document, index.knows_language)
+    return Candidates(ranking, sentences, mean, query, index.document, index.knows_language(query))
 
 
 def require_sentences(query: Sentences) -> None:
