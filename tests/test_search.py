@@ -184,7 +184,7 @@ class TestHits:
         everything = nearest(index, QUERY, pool, n)
         query_length = len(index.splitter.split(QUERY.text))
         sizes = {document.id: len(index.splitter.split(document.text)) for document in TALES}
-        results = Searcher(index, rerank=RPRS(n=n, k1=k1, b=b), depth=depth).search(QUERY, k=depth)
+        results = Searcher(index, first="bm25", rerank=RPRS(n=n, k1=k1, b=b), depth=depth).search(QUERY, k=depth)
         for hit in results:
             saturation = k1 * (1 - b + b * sizes[hit.id] / (sum(sizes.values()) / len(sizes)))
             mine = [each for each in everything if each.id == hit.id]
@@ -230,7 +230,7 @@ class TestHits:
 
     def test_without_a_reranker(self, index: Index) -> None:
         first = BM25(k1=2.8, b=1.0).rank(QUERY, index, 10, index.select(None))
-        results = Searcher(index, rerank=None, depth=10).search(QUERY)
+        results = Searcher(index, first="bm25", rerank=None, depth=10).search(QUERY)
         assert [(hit.id, hit.score, hit.rank) for hit in results] == [
             (id, score, place) for place, (id, score) in enumerate(zip(first.ids, first.scores, strict=True), 1)
         ]
@@ -302,11 +302,11 @@ class TestEvidenceOfAnyReranker:
         depth = 12
         pool = BM25(k1=2.8, b=1.0).rank(QUERY, index, depth, index.select(None)).ids
         everything = nearest(index, QUERY, pool, 5)
-        searcher = Searcher(index, rerank=reranker, depth=depth)
+        searcher = Searcher(index, first="bm25", rerank=reranker, depth=depth)
         ranking, results = searcher.rank(QUERY), searcher.search(QUERY, k=depth)
         assert ranking.neighbours is None
         assert [(hit.id, hit.score) for hit in results] == list(zip(ranking.ids, ranking.scores.tolist(), strict=True))
-        aligned = Searcher(index, depth=depth).search(QUERY, k=depth)  # RPRS with n = 5
+        aligned = Searcher(index, "paper", depth=depth).search(QUERY, k=depth)  # RPRS with n = 5
         assert {hit.id: hit.pairs for hit in results} == {hit.id: hit.pairs for hit in aligned}
         for id in pool[:4]:
             explanation = searcher.explain(QUERY, id)
@@ -381,11 +381,12 @@ class TestUnusualQueries:
         assert results.query_sentences > 10_000
         assert results[0].pairs[0].query_span[1] <= len(text)
 
-    def test_a_document_without_sentences_comes_last(self) -> None:
+    @pytest.mark.parametrize(("system", "score"), [("paper", 0), ("default", 1)])  # a fusion of equal scores is exp(0)
+    def test_a_document_without_sentences_comes_last(self, system: str, score: float) -> None:
         run = documents(a="", b="Fog hides the pier.", c="")
         with index_of(run) as index:
-            outcome = Searcher(index).explain(Document("q", "Fog hides the quay."), "a")
-        assert (outcome.hit.score, outcome.hit.rank, outcome.hit.pairs, outcome.in_pool) == (0, 2, (), False)
+            outcome = Searcher(index, system).explain(Document("q", "Fog hides the quay."), "a")
+        assert (outcome.hit.score, outcome.hit.rank, outcome.hit.pairs, outcome.in_pool) == (score, 2, (), False)
 
     def test_a_wrong_depth(self, index: Index) -> None:
         with pytest.raises(
@@ -405,7 +406,7 @@ class TestExplain:
         everything = nearest(index, QUERY, pool, n)
         query_spans = [(int(start), int(end)) for start, end in index.splitter.split(QUERY.text).spans]
         for id in pool:
-            explanation = Searcher(index, rerank=f"rprs(n={n})", depth=depth).explain(QUERY, id)
+            explanation = Searcher(index, first="bm25", rerank=f"rprs(n={n})", depth=depth).explain(QUERY, id)
             expected = [neighbour for neighbour in everything if neighbour.id == id]
             assert as_neighbours(explanation.hit) == expected
             covered = {neighbour.query_span for neighbour in expected}
@@ -430,7 +431,7 @@ class TestExplain:
         depth = 5
         first = BM25(k1=2.8, b=1.0).rank(QUERY, index, 100, index.select(None)).ids
         outside = first[depth + 3]
-        explanation = Searcher(index, depth=depth).explain(QUERY, outside)
+        explanation = Searcher(index, "paper", depth=depth).explain(QUERY, outside)
         assert not explanation.in_pool
         assert explanation.hit.first_rank == depth + 1
         assert math.isnan(explanation.hit.first_score)
@@ -448,14 +449,15 @@ class TestExplain:
 
     def test_itself(self, index: Index) -> None:
         """The pool is that of the search, which leaves the query out; it joins at the end."""
-        pool = Searcher(index, rerank=None, depth=10).rank(TALES[3]).ids
-        explanation = Searcher(index, depth=10).explain(TALES[3], "t03")
+        pool = Searcher(index, "bm25", depth=10).rank(TALES[3]).ids
+        searcher = Searcher(index, "paper", depth=10)
+        explanation = searcher.explain(TALES[3], "t03")
         assert not explanation.in_pool
         assert explanation.hit.rank == 1
         assert explanation.uncovered == ()
         expected = nearest(index, TALES[3], (*pool, "t03"), 5)
         assert as_neighbours(explanation.hit) == [neighbour for neighbour in expected if neighbour.id == "t03"]
-        assert Searcher(index, depth=10).explain(TALES[3], "t03", keep_self=True).in_pool
+        assert searcher.explain(TALES[3], "t03", keep_self=True).in_pool
 
     def test_an_unknown_id(self, index: Index) -> None:
         with pytest.raises(UsageError, match=r"There is no document 'nowhere' in .*made\.rprs"):
@@ -527,7 +529,7 @@ class TestRun:
     QUERIES: ClassVar = [QUERY, TALES[3], Document("empty", " ")]
 
     def test_a_run_has_the_ranking_of_every_query(self, index: Index) -> None:
-        searcher = Searcher(index, depth=8, cutoff="ratio(p=0.5,l=1,h=5)")
+        searcher = Searcher(index, "paper", depth=8, cutoff="ratio(p=0.5,l=1,h=5)")
         run = searcher.run(self.QUERIES)
         assert list(run) == [QUERY.id, "t03"]
         assert run.failures == {"empty": "The query 'empty' has no sentences: there is nothing to compare"}

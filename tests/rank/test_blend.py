@@ -120,8 +120,22 @@ class TestTheMixture:
 
     @pytest.mark.parametrize("weight", [0.0, 1.0])
     def test_a_whole_weight_is_one_score_unchanged(self, weight: float) -> None:
-        first, second = np.array([0.3, 0.0, 0.1]), np.array([0.0, 2.0, 1.0])
-        assert np.array_equal(blend.geometric(first, second, weight), first if weight else second)
+        """It leaves out no document that the other score found: that one counts with the smallest score."""
+        first, second = np.array([0.3, 0.0, 0.1, 0.0]), np.array([0.0, 2.0, 1.0, 0.0])
+        expected = [0.3, 0.1, 0.1, 0.0] if weight else [1.0, 2.0, 1.0, 0.0]
+        assert blend.geometric(first, second, weight).tolist() == expected
+
+    @pytest.mark.parametrize("weight", [0.0, 0.3, 1.0])
+    def test_a_score_that_is_0_everywhere_decides_nothing(self, weight: float) -> None:
+        nothing, second = np.zeros(3), np.array([0.0, 2.0, 1.0])
+        assert np.array_equal(blend.geometric(nothing, second, weight), second)
+        assert np.array_equal(blend.geometric(second, nothing, weight), second)
+
+    def test_words_that_all_documents_have_find_them(self) -> None:
+        """The idf of the cosine is 0 for such words, but not that of BM25."""
+        with index_of(documents(a="red sand sand", b="red sea"), analyzer=PLAIN) as index:
+            assert Searcher(index).rank("red red wine").ids == ("b", "a")
+            assert Searcher(index).rank("red sand").ids == ("a", "b")
 
     def test_scores_of_another_scale_give_the_same_order(self) -> None:
         generator = np.random.default_rng(3)
@@ -141,10 +155,10 @@ def test_the_blend_equals_the_oracle(collection: list[str], query: str, weight: 
     least = [min((value for value in values.values() if value > 1e-12), default=1.0) for values in (cosine, bm25)]
 
     def mixed(id: str) -> float:
-        if share in (0, 1):
-            return cosine[id] if share else bm25[id]
         if cosine[id] <= 1e-12 and bm25[id] <= 1e-12:
             return 0.0
+        if not any(value > 1e-12 for value in cosine.values()):
+            return bm25[id]
         return max(cosine[id], least[0]) ** share * max(bm25[id], least[1]) ** (1 - share)
 
     with index_of([Document(id, text) for id, text in named.items()], analyzer=PLAIN) as index:

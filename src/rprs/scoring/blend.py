@@ -3,7 +3,8 @@
     score(d) = a(d)^λ · b(d)^(1 − λ)          λ = min(1, (3r)²),   r = |q| / mean |d|, in terms
 
 Logarithms put the two on a common scale: a constant factor in either score changes no rank. A document to which only
-one of the two gives a score gets, from the other, the smallest score that it gives to any document.
+one of the two gives a score gets, from the other, the smallest score that it gives to any document. Where one of the
+two gives no document a score, the other decides alone.
 """
 
 from __future__ import annotations
@@ -23,16 +24,15 @@ def weight_of_length(ratio: float) -> float:
 
 def geometric(a: Floats, b: Floats, weight: float) -> Floats:
     """(documents,): a^weight · b^(1 − weight); 0 where both scores are 0."""
-    if weight == 1 or weight == 0:
-        return a if weight else b
+    if not a.any() or not b.any():
+        return a + b
     either = (a > 0) | (b > 0)
-    scores = np.zeros(len(a), dtype=np.float64)
-    left, right = (np.maximum(values[either], _least(values)) for values in (a, b))
-    scores[either] = np.exp(weight * np.log(left) + (1 - weight) * np.log(right))
-    return scores
+    left, right = (np.where(either, np.maximum(values, _least(values)), 1.0) for values in (a, b))
+    if weight == 1 or weight == 0:
+        return np.where(either, left if weight else right, 0.0)
+    return np.where(either, np.exp(weight * np.log(left) + (1 - weight) * np.log(right)), 0.0)
 
 
 def _least(scores: Floats) -> float:
-    """The smallest score above 0; 1 if there is none."""
-    positive = scores[scores > 0]
-    return float(positive.min()) if len(positive) else 1.0
+    """The smallest score above 0."""
+    return float(scores[scores > 0].min())
