@@ -18,7 +18,7 @@ from rprs.rank.stages import Mask
 from rprs.scoring import blend, bm25
 from rprs.spec import Component, Kind, require
 
-__all__ = ["Blend"]
+__all__ = ["Blend", "PreparedBlend"]
 
 Floats = NDArray[np.float64]
 

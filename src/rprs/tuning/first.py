@@ -36,7 +36,7 @@ from rprs.tuning.choose import (
 )
 from rprs.tuning.grids import Axes, Bm25Grid, Value, ascending
 
-__all__ = ["Lists", "rank_grid", "tune_bm25", "tune_two_step", "two_step_axes"]
+__all__ = ["Lists", "PointParts", "rank_grid", "tune_bm25", "tune_two_step", "two_step_axes"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
