@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import rprs
 from rprs import Document, UsageError
+from rprs.spec import DEFAULT
 from tests.support.crash import COLLECTION, HASHED, QUERIES, invented
 
 TEXTS = ["The landlord repairs the roof.", "Rent is due in advance. The tenant pays rent.", "Zebras graze.", ""]
@@ -98,7 +99,8 @@ def test_components_may_be_given_instead_of_their_texts() -> None:
     from rprs.encode.hashed import Hashed
 
     results = rprs.rerank(QUERIES[0], COLLECTION, encoder=Hashed(16), rerank=rprs.RPRS(n=3), first=rprs.BM25())
-    assert results.hits == rprs.rerank(QUERIES[0], COLLECTION, encoder=HASHED, rerank="rprs(n=3)").hits
+    texts = rprs.rerank(QUERIES[0], COLLECTION, encoder=HASHED, rerank="rprs(n=3)", first="bm25")
+    assert results.hits == texts.hits
 
 
 def test_the_encoder_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,7 +136,7 @@ def test_the_encoder_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
         (QUERY, TEXTS, {"analyzer": rprs.RPRS()}, "The analyzer must be a text"),
         (QUERY, TEXTS, {"rerank": 5}, "5 is not a re-ranker"),
         (QUERY, TEXTS, {"rerank": "rprz"}, "did you mean 'rprs'"),
-        (QUERY, TEXTS, {"first": "rprs"}, "no ranker named 'rprs'"),
+        (QUERY, TEXTS, {"first": "birch"}, "no ranker named 'birch'"),
         (QUERY, TEXTS, {"progress": "yes"}, "progress must be True, False or a callable"),
     ],
 )
@@ -150,10 +152,13 @@ def test_few_sentences_are_compared_with_fewer_neighbours() -> None:
     query = "The landlord heats no flat."
     results = rprs.rerank(query, texts, encoder="hashed")
     assert [hit.id for hit in results] == ["lease", "cargo"]
-    assert (results[0].pairs[0].document, results[1].score) == ("The landlord heats the flat.", 0)
-    assert results.hits == rprs.rerank(query, texts, encoder="hashed", rerank="rprs(n=1)").hits
+    assert (results[0].pairs[0].document, results[1].dp, results[1].pairs) == ("The landlord heats the flat.", 0, ())
+    default = DEFAULT["reranker"]
+    fewer = default.replace("rprs(", "rprs(n=1,")
+    assert results.hits == rprs.rerank(query, texts, encoder="hashed", rerank=fewer).hits
+    assert results.hits != rprs.rerank(query, texts, encoder="hashed", rerank=default).hits
     many = [" ".join(f"Sentence {number} of text {text}." for number in range(10)) for text in range(6)]
     assert (
         rprs.rerank(query, many, encoder="hashed").hits
-        == rprs.rerank(query, many, encoder="hashed", rerank="rprs").hits
+        == rprs.rerank(query, many, encoder="hashed", rerank=default).hits
     )

@@ -5,7 +5,8 @@
     rprs.build("cases.rprs", "cases/")
     searcher = rprs.Searcher("cases.rprs")
     for hit in searcher.search(rprs.read_one("brief.pdf"), k=3):
-        print(f"{hit.score:.3f}", hit.id, "because", hit.pairs[0].document)
+        for pair in hit.pairs[:1]:
+            print(f"{hit.score:.3f}", hit.id, "because", pair.document)
 
 Names are loaded on first use, so that `import rprs` is fast.
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -52,9 +53,8 @@ def rerank(
     from rprs.document import query_documents
     from rprs.index.memory import index_in_memory
     from rprs.progress import as_progress
-    from rprs.rank import RPRS, System
+    from rprs.rank import System
     from rprs.rank.every import EveryDocument
-    from rprs.rank.fuse import First, Fuse
     from rprs.search import Searcher
 
     ranker = spec.DEFAULT["ranker"] if first is None else first
@@ -67,10 +67,21 @@ def rerank(
         candidates, splitter=splitter, analyzer=analyzer, encoder=encoder, progress=bars, load=_load
     ) as index:
         if rerank == AUTO:
-            nearest = RPRS(n=min(RPRS.n, max(1, int(index.sentence_counts.sum()) // 10)))
-            system = system.changed(rerank=Fuse(First(), nearest, "zscore", None))
+            system = system.changed(rerank=_default_reranker(int(index.sentence_counts.sum())))
         searcher = Searcher(index, system, first=every, depth=max(1, len(candidates)), progress=bars)
         return searcher.search(query, len(candidates) if k is None else k, keep_self=True, pairs=pairs)
+
+
+def _default_reranker(sentences: int) -> Reranker:
+    """That of the default system, with an n of rprs that suits so many sentences."""
+    from rprs import spec
+    from rprs.rank import RPRS
+    from rprs.rank.fuse import Fuse
+
+    fused = spec.parse("reranker", spec.DEFAULT["reranker"])
+    assert isinstance(fused, Fuse)
+    assert isinstance(fused.b, RPRS)
+    return replace(fused, b=replace(fused.b, n=min(fused.b.n, max(1, sentences // 10))))
 
 
 def _candidates(documents: Any) -> list[Document]:

@@ -26,7 +26,8 @@ RELEVANT = {
     "pets": ("Pets need the consent of the landlord. The court held so.", ["heron-v-otter", "lease.txt"]),
     "roof": ("A roof tile with a drain keeps a house dry. The rain runs into the drain.", ["patent-roof"]),
 }
-SMALL = ("--grid", "n=1..3", "--grid", "k1=0,2", "--grid", "b=0,1")
+PAPER = ("--system", "paper")
+SMALL = (*PAPER, "--grid", "n=1..3", "--grid", "k1=0,2", "--grid", "b=0,1")
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +76,7 @@ def test_the_settings_reach_the_reported_value(place: Path, tmp_path: Path) -> N
     assert measured(tmp_path / "tuned.held-out.trec", place, "nDCG@5") == pytest.approx(
         facts["cross_validation"]["held_out"]
     )
-    rprs_ok("run", place / "made.rprs", place / "queries.jsonl", "-o", run, "--rerank", "rprs(n=2)", "--depth", 6)
+    rprs_ok("run", place / "made.rprs", place / "queries.jsonl", "-o", run, *PAPER, "--rerank", "rprs(n=2)", "--depth", 6)
     untuned = measured(run, place, "nDCG@5")
     other = tmp_path / "other.toml"
     rprs_ok(*command(place, other, *SMALL, "--depth", 6, "-m", "nDCG@5", "--rerank", "rprs(n=2)"))
@@ -89,8 +90,8 @@ def test_the_settings_reach_the_reported_value(place: Path, tmp_path: Path) -> N
     assert "the best of 12 points" in outcome.err
 
 
-def test_the_paper_grid_is_the_default(place: Path, tmp_path: Path) -> None:
-    outcome = rprs_ok(*command(place, tmp_path / "tuned.toml", "--depth", 5))
+def test_the_paper_grid_is_that_of_rprs(place: Path, tmp_path: Path) -> None:
+    outcome = rprs_ok(*command(place, tmp_path / "tuned.toml", *PAPER, "--depth", 5))
     assert "the best of 1,760 points" in outcome.err
     assert len((tmp_path / "tuned.points.csv").read_text().splitlines()) == 1761
     assert about(tmp_path / "tuned.toml")["measure"] == "AP@100"
@@ -112,7 +113,8 @@ def test_other_rerankers_have_grids_of_their_own(place: Path, tmp_path: Path) ->
 
 def test_tune_the_first_stage_then_the_depth_then_the_cutoff(place: Path, tmp_path: Path) -> None:
     first, depth, end = (tmp_path / f"{name}.toml" for name in ("first", "depth", "end"))
-    rprs_ok(*command(place, first, "--what", "first", "--grid", "k1=0..4/2", "--grid", "kli=none,0.5", "-m", "RR"))
+    grid = ("--grid", "k1=0..4/2", "--grid", "kli=none,0.5")
+    rprs_ok(*command(place, first, *PAPER, "--what", "first", *grid, "-m", "RR"))
     settings = read_settings(first)
     assert str(settings.first).startswith("bm25")
     assert (str(settings.rerank), settings.depth) == ("rprs", 100)
@@ -261,7 +263,7 @@ app(sys.argv[2:])
 """
 
 
-@pytest.mark.parametrize("what", [("--folds", "2", *SMALL), ("--what", "first", "--grid", "k1=0,2", "--grid", "b=0,1")])
+@pytest.mark.parametrize("what", [("--folds", "2", *SMALL), (*PAPER, "--what", "first", "--grid", "k1=0,2", "--grid", "b=0,1")])
 def test_a_tuning_killed_at_any_moment_resumes_and_writes_the_same_bytes(
     what: tuple[str, ...], place: Path, tmp_path: Path
 ) -> None:
@@ -290,22 +292,31 @@ def test_a_tuning_killed_at_any_moment_resumes_and_writes_the_same_bytes(
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (("--grid", "z=1"), "rprs has no parameter 'z' to tune: it has n, k1, b, avgdl, form and depth"),
-        (("--grid", "n=0..2"), "The grid of n must be integers in [1, inf). Got 0 instead."),
+        ((*PAPER, "--grid", "z=1"), "rprs has no parameter 'z' to tune: it has n, k1, b, avgdl, form and depth"),
+        ((*PAPER, "--grid", "n=0..2"), "The grid of n must be integers in [1, inf). Got 0 instead."),
         (("--grid", "n"), "Cannot read the grid 'n': write a parameter and its values, as k1=0..3/0.2 or b=0,0.5,1"),
         (
             ("--what", "depth", "--grid", "n=1"),
             "The depth is tuned without 'n': tune both with what='rerank'",
         ),
-        (("--what", "first", "--grid", "n=1"), "The first stage has no parameter 'n' to tune: it has k1, b, kli"),
+        (
+            (*PAPER, "--what", "first", "--grid", "n=1"),
+            "The first stage has no parameter 'n' to tune: it has k1, b, kli",
+        ),
+        (("--what", "first", "--grid", "n=1"), "blend has no parameter 'n' to tune: it has weight, w2, w3"),
+        (
+            ("--grid", "n=1..3"),
+            "fuse has no parameter 'n' to tune: it has method, weight, k and depth; 'n' is a parameter of rprs, "
+            "which is tuned as a re-ranker of its own",
+        ),
         (("--what", "cutoff", "-m", "F1", "--grid", "n=1"), "A cut-off has no parameter 'n': it has p, l, h"),
         (("--what", "cutoff"), "A cut-off is tuned for F1, macro_ and micro_ P, R and F1. Got 'AP@100' instead."),
-        (("--what", "first", "--first", "runfile(x)"), "The first stage runfile(path=x) has no grid: bm25 has"),
+        (("--what", "first", "--first", "runfile(x)"), "The first stage runfile(path=x) has no grid: blend, bm25, cosine and rprs(form=full) have"),
         (("--rerank", "none"), "There is no re-ranker to tune: name one, such as rprs, or tune the first stage"),
         (("--folds", "9"), "The number of folds must be in [2, 5], the number of different queries. Got 9."),
         (("-m", "AP@"), "Cannot read 'AP@' as a measure: write NAME, NAME@5 or NAME(parameter=value)@5"),
-        (("--grid", "k1=-1,2"), "The 'k1' parameter of rprs must be a number in [0, inf). Got -1 instead."),
-        (("--grid", "b=0,nan"), "The 'b' parameter of rprs must be a number in [0, 1]. Got nan instead."),
+        ((*PAPER, "--grid", "k1=-1,2"), "The 'k1' parameter of rprs must be a number in [0, inf). Got -1 instead."),
+        ((*PAPER, "--grid", "b=0,nan"), "The 'b' parameter of rprs must be a number in [0, 1]. Got nan instead."),
         (
             ("--what", "cutoff", "-m", "F1", "--grid", "p=0.5,2"),
             "The 'p' parameter of ratio must be a number in [0, 1]. Got 2 instead.",

@@ -24,7 +24,8 @@ def test_the_example_of_the_package_docstring(tmp_path: Path, capsys: pytest.Cap
     rprs.build(tmp_path / "cases.rprs", cases, encoder=ENCODER)
     searcher = rprs.Searcher(tmp_path / "cases.rprs")
     for hit in searcher.search(rprs.read_one(brief)):
-        print(f"{hit.score:.3f}", hit.id, "because", hit.pairs[0].document)
+        for pair in hit.pairs[:1]:
+            print(f"{hit.score:.3f}", hit.id, "because", pair.document)
     searcher.index.close()
     first = capsys.readouterr().out.splitlines()[0]
     assert first.split(" because ")[0].endswith(" lease.txt")

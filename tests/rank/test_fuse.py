@@ -264,7 +264,11 @@ def test_its_text_parses_back(kind: Kind, source: str, canonical: str) -> None:
         ("reranker", "fuse(first)", "fuse needs the parameter 'b': fuse(b=...)"),
         ("reranker", "fuse(first, bm25)", "There is no reranker named 'bm25'"),
         ("ranker", "fuse(bm25, first)", "There is no ranker named 'first'"),
-        ("ranker", "fuse(bm25, bm25, weight=2)", "The 'weight' parameter of fuse must be a number in [0, 1]. Got 2.0"),
+        (
+            "ranker",
+            "fuse(bm25, bm25, weight=2)",
+            "The 'weight' parameter of fuse must be none or a number in [0, 1]. Got 2.0",
+        ),
         ("reranker", "fuse(first, rprs, borda)", "The 'method' parameter of fuse must be 'rrf' or 'minmax'"),
         ("reranker", "fuse(first, rprs, k=-1)", "The 'k' parameter of fuse must be an integer in [0, inf). Got -1"),
     ],

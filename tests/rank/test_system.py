@@ -12,6 +12,9 @@ from rprs.document import Ranking
 from rprs.errors import UsageError
 from rprs.evaluation.cutoff import Ratio, Top
 from rprs.rank.birch import Birch
+from rprs.rank.blend import Blend
+from rprs.rank.fuse import First, Fuse
+from rprs.rank.named import NAMED
 from rprs.rank.sdr import SDR
 
 RANKING = Ranking(tuple("abcd"), np.array([10.0, 8.0, 5.0, 1.0]), {"qp": np.arange(4.0)}, notes=("a note",))
@@ -27,12 +30,30 @@ def test_texts_and_components_are_the_same() -> None:
 
 
 def test_bm25_without_parameters_is_the_documented_default() -> None:
-    assert System().first == System("bm25").first == BM25() == BM25(k1=2.8, b=1.0)
+    assert System("bm25").first == BM25() == BM25(k1=2.8, b=1.0)
+
+
+def test_the_default_fuses_its_first_stage_with_rprs() -> None:
+    nearest = RPRS(k1=0.0, form="no_qp")
+    assert System() == System(Blend(), Fuse(First(), nearest, "zscore", None), 100) == System.named("default")
+
+
+def test_systems_have_names() -> None:
+    assert [System.named(name).name for name in NAMED] == list(NAMED) == ["default", "paper", "bm25", "fast"]
+    assert System.named("paper") == System("bm25", "rprs")
+    assert System.named("bm25") == System("bm25", None)
+    assert System.named("fast") == System(System().first, None)
+    assert System(cutoff="3").name == "default"
+    assert System(depth=99).name is None
+    with pytest.raises(UsageError, match="There is no system named 'papre': did you mean 'paper'"):
+        System.named("papre")
 
 
 def test_text_and_tag() -> None:
-    assert str(System()) == "bm25 → rprs"
-    assert str(System(rerank=None, cutoff="3")) == "bm25, cut at 3"
+    assert str(System("bm25", "rprs")) == "bm25 → rprs"
+    assert str(System("bm25", None, cutoff="3")) == "bm25, cut at 3"
+    assert str(System()) == "blend → fuse(a=first(),b=rprs(k1=0.0,form=no_qp),method=zscore,weight=none)"
+    assert (System().tag, System("bm25", "rprs(n=4)").tag) == ("default", "rprs(n=4)")
     assert System('runfile("my run")', None).tag == 'runfile(path="my_run")'
     assert System().changed(rerank=SDR(), depth=7) == System(rerank="sdr", depth=7)
 

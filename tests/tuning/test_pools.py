@@ -60,7 +60,7 @@ def test_pools_rank_as_a_search_does(index: Index, point: RPRS) -> None:
     pools = list(pools_at_depths(index, QUERIES, run, [12])[12])
     assert [pool.query for pool in pools] == [query.id for query in QUERIES]
     for query, pool in zip(QUERIES, pools, strict=True):
-        expected = Searcher(index, rerank=point, depth=12).rank(query)
+        expected = Searcher(index, first="bm25", rerank=point, depth=12).rank(query)
         ranking = point.from_neighbours(pool.neighbours, pool.ids, pool.mean_sentences)
         assert ranking.ids == expected.ids
         assert ranking.scores.tobytes() == expected.scores.tobytes()

@@ -26,6 +26,8 @@ from rprs.progress import no_op
 from rprs.rank import BM25, RPRS, System
 from rprs.rank.batch import allowed_documents, first_stage, rerank_run
 from rprs.rank.birch import Birch
+from rprs.rank.blend import Blend
+from rprs.rank.cosine import WEIGHTS
 from rprs.search import Searcher
 from rprs.spec import Component, Kind
 from rprs.tuning.choose import Problem, Tuned, choose, deal
@@ -63,6 +65,7 @@ QRELS = {
 }
 JUDGED = [query for query in QUERIES if any(grade > 0 for grade in QRELS.get(query.id, {}).values())]
 EXCLUDED = {"q1": frozenset({"d00", "d11"})}
+PAPER = System.named("paper")
 MEASURES = ["AP@100", "nDCG@5", "P@3", "micro_F1@4", "macro_F1@ratio(p=0.5,l=1,h=6)", "RR", "Bpref", "MPR"]
 
 
@@ -267,7 +270,7 @@ class TestBm25:
     @pytest.mark.parametrize("measure", ["AP@100", "micro_F1@4", "MPR"])
     def test_every_point_equals_a_run(self, index: Index, measure: str, monkeypatch: pytest.MonkeyPatch) -> None:
         grid = Bm25Grid(k1=(0, 1.2, 8), b=(0.5, 1), kli=(None, 0.1, 0.4))
-        tuned = tune_bm25(index, QUERIES, QRELS, measure, grid, base=System(depth=20), exclude=EXCLUDED, folds=3)
+        tuned = tune_bm25(index, QUERIES, QRELS, measure, grid, base=PAPER.changed(depth=20), exclude=EXCLUDED, folds=3)
         expected = {
             (kli, k1, b): value(first_stage(index, JUDGED, BM25(k1, b, kli), 20, exclude=EXCLUDED), measure)
             for kli, k1, b in product((None, 0.1, 0.4), (0.0, 1.2, 8.0), (0.5, 1.0))
@@ -285,7 +288,7 @@ class TestBm25:
         }
         same_run(tuned.held_out.run, expected_run)
         monkeypatch.setattr("rprs.tuning.first.CELLS", 70)
-        again = tune_bm25(index, QUERIES, QRELS, measure, grid, base=System(depth=20), exclude=EXCLUDED)
+        again = tune_bm25(index, QUERIES, QRELS, measure, grid, base=PAPER.changed(depth=20), exclude=EXCLUDED)
         assert np.array_equal(again.totals, tuned.totals)
 
     def test_mistakes(self, index: Index) -> None:
@@ -358,10 +361,11 @@ class TestAnyReranker:
     def test_rprs_is_one_of_them(self, index: Index) -> None:
         run = first_stage(index, QUERIES, "bm25", 10)
         grid = {"n": SMALL.n, "k1": SMALL.k1, "b": SMALL.b}
-        slow = tune_reranker(index, QUERIES, run, QRELS, "AP", grid, base=System(depth=10))
-        quick = tune_rprs(pools_at_depths(index, QUERIES, run, [10]), QRELS, "AP", SMALL, base=System(depth=10))
+        slow = tune_reranker(index, QUERIES, run, QRELS, "AP", grid, base=PAPER.changed(depth=10))
+        pools = pools_at_depths(index, QUERIES, run, [10])
+        quick = tune_rprs(pools, QRELS, "AP", SMALL, base=PAPER.changed(depth=10))
         assert np.array_equal(slow.totals, quick.totals)
-        forms = tune_reranker(index, QUERIES, run, QRELS, "AP", {"form": ("full", "no_qp", "no_dp")})
+        forms = tune_reranker(index, QUERIES, run, QRELS, "AP", {"form": ("full", "no_qp", "no_dp")}, base=PAPER)
         assert forms.axes.values["form"] == ("full", "no_qp", "no_dp")
 
     def test_mistakes(self, index: Index) -> None:
@@ -562,18 +566,22 @@ class TestTune:
         lines = [f"{query} 0 {id} {grade}\n" for query, grades in QRELS.items() for id, grade in grades.items()]
         qrels.write_text("".join(lines))
         grid = {"n": "1..3/2", "k1": [0, 0.6, 2.8], "b": (0.5,)}
-        from_values = rprs.tune(index, QUERIES, QRELS, grid=grid, depth=10)
+        from_values = rprs.tune(index, QUERIES, QRELS, grid=grid, system="paper", depth=10)
         pools = pools_at_depths(index, QUERIES, first_stage(index, QUERIES, "bm25", 10), [10])
-        expected = tune_rprs(pools, QRELS, "AP@100", RprsGrid((1, 3), (0, 0.6, 2.8), (0.5,)), base=System(depth=10))
+        small = RprsGrid((1, 3), (0, 0.6, 2.8), (0.5,))
+        expected = tune_rprs(pools, QRELS, "AP@100", small, base=PAPER.changed(depth=10))
         assert (from_values.best, from_values.value) == (expected.best, expected.value)
-        from_files = rprs.tune(index.path, queries, qrels, grid=["n=1..3/2", "k1=0,0.6,2.8", "b=0.5"], depth=10)
+        texts = ["n=1..3/2", "k1=0,0.6,2.8", "b=0.5"]
+        from_files = rprs.tune(index.path, queries, qrels, grid=texts, system=PAPER, depth=10)
         assert from_files.best == expected.best
         assert from_files.about["what"] == "rerank"
         assert repr(from_values).startswith("<Tuned AP@100 0.")
 
     def test_every_kind(self, index: Index) -> None:
-        first = rprs.tune(index, QUERIES, QRELS, what="first", grid={"k1": [0, 2], "b": [1], "kli": [None]}, depth=20)
-        expected = tune_bm25(index, QUERIES, QRELS, "AP@100", Bm25Grid((0, 2), (1,), (None,)), base=System(depth=20))
+        grid = {"k1": [0, 2], "b": [1], "kli": [None]}
+        first = rprs.tune(index, QUERIES, QRELS, what="first", grid=grid, system="paper", depth=20)
+        base = PAPER.changed(depth=20)
+        expected = tune_bm25(index, QUERIES, QRELS, "AP@100", Bm25Grid((0, 2), (1,), (None,)), base=base)
         assert first.best == expected.best
         depth = rprs.tune(index, QUERIES, QRELS, what="depth", grid={"depth": [4, 12]}, rerank="birch")
         assert depth.best.depth in (4, 12)
@@ -582,9 +590,47 @@ class TestTune:
         assert cutoff.best.cutoff is not None
         assert len(Searcher(index, cutoff.best).rank(QUERIES[0])) <= cutoff.best.cutoff.h  # type: ignore[union-attr]
 
+    def test_the_default_is_tuned_by_the_weight_of_its_fusion(self, index: Index) -> None:
+        """The automatic weight is one of the points, and the simplest among equals."""
+        weights = (None, *(tenth / 10 for tenth in range(11)))
+        base = System(depth=10)
+        tuned = rprs.tune(index, QUERIES, QRELS, depth=10)
+        fused: Any = base.rerank
+        runs = {
+            weight: {query.id: searched(index, query, replace(fused, weight=weight), 10, "blend") for query in JUDGED}
+            for weight in weights
+        }
+        expected = {(10, weight): value(run, "AP@100") for weight, run in runs.items()}
+        same_totals(tuned, expected)
+        assert tuned.before == pytest.approx(expected[10, None])
+        assert tuned.best == base.changed(rerank=replace(fused, weight=tuned.point["weight"]))
+        equal = rprs.tune(index, QUERIES, {"q0": {"elsewhere": 1}})
+        assert (equal.point, equal.best) == ({"depth": 100, "weight": None}, System())
+
+    def test_the_first_stage_of_the_default_is_tuned_by_its_weights(self, index: Index) -> None:
+        options: Any = {"what": "first", "depth": 10}
+        tuned = rprs.tune(index, QUERIES, QRELS, grid={"weight": ["none", 0.5], "w3": [0, 1]}, **options)
+        assert tuned.axes.values == {"weight": (None, 0.5), "w2": WEIGHTS, "w3": (0, 1)}
+        expected = {
+            (weight, w2, w3): value(first_stage(index, JUDGED, Blend(weight, w2, float(w3)), 10), "AP@100")
+            for weight, w2, w3 in product((None, 0.5), WEIGHTS, (0, 1))
+        }
+        same_totals(tuned, expected)
+        assert tuned.before == pytest.approx(value(first_stage(index, JUDGED, Blend(), 10), "AP@100"))
+        assert tuned.best.rerank == System().rerank
+        assert len(rprs.tune(index, QUERIES[:1], QRELS, **options).axes) == 12 * len(WEIGHTS) ** 2
+
+    def test_the_depth_of_the_default_is_tuned_with_its_own_weight(self, index: Index) -> None:
+        tuned = rprs.tune(index, QUERIES, QRELS, what="depth", grid={"depth": [4, 12]})
+        assert tuned.axes.values == {"depth": (4, 12), "weight": (None,)}
+        for place, depth in enumerate((4, 12)):
+            run = {query.id: searched(index, query, System().rerank, depth, "blend") for query in JUDGED}
+            assert tuned.totals.ravel()[place] == pytest.approx(value(run, "AP@100"))
+
     def test_excluded_documents_are_not_ranked(self, index: Index) -> None:
         best = first_stage(index, QUERIES[:1], "bm25", 1)["q0"].ids[0]
-        options: Any = {"what": "first", "grid": {"k1": [2.8], "b": [1], "kli": [None]}, "measure": "RR"}
+        grid = {"k1": [2.8], "b": [1], "kli": [None]}
+        options: Any = {"what": "first", "first": "bm25", "grid": grid, "measure": "RR"}
         assert rprs.tune(index, QUERIES[:1], {"q0": {best: 1}}, **options).value == 1
         assert rprs.tune(index, QUERIES[:1], {"q0": {best: 1}}, exclude={"q0": [best]}, **options).value == 0
 
@@ -593,12 +639,28 @@ class TestTune:
         [
             ({"what": "everything"}, "'what' must be one of rerank, first, depth, cutoff. Got 'everything' instead."),
             ({"rerank": None}, "There is no re-ranker to tune"),
-            ({"what": "first", "first": "sdr"}, "The first stage sdr has no grid: bm25 has"),
-            ({"what": "first", "grid": {"n": [1]}}, "The first stage has no parameter 'n' to tune: it has k1, b, kli"),
+            (
+                {"what": "first", "first": "sdr"},
+                "The first stage sdr has no grid: blend, bm25, cosine and rprs(form=full) have",
+            ),
+            (
+                {"what": "first", "first": "bm25", "grid": {"n": [1]}},
+                "The first stage has no parameter 'n' to tune: it has k1, b, kli",
+            ),
+            ({"what": "first", "grid": {"n": [1]}}, "blend has no parameter 'n' to tune: it has weight, w2, w3"),
             ({"what": "depth", "grid": {"n": [1]}}, "The depth is tuned without 'n': tune both with what='rerank'"),
             ({"what": "cutoff", "grid": {"z": [1]}, "measure": "F1"}, "A cut-off has no parameter 'z': it has p, l, h"),
             ({"grid": {"k1": []}}, "'k1' must have at least one value"),
-            ({"grid": {"k1": [-1]}}, "The 'k1' parameter of rprs must be a number in [0, inf). Got -1 instead."),
+            (
+                {"grid": {"k1": [-1]}, "system": "paper"},
+                "The 'k1' parameter of rprs must be a number in [0, inf). Got -1 instead.",
+            ),
+            (
+                {"grid": {"b": [0.5, 1]}},
+                "fuse has no parameter 'b' to tune: it has method, weight, k and depth; 'b' is a parameter of rprs",
+            ),
+            ({"grid": {"weight": [2]}}, "The 'weight' parameter of fuse must be none or a number in [0, 1]. Got 2.0"),
+            ({"system": "papre"}, "There is no system named 'papre': did you mean 'paper'?"),
             ({"depth": 0}, "The depth of re-ranking must be an integer in [1, inf). Got 0 instead."),
             ({"folds": 99}, "The number of folds must be in [2, "),
         ],

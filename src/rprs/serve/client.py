@@ -2,7 +2,8 @@
 
 with rprs.Client("http://127.0.0.1:8017") as client:
     for hit in client.search(rprs.read_one("brief.pdf"), k=3):
-        print(f"{hit.score:.3f}", hit.id, "because", hit.pairs[0].document)
+        for pair in hit.pairs[:1]:
+            print(f"{hit.score:.3f}", hit.id, "because", pair.document)
 
 Scores, pairs and spans are bit-identical to the server's, and errors are the same as those of the library.
 """

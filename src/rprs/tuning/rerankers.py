@@ -66,7 +66,7 @@ def tune_rprs(
     Tuned on the queries that have pools and a relevant document. `folds` is a number, or the fold of each query; `base`
     is the system to tune, with the other parameters of RPRS.
     """
-    base, measure, grid = base or System(), as_measure(measure), grid or RprsGrid()
+    base, measure, grid = base or System(rerank=RPRS()), as_measure(measure), grid or RprsGrid()
     reranker = _require_rprs(base.rerank)
     axes = grid.axes(sorted(pools))
     numbers = {pool.query: number for number, pool in enumerate(pools[min(pools)])}
@@ -193,11 +193,12 @@ def tune_reranker(
 
 def reranker_axes(reranker: Any, base: System, grid: Mapping[str, Sequence[Value]]) -> Axes:
     """The grid as a box, with the re-ranker's own values where none are given; an unknown parameter is an error."""
-    names = [each.name for each in fields(reranker) if each.init]
+    names = [each.name for each in fields(reranker) if each.init and not _is_component(reranker, each.name)]
     for name in grid:
         if name not in (*names, "depth"):
-            raise UsageError(f"{reranker.name} has no parameter {name!r} to tune: it has {', '.join(names)} and depth")
-    tried = {**(reranker.grid if isinstance(reranker, TwoStepReranker) else {}), **grid}
+            has = f"it has {', '.join(names)} and depth{_owner_hint(reranker, name)}"
+            raise UsageError(f"{reranker.name} has no parameter {name!r} to tune: {has}")
+    tried = {**_own_grid(reranker), **grid}
     if not tried:
         decimal = next((name for name in names if isinstance(getattr(reranker, name), float)), None)
         hint = f"{decimal}=0..0.9/0.1" if decimal else "depth=15..100/5"
@@ -209,6 +210,23 @@ def reranker_axes(reranker: Any, base: System, grid: Mapping[str, Sequence[Value
         _at(reranker, point)
         _depth(point, base)
     return axes
+
+
+def _own_grid(reranker: Any) -> dict[str, Sequence[Value]]:
+    """The re-ranker's own values, with none where that is the present one: it lets a parameter follow from the data."""
+    own: Mapping[str, Sequence[Value]] = reranker.grid if isinstance(reranker, TwoStepReranker) else {}
+    return {name: (None, *values) if getattr(reranker, name) is None else values for name, values in own.items()}
+
+
+def _is_component(reranker: Any, name: str) -> bool:
+    return isinstance(getattr(reranker, name), spec.Component)
+
+
+def _owner_hint(reranker: Any, name: str) -> str:
+    """Which of its parts has a parameter, and how to tune that, if one has it."""
+    parts = [getattr(reranker, each.name) for each in fields(reranker) if _is_component(reranker, each.name)]
+    owner = next((part.name for part in parts if name in {each.name for each in fields(part)}), None)
+    return f"; {name!r} is a parameter of {owner}, which is tuned as a re-ranker of its own" if owner else ""
 
 
 @dataclass(frozen=True)
