@@ -107,7 +107,9 @@ def test_search_as_a_run(index_path: Path, query: Path) -> None:
     hits = rprs_ok("search", index_path, query, "-k", "4", "--format", "jsonl").objects
     assert [line[2] for line in lines] == ids(hits)
     assert [float(line[4]) for line in lines] == [hit["score"] for hit in hits]
-    assert {(line[0], line[1], line[5]) for line in lines} == {("query.txt", "Q0", "rprs")}
+    assert {(line[0], line[1], line[5]) for line in lines} == {("query.txt", "Q0", "default")}
+    pinned = rprs_ok("search", index_path, query, *BM25_RPRS, "--format", "trec").out.splitlines()
+    assert {line.split()[5] for line in pinned} == {"rprs"}
 
 
 def test_the_query_can_be_standard_input(index_path: Path, query: Path) -> None:

@@ -22,7 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rprs
-from rprs import Document, Explanation, Hit, Index, Pair, Searcher, UsageError, read_run
+from rprs import Document, Explanation, Hit, Index, Pair, Searcher, System, UsageError, read_run
 from rprs.document import Metadata, Sentences, Value
 from rprs.results import FORMATS
 from rprs.results.one_line import one_line
@@ -405,7 +405,9 @@ def test_the_report_has_both_texts_and_each_pair_on_both_sides(index: Index) -> 
     ]
     assert "an aid to ranking, not a verdict" in text
     assert "It guards seven golden spoons." in text.partition('id="unmatched"')[2]
-    assert all(f">{value}<" in text for value in (index.fingerprint, "bm25", "rprs", "made.rprs", "100"))
+    system = System()
+    settings = (index.fingerprint, str(system.first), str(system.rerank), "made.rprs", "100")
+    assert all(f">{value}<" in text for value in settings)
 
 
 def test_the_report_leaves_weak_pairs_out_and_keeps_the_numbers_of_others(index: Index) -> None:

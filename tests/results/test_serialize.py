@@ -69,7 +69,7 @@ def test_nan_is_written_as_null_and_read_back(index: Index) -> None:
 
 
 def test_the_provenance_of_a_search(index: Index) -> None:
-    searcher = Searcher(index, rerank="rprs(n=3)", depth=7)
+    searcher = Searcher(index, first="bm25", rerank="rprs(n=3)", depth=7)
     about = searcher.about(QUERY, 5, where="year < 2003", keep_self=True)
     assert (about.version, about.index, about.documents) == (__version__, "made.rprs", 4)
     assert (about.first, about.rerank, about.depth, about.k) == ("bm25", "rprs(n=3)", 7, 5)

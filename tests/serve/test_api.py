@@ -17,7 +17,7 @@ from typing import Any
 import httpx
 import pytest
 
-from rprs import Document, Index, Searcher, Writer
+from rprs import Document, Index, Searcher, System, Writer
 from tests.support.cli import QUERY, rprs_ok, sample_index
 from tests.support.server import TOKEN, Server, served
 
@@ -151,7 +151,9 @@ class TestResponses:
             assert json_of(api.get("/documents/loan.txt"))["text"] == index.document("loan.txt").text
             info = json_of(api.get("/info"))
             assert (info["documents"], info["fingerprint"]) == (len(index), index.fingerprint)
-        assert info["settings"] == {"first": "bm25", "rerank": "rprs", "depth": 100, "cutoff": None}
+        system = System()
+        stages = {"first": str(system.first), "rerank": str(system.rerank)}
+        assert info["settings"] == {**stages, "depth": 100, "cutoff": None}
         assert {"pdf", "docx", "rtf", "html", "txt"} <= set(info["suffixes"])
 
     def test_settings_are_those_of_the_server(self, index_path: Path, tmp_path: Path) -> None:

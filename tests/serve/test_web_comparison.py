@@ -247,7 +247,7 @@ def test_the_report_can_be_mailed(view: Visit, expected: Explanation, chrome: Br
         assert [line for line in (*FOREIGN, *ORCHARD_BOOK) if line not in texts] == []
         about = page.locator("#about").inner_text()
         fingerprint = view.page.evaluate("fetch('/api/v1/info').then(answer => answer.json())")["fingerprint"]
-        assert all(part in about for part in (__version__, fingerprint, "bm25"))
+        assert all(part in about for part in (__version__, fingerprint, "blend", "fuse"))
         expect(page.locator("body")).to_contain_text("not a verdict")
         link = page.locator("#texts .match a").last
         link.click()
