@@ -54,10 +54,10 @@ def _without_header(lines: Iterable[tuple[str, list[str]]]) -> Iterator[tuple[st
         for location, columns in remaining:
             if columns == HEADER_END.split():
                 break
-            if columns[0] != "#":
-                raise ReadError(f"{location}: the header does not end: expected the line {HEADER_END!r} before this one")
+            if not columns[0].startswith("#"):
+                raise ReadError(f"{location}: the header does not end: expected {HEADER_END!r} before this line")
         else:
-            raise ReadError(f"{first[0]}: the header does not end: expected the line {HEADER_END!r} after it")
+            raise ReadError(f"{first[0]}: the header does not end: expected {HEADER_END!r} after this line")
     yield from remaining
 
 
