@@ -11,7 +11,7 @@ QUERY = demo/licences/agpl-3.0.LICENSE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all test-torch effectiveness lint bench screenshots clean
+.PHONY: help demo test test-all test-torch effectiveness runs lint bench screenshots clean
 
 help:  ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -78,6 +78,11 @@ test-torch: $(TORCH_VENV)/.dev  ## run the tests that require torch, in a separa
 effectiveness: $(VENV)/.dev  ## measure rankings on the collections in the folder RPRS_DATA
 	@test -d "$(RPRS_DATA)" || { echo "RPRS_DATA must be a folder of collections, as in: RPRS_DATA=folder make $@" >&2; exit 2; }
 	@$(VENV)/bin/$(PYTEST) -m effectiveness
+
+runs: $(VENV)/.dev  ## write the runs and scores of all published tables, from the collections in the folder RPRS_DATA
+	@test -d "$(RPRS_DATA)" || { echo "RPRS_DATA must be a folder of collections, as in: RPRS_DATA=folder make $@" >&2; exit 2; }
+	$(VENV)/bin/rprs study $(patsubst experiments/results/%.json,experiments/%.toml,$(wildcard experiments/results/*.json)) \
+	    --to results --publish runs
 
 lint: $(VENV)/.dev  ## check style, types and the direction of imports
 	@$(VENV)/bin/ruff check .

@@ -84,7 +84,7 @@ def _study(name: str, plan: Mapping[str, Any], result: Results, paper: Mapping[s
             yield differences.markdown().strip()
         if tuned := _tuned(parts["systems"]):
             yield tuned.markdown().strip()
-    if "judgements" in parts:
+    if "totals" in parts.get("judgements", {}):
         yield _judgements(parts["judgements"], paper[plan["paper"]]).markdown().strip()
     if "unjudged" in parts:
         yield _unjudged(parts["unjudged"], list(result["measures"])).markdown().strip()
@@ -140,26 +140,39 @@ def _missing(result: Results) -> str:
     if part := result["parts"].get("judgements"):
         sentences += (
             f" Of the {part['relevant']:,} relevant pairs in {part['qrels']}, {part['relevant_absent']:,} name a "
-            "document that is not in the collection; they are not in the judgements used below."
+            f"document that is not in the collection; the other tables use {result['collection']['relevant']:,} pairs."
         )
     return sentences
 
 
 def _systems(result: Results, paper: Mapping[str, Any]) -> Table:
-    """Our scores; the row above has those that the paper prints for the system of the same name, if any."""
+    """Our scores; the row above has those that the paper prints for the system of the same name, if any.
+
+    If the study scored the systems with other judgements too, there is a row for each.
+    """
     measures, systems = list(result["measures"]), result["parts"]["systems"]
     judged = list(next(iter(systems.values())).get("judged", ()))
     rows: list[tuple[Cell, ...]] = []
     scores = {name: system["scores"] for name, system in result["parts"]["systems"].items()}
     best = {measure: max(values[measure] for values in scores.values()) for measure in measures}
     marks = _marks(result)
+    other = result["parts"].get("judgements", {})
+    others, ours = other.get("systems", {}), "ours"
+    if others:
+        ours = f"ours, {result['collection']['relevant']:,} pairs"
     for name, values in scores.items():
         printed = paper.get(name)
         if printed:
             by_measure = dict(zip(paper["measures"], printed, strict=True))
             rows.append((name, "paper", *(_figure(by_measure.get(measure)) for measure in (*measures, *judged))))
-        ours = (Figure(values[m], 3, marks.get((name, m), ""), values[m] == best[m]) for m in measures)
-        rows.append((name, "ours", *ours, *(_figure(systems[name]["judged"][measure]) for measure in judged)))
+        if name in others:
+            label = f"ours, {other['relevant']:,} pairs"
+            rows.append((name, label, *(_figure(others[name].get(measure)) for measure in (*measures, *judged))))
+        figures = (Figure(values[m], 3, marks.get((name, m), ""), values[m] == best[m]) for m in measures)
+        rows.append((name, ours, *figures, *(_figure(systems[name]["judged"][measure]) for measure in judged)))
+    if others:
+        label = f"{other['relevant']:,} pairs"
+        rows.append(("best possible", label, *(_figure(other["best"].get(m)) for m in (*measures, *judged))))
     test = result["parts"].get("significance")
     notes = tuple(
         f"{mark} significantly better than {baseline} ({test['test']}-test, p < {test['alpha']}, {test['correction']})."

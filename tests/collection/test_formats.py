@@ -16,7 +16,7 @@ from typing import Any
 import ir_datasets
 import pytest
 
-from rprs.collection import Collection, open_collection
+from rprs.collection import Collection, open_collection, write_beir
 from rprs.collection.wikipedia import safe_pickle
 from rprs.document import Document
 from rprs.errors import ReadError, RprsError, UsageError
@@ -29,7 +29,8 @@ SAMPLES = DATA / "collections"
 SPECS = [
     *("beir", "beir(beir, split=dev)", "coliee(coliee)", "coliee(coliee, year=2022, split=train)"),
     *("coliee(coliee, french=drop)", "coliee(coliee2020, year=2020)", "caselaw(caselaw)"),
-    *("caselaw(caselaw, itself=keep)", "clefip(clefip)", "clefip(clefip, language=none)", "wikipedia(wines)"),
+    *("caselaw(caselaw, query=sentence)", "caselaw(caselaw, query=keywords)", "caselaw(caselaw, itself=keep)"),
+    *("clefip(clefip)", "clefip(clefip, language=none)", "wikipedia(wines)"),
 ]
 
 
@@ -101,6 +102,26 @@ def test_beir_is_read_compressed_and_with_other_judgements(tmp_path: Path) -> No
     mine = open_collection("beir(., judgements=mine.txt)", tmp_path)
     assert mine.qrels() == {"q1": {"d2": 1}}
     assert mine.files()[2] == tmp_path / "mine.txt"
+
+
+def test_beir_takes_the_queries_from_a_metadata_field(tmp_path: Path) -> None:
+    shutil.copytree(SAMPLES / "beir", tmp_path / "beir")
+    (tmp_path / "beir/queries.jsonl").write_text(
+        '{"_id": "q1", "title": "Fish", "text": "Long.", "metadata": {"claim": "Salt keeps fish.", "year": 1890}}\n'
+        '{"_id": "q2", "text": "Another.", "metadata": {"claim": " ", "words": ["salt", "ice [cold]"]}}\n'
+        '{"_id": "q3", "text": "A third.", "metadata": {"claim": "[sic] Ice keeps meat.", "words": [1]}}\n'
+    )
+    reported: list[Skipped] = []
+    claims = list(open_collection("beir(beir, query=claim)", tmp_path).queries(reported.append))
+    assert texts(claims) == {"q1": "Salt keeps fish.", "q3": "[sic] Ice keeps meat."}
+    assert claims[0].title == ""
+    assert claims[0].metadata["year"] == 1890
+    assert [str(one) for one in reported] == ["q2: the query has no text in the field 'claim'"]
+    assert texts(open_collection("beir(beir, query=year)", tmp_path).queries()) == {"q1": "1890"}
+    words = open_collection("beir(beir, query=words)", tmp_path)
+    assert texts(words.queries()) == {"q2": "salt\n\nice [cold]", "q3": "[1]"}
+    with pytest.raises(ReadError, match=r"^No query has text in the field 'clam': they have claim, words, year$"):
+        list(open_collection("beir(beir, query=clam)", tmp_path).queries())
 
 
 # ---------------------------------------------------------------------------- COLIEE
@@ -208,12 +229,33 @@ def test_caselaw() -> None:
 def test_caselaw_excludes_the_case_that_both_topics_share() -> None:
     collection = sample("caselaw(caselaw)")
     assert texts(collection.queries()) == {"1": MILL, "2": MILL}
-    assert next(collection.queries()).metadata == {"case_id": "9003", "date": "2017-03-01"}
+    metadata = next(collection.queries()).metadata
+    assert (metadata["case_id"], metadata["date"]) == ("9003", "2017-03-01")
     assert collection.excluded() == {"1": {"9003"}, "2": {"9003"}}
     assert collection.qrels() == {"1": {"9001": 3, "9002": 0, "9999": 1}, "2": {"9002": 3, "9001": 1}}
     kept = sample("caselaw(caselaw, itself=keep)")
     assert kept.excluded() == {}
     assert kept.qrels()["2"] == {"9002": 3, "9001": 1, "9003": 1}
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("sentence", {"1": "The mill owner claims under Ferry Co. v. Dale, 12 Inv. 34, 36.", "2": "We affirm."}),
+        ("paragraph", {"1": "The mill owner claims under Ferry Co. v. Dale, 12 Inv. 34, 36. We affirm."}),
+        ("keywords", {"1": "ferry\n\nright of way", "2": "affirm"}),
+    ],
+)
+def test_caselaw_has_four_forms_of_a_topic_as_the_query(query: str, expected: dict[str, str], tmp_path: Path) -> None:
+    collection = sample(f"caselaw(caselaw, query={query})")
+    reported: list[Skipped] = []
+    assert texts(collection.queries(reported.append)) == expected
+    assert [one.path for one in reported] == sorted({"1", "2"} - set(expected))
+    assert collection.qrels() == sample("caselaw(caselaw)").qrels()
+    field = {"sentence": "citing_sentence", "paragraph": "citing_paragraph", "keywords": "relevant_keywords"}[query]
+    write_beir(sample("caselaw(caselaw)"), tmp_path / "beir")
+    converted = open_collection(f"beir(beir, query={field})", tmp_path)
+    assert texts(converted.queries()) == expected
 
 
 def test_caselaw_reads_compressed_bulk_data(tmp_path: Path) -> None:

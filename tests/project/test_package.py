@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import yaml  # type: ignore[import-untyped]
 
 import rprs
 from rprs.errors import MissingExtra
@@ -128,3 +129,12 @@ def test_the_wheel_works_in_a_clean_environment(wheel: Path, tmp_path: Path) -> 
     assert rprs.__version__ in run(tools / "rprs", "--version", cwd=tmp_path)
     code = "import rprs; print(rprs.__file__)"
     assert Path(run(tools / "python", "-c", code, cwd=tmp_path)).is_relative_to(tmp_path / "clean")
+
+
+def test_the_citation_file_names_this_version_and_the_paper() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["cff-version"] == "1.2.0"
+    assert citation["version"] == rprs.__version__
+    assert citation["authors"] == [{"name": "The rprs contributors"}]
+    assert citation["references"][0]["authors"][0]["family-names"] == "Askari"
+    assert citation["references"][0]["doi"] == "10.1145/3631938"

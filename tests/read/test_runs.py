@@ -35,6 +35,34 @@ def test_the_score_decides_and_ties_keep_the_order_of_the_file(tmp_path: Path, s
     assert run["q1"].scores.dtype == np.float64
 
 
+def test_a_header_of_ir_metadata_is_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "run.trec"
+    header = "# ir_metadata.start\n# tag: one\n# data:\n#   name: a b c d e f\n#\n# ir_metadata.end\n"
+    path.write_text(header + RUN)
+    annotated = read_run(path)
+    path.write_text(RUN)
+    assert list(annotated) == ["q2", "q1"]
+    assert [(ranking.ids, ranking.scores.tolist()) for ranking in annotated.values()] == [
+        (ranking.ids, ranking.scores.tolist()) for ranking in read_run(path).values()
+    ]
+    path.write_text("#1 Q0 d1 1 2.0 tag\n")  # an id, not a comment
+    assert read_run(path)["#1"].ids == ("d1",)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("# ir_metadata.start\n# tag: one\nq1 Q0 d1 1 2.0 tag\n# ir_metadata.end\n", 3),
+        ("# ir_metadata.start\n# tag: one\n", 1),
+    ],
+)
+def test_a_header_without_its_end_is_an_error(tmp_path: Path, text: str, line: int) -> None:
+    path = tmp_path / "run.trec"
+    path.write_text(text)
+    with pytest.raises(ReadError, match=rf"^{path}:{line}: the header does not end: expected .*'# ir_metadata.end'"):
+        read_run(path)
+
+
 @pytest.mark.parametrize(
     ("line", "problem"),
     [

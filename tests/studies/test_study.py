@@ -98,7 +98,7 @@ def place(tmp_path: Path) -> Place:
 def test_the_folder_holds_every_documented_file(everything: Place) -> None:
     files = contents(everything.folder / "results" / "study")
     tables = {"systems", "settings", "tuning", "significance", "ablation", "sensitivity", "units", "truncation"}
-    tables |= {"ties"}
+    tables |= {"ties", "published"}
     tables |= {"depth", "length-bias", "length-bias-hits", "pearson", "lengths", "judgements", "judged", "condensed"}
     pictures = {"systems", "differences", "sensitivity", "units", "truncation", "depth", "length-bias"}
     pictures |= {"length-bias-hits", "pearson", "lengths"}
@@ -448,6 +448,34 @@ def test_ties_are_broken_in_both_ways(everything: Place) -> None:
     file, trec_eval = totals["ties in the order of the file"], totals["ties by id, as trec_eval"]
     assert math.isclose(file["AP"], ((1 + 2 / 2 + 3 / 4) / 4 + 1 / 3 + (1 + 1) / 2) / 3)
     assert math.isclose(trec_eval["AP"], ((1 + 2 / 2 + 3 / 3) / 4 + 1 / 3 + (1 + 1) / 2) / 3)
+
+
+def test_systems_are_scored_with_other_judgements_beside_the_best_possible_ranking(everything: Place) -> None:
+    """heating has a fourth relevant document, which no system can rank since the collection lacks it."""
+    part = everything.results()["parts"]["judgements"]
+    own = json.loads((everything.folder / "results" / "study" / "scores.json").read_text())
+    assert list(part["systems"]) == list(own)
+    assert (part["relevant"], part["relevant_absent"], part["relevant_excluded"]) == (9, 1, 0)
+    for name, scores in part["systems"].items():
+        ap = own[name]["AP"]
+        assert math.isclose(scores["AP"], (ap["heating"] * 3 / 4 + ap["thawed-cargo"] + ap["next-job"]) / 3)
+        assert math.isclose(scores["P@1"], np.mean(list(own[name]["P@1"].values())))
+    assert part["best"]["P@1"] == 1
+    assert math.isclose(part["best"]["R@5"], (3 / 4 + 1 + 1) / 3)
+    assert math.isclose(part["best"]["AP"], (3 / 4 + 1 + 1) / 3)
+
+
+def test_other_judgements_need_no_published_run_and_leave_out_what_is_excluded(place: Place) -> None:
+    (place.folder / "sample" / "exclude.tsv").write_text(
+        "query-id\tcorpus-id\nheating\topinions/dunmore-v-pellam.txt\n"
+    )
+    analysis = '[analyses]\njudgements = { qrels = "qrels/other.txt", measures = ["nDCG@1"], systems = ["RPRS"] }\n'
+    place.study(SMALL + analysis, only=["judgements"])
+    part = place.results()["parts"]["judgements"]
+    assert (part["relevant"], part["relevant_absent"], part["relevant_excluded"]) == (9, 1, 1)
+    assert "totals" not in part
+    assert math.isclose(part["best"]["nDCG@1"], (1 / 2 + 1 + 1) / 3)  # the excluded document has grade 2, the next 1
+    assert list(part["systems"]) == ["RPRS"]
 
 
 # ---------------------------------------------------------------------------- what is recomputed

@@ -50,6 +50,15 @@ def study(
     exclude: Exclude = None,
     before: Before = None,
     undated: UndatedDocuments = Undated.keep,
+    publish: Annotated[
+        Path | None,
+        typer.Option(
+            "--publish",
+            help="Also write the runs, compressed and with ir_metadata headers, and the scores of each query there.",
+            show_default=False,
+            metavar="FOLDER",
+        ),
+    ] = None,
     list_only: Annotated[
         bool, typer.Option("--list", help="Print the systems and analyses of the studies, and exit.")
     ] = False,
@@ -84,7 +93,7 @@ def study(
         report = partial(_count_step, counts, messages if verbose else None)
         options: dict[str, Any] = {"data": data, "cache": cache, "only": parts, "exclude": exclude, "report": report}
         limit: dict[str, Any] = {"before": before, "undated": undated.value}
-        folder = run_study(plan, to, progress=messages.progress, **limit, **options)
+        folder = run_study(plan, to, publish=publish, progress=messages.progress, **limit, **options)
         typer.echo(folder / "report.html")
         seconds = perf_counter() - started
         messages.print(

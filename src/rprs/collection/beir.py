@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from rprs.collection.source import Report, missing
+from rprs.collection.source import Report, missing, queries_from
 from rprs.document import Document
 from rprs.errors import ReadError
 from rprs.read import Qrels, ignore, read, read_exclusions, read_qrels, read_queries
@@ -25,7 +25,11 @@ _MAKERS = "its makers (https://github.com/beir-cellar/beir lists many)"
 
 @dataclass(frozen=True)
 class Beir(Component):
-    """A BEIR folder. `judgements` names a file of judgements to use instead of those of the split."""
+    """A BEIR folder.
+
+    `judgements` names a file of judgements to use instead of those of the split. `query` names a metadata field of the
+    queries whose text is used instead of their own.
+    """
 
     name: ClassVar[str] = "beir"
     kinds: ClassVar[tuple[Kind, ...]] = ("collection",)
@@ -34,14 +38,16 @@ class Beir(Component):
     folder: str
     split: str = "test"
     judgements: str | None = None
+    query: str | None = None
 
     def documents(self, skipped: Report = ignore) -> Iterator[Document]:
         """The documents that `rprs index` reads from the folder."""
         return read(self._file("corpus.jsonl"), skipped=skipped)
 
     def queries(self, skipped: Report = ignore) -> Iterator[Document]:
-        """The queries that `rprs run` reads from the folder."""
-        return read_queries(self._file("queries.jsonl"), skipped=skipped)
+        """The queries that `rprs run` reads from the folder, or the texts of the metadata field `query`."""
+        queries = read_queries(self._file("queries.jsonl"), skipped=skipped)
+        return queries_from(self.query, queries, skipped) if self.query else queries
 
     def qrels(self) -> Qrels:
         """The judgements of the split, or of the file `judgements`."""

@@ -1,6 +1,7 @@
 """Caselaw: decisions of the US Supreme Court with human judgements (Locke, Zuccon and Scells 2017).
 
-    airs2017-collection/topic/1.json ... 100.json    topics: id, case_id, case_title, date_filed, html, plain_text
+    airs2017-collection/topic/1.json ... 100.json    topics: id, case_id, case_title, date_filed, html, plain_text,
+                                                     citing_sentence, citing_paragraph, relevant_keywords
     airs2017-collection/qrel.txt                     judgements: 1 relevant, 3 cited in the sentence of the topic
     opinions/*.json  or a tar of them                CourtListener's bulk data
     clusters/*.json  or a tar of them, optional      the names and dates of the cases
@@ -11,6 +12,10 @@ markup; the name of the case is prepended.
 
 Two topics share a query case, which the assessors judged as relevant to itself. Every system would rank it first, so
 it is excluded for both topics, together with its judgement, unless `itself="keep"` restores the original judgements.
+
+A topic asks for what one sentence of its case cites, so two topics with the same case have different relevant
+documents. By default, the query is the whole opinion; `query` selects the citing sentence, the paragraph around it, or
+the keywords that the makers of the topics chose for it. All three are metadata of the query in any case.
 """
 
 from __future__ import annotations
@@ -26,7 +31,7 @@ from lzma import LZMAError
 from pathlib import Path, PurePath
 from typing import Any, ClassVar, Literal
 
-from rprs.collection.source import Report, distinct, document, loaded, missing
+from rprs.collection.source import Report, distinct, document, loaded, missing, queries_from
 from rprs.document import Document, Value
 from rprs.errors import ReadError
 from rprs.read import Qrels, Skipped, Source, ignore, read_qrels
@@ -39,26 +44,32 @@ _TEXTS = "plain_text html_with_citations html html_lawbox html_columbia html_ano
 _INLINE = re.compile(r"<pre class=\"inline\">|</pre>")
 _TARS = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".tar.bz2")
 _REPOSITORY = "https://github.com/ielab/ussc-caselaw-collection"
+_FIELDS = {"sentence": "citing_sentence", "paragraph": "citing_paragraph", "keywords": "relevant_keywords"}
 _BULK = "CourtListener (https://www.courtlistener.com/help/api/bulk-data/)"
 
 
 @dataclass(frozen=True)
 class Caselaw(Component):
-    """The 100 topics over all opinions. `itself` decides whether a query's own case is excluded or kept."""
+    """The 100 topics over all opinions.
+
+    `itself` decides whether a query's own case is excluded or kept, `query` which text of a topic is the query.
+    """
 
     name: ClassVar[str] = "caselaw"
     kinds: ClassVar[tuple[Kind, ...]] = ("collection",)
 
     folder: str
     itself: Literal["exclude", "keep"] = "exclude"
+    query: Literal["opinion", "sentence", "paragraph", "keywords"] = "opinion"
 
     def documents(self, skipped: Report = ignore) -> Iterator[Document]:
         """The opinions, with the date of the case if its cluster is available."""
         return distinct(_documents(self._opinions(), _place(Path(self.folder), "clusters")), skipped)
 
     def queries(self, skipped: Report = ignore) -> Iterator[Document]:
-        """The query case of each topic, with the number of the topic as id."""
-        return distinct((_query(path, _topic(path)) for path in self._topics()), skipped)
+        """The query of each topic, with the number of the topic as id."""
+        queries = distinct((_query(path, _topic(path)) for path in self._topics()), skipped)
+        return queries if self.query == "opinion" else queries_from(_FIELDS[self.query], queries, skipped)
 
     def qrels(self) -> Qrels:
         """The judgements, without those of a query's own case unless `itself` is "keep"."""
@@ -180,6 +191,11 @@ def _query(path: Path, topic: dict[str, Any]) -> Document | Skipped:
     metadata: dict[str, Value] = {"case_id": str(topic["case_id"])}
     if date := _string(topic, "date_filed"):
         metadata["date"] = date
+    for field in ("citing_sentence", "citing_paragraph"):
+        if text := _string(topic, field):
+            metadata[field] = text
+    if keywords := topic.get("relevant_keywords"):
+        metadata["relevant_keywords"] = json.dumps(keywords, ensure_ascii=False)
     return document(str(path), str(topic["id"]), _text(topic), _string(topic, "case_title"), metadata)
 
 

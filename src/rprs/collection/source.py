@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,7 +14,17 @@ from rprs.read.encoding import clean
 from rprs.read.files import documents
 from rprs.read.source import Reader
 
-__all__ = ["Collection", "Report", "distinct", "document", "identifier", "loaded", "missing", "one"]
+__all__ = [
+    "Collection",
+    "Report",
+    "distinct",
+    "document",
+    "identifier",
+    "loaded",
+    "missing",
+    "one",
+    "queries_from",
+]
 
 Report = Callable[[Skipped], None]
 
@@ -79,6 +90,40 @@ def distinct(items: Iterable[Document | Skipped], skipped: Report) -> Iterator[D
         else:
             ids.add(item.id)
             yield item
+
+
+def queries_from(field: str, queries: Iterable[Document], skipped: Report) -> Iterator[Document]:
+    """The queries with the text of a metadata field instead of their own; those without the field are reported.
+
+    They have no title, since the title of a document is searched as a part of its text. If no query has the field, the
+    error lists the fields that they do have.
+    """
+    fields: set[str] = set()
+    used = False
+    for query in queries:
+        text = clean(_field_text(query.metadata.get(field)))
+        if text.strip():
+            used = True
+            yield Document(query.id, text, metadata=query.metadata)
+        else:
+            fields |= query.metadata.keys() - {"path"}
+            skipped(Skipped(query.id, f"the query has no text in the field {field!r}"))
+    if not used:
+        raise ReadError(f"No query has text in the field {field!r}: they have {', '.join(sorted(fields)) or 'none'}")
+
+
+def _field_text(value: Value) -> str:
+    """The text of a metadata field; a list of texts, which metadata holds as JSON, becomes paragraphs."""
+    if value is None:
+        return ""
+    if isinstance(value, str) and value.startswith("["):
+        try:
+            parts = json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+        if isinstance(parts, list) and all(isinstance(part, str) for part in parts):
+            return "\n\n".join(parts)
+    return str(value)
 
 
 def one(reader: Reader, path: Path, id: str) -> Document | Skipped:

@@ -1,9 +1,16 @@
-"""TREC run files: `query Q0 document rank score tag`, one line per document; also .gz and .xz."""
+"""TREC run files: `query Q0 document rank score tag`, one line per document; also .gz and .xz.
+
+A header of ir_metadata (https://www.ir-metadata.org), YAML in lines that start with #, is skipped:
+
+    # ir_metadata.start
+    # tag: "bm25"
+    # ir_metadata.end
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import TextIO
 
@@ -13,16 +20,19 @@ from rprs.document import Ranking
 from rprs.errors import ReadError, UsageError
 from rprs.read.columns import read_columns
 
-__all__ = ["one_word", "ranking_by_score", "read_run", "write_run"]
+__all__ = ["HEADER_END", "HEADER_START", "one_word", "ranking_by_score", "read_run", "write_run"]
+
+HEADER_START, HEADER_END = "# ir_metadata.start", "# ir_metadata.end"
 
 
 def read_run(path: str | PurePath) -> dict[str, Ranking]:
     """The rankings of a run by query, in the order of the queries in the file.
 
-    As in trec_eval, the scores decide and the rank column is ignored; equal scores keep the order of the file.
+    As in trec_eval, the scores decide and the rank column is ignored; equal scores keep the order of the file. A header
+    of ir_metadata is skipped.
     """
     scores: dict[str, dict[str, float]] = {}
-    for location, columns in read_columns(path, "run"):
+    for location, columns in _without_header(read_columns(path, "run")):
         if len(columns) != 6:
             raise ReadError(f"{location}: {len(columns)} columns; a run has six: query Q0 document rank score tag")
         query, document = columns[0], columns[2]
@@ -30,6 +40,25 @@ def read_run(path: str | PurePath) -> dict[str, Ranking]:
             raise ReadError(f"{location}: the document {document} occurs twice for the query {query}")
         scores[query][document] = _score(columns[4], location)
     return {query: ranking_by_score(by_document) for query, by_document in scores.items()}
+
+
+def _without_header(lines: Iterable[tuple[str, list[str]]]) -> Iterator[tuple[str, list[str]]]:
+    """The lines of a run after its header, if it has one."""
+    remaining = iter(lines)
+    first = next(remaining, None)
+    if first is None:
+        return
+    if first[1] != HEADER_START.split():
+        yield first
+    else:
+        for location, columns in remaining:
+            if columns == HEADER_END.split():
+                break
+            if not columns[0].startswith("#"):
+                raise ReadError(f"{location}: the header does not end: expected {HEADER_END!r} before this line")
+        else:
+            raise ReadError(f"{first[0]}: the header does not end: expected {HEADER_END!r} after this line")
+    yield from remaining
 
 
 def _score(text: str, location: str) -> float:

@@ -115,11 +115,15 @@ class Lengths:
 
 @dataclass(frozen=True)
 class Judgements:
-    """A run file scored with other judgements than the collection's; paths are relative to its folder."""
+    """The systems scored with other judgements than the collection's, and a run file unchanged, if one is named.
 
-    run: str
+    Paths are relative to the folder of the collection.
+    """
+
     qrels: str
+    run: str = ""
     measures: tuple[str, ...] = ()
+    systems: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         parse_measures(self.measures)

@@ -122,6 +122,7 @@ class Plan:
     subject: str | None  # the system that is analysed
     analyses: Mapping[str, Any]
     limit: DateLimit | None = None
+    paper: str = ""  # the corresponding table of the paper, if any
 
     def system(self, name: str) -> PlannedSystem:
         """The system with this name."""
@@ -136,7 +137,7 @@ class _PlanTable:
     title: str = ""
     download: str = ""
     notes: tuple[str, ...] = ()
-    paper: str = ""  # the corresponding table of the paper; nothing depends on it
+    paper: str = ""  # the corresponding table of the paper; no result depends on it
     target: str = ""
     first: str = FIRST
     rerank: str = RERANK
@@ -189,6 +190,7 @@ def read_plan(path: str | Path) -> Plan:
         subject=subject,
         analyses=analyses,
         limit=_limit(path, table),
+        paper=table.paper,
     )
 
 

@@ -43,6 +43,7 @@ def study(
     exclude: str | PurePath | Mapping[str, Iterable[str]] | None = None,
     before: str | date | None = None,
     undated: Undated = "keep",
+    publish: str | Path | None = None,
     progress: Progress | bool | None = None,
     report: Callable[[str, bool, str], None] = lambda _step, _computed, _about: None,
 ) -> Path:
@@ -50,9 +51,10 @@ def study(
 
     `only` names parts of it: "systems" and analyses. `exclude` maps queries to documents that must not be ranked for
     them, as a mapping or as a table; by default, the collection's own exclusions apply. A date limit (`before`, as in
-    `Searcher.search`) replaces that of the TOML file. `report` is called once for every step with its name, whether it
-    had to be computed, and a description. A step that was computed before, by this study or by another with the same
-    `cache`, is not computed again.
+    `Searcher.search`) replaces that of the TOML file. `publish` is another folder for the runs, compressed and with a
+    header that describes how they were made, and for the scores of each query. `report` is called once for every step
+    with its name, whether it had to be computed, and a description. A step that was computed before, by this study or
+    by another with the same `cache`, is not computed again.
     """
     from rprs.files.cache import Cache
     from rprs.progress import as_progress
@@ -65,6 +67,8 @@ def study(
     plan, limit = plan if isinstance(plan, Plan) else read_plan(plan), as_date_limit(before, undated)
     plan = replace(plan, limit=limit) if limit else plan
     chosen = _chosen_parts(plan, only)
+    if publish is not None:
+        _check_publishing(Path(publish), Path(to), chosen)
     if find_spec("matplotlib") is None:
         raise MissingExtra("A study", "matplotlib", "study")
     base = data_folder(plan, None if data is None else Path(data))
@@ -74,7 +78,7 @@ def study(
     with Experiment(plan.data, collection, steps, as_progress(progress), excluded, plan.limit) as experiment:
         running = Study(plan, experiment, base)
         running.check()
-        _write(running, chosen, Path(to) / plan.name)
+        _write(running, chosen, Path(to) / plan.name, None if publish is None else Path(publish) / plan.name)
     return Path(to) / plan.name
 
 
@@ -86,7 +90,14 @@ def _chosen_parts(plan: Plan, only: Sequence[str]) -> list[str]:
     return [name for name in names if name in only] if only else names
 
 
-def _write(study: Study, chosen: list[str], folder: Path) -> None:
+def _check_publishing(publish: Path, to: Path, chosen: Sequence[str]) -> None:
+    if publish.resolve() == to.resolve():
+        raise UsageError(f"The runs cannot be published in the folder of the results, {to}: name another folder")
+    if "systems" not in chosen:
+        raise UsageError("Only the runs of systems can be published: choose the part 'systems', too")
+
+
+def _write(study: Study, chosen: list[str], folder: Path, publish: Path | None) -> None:
     from rprs.results.run import Run
     from rprs.studies.facts import collection_facts, encoder_facts, report_facts
     from rprs.studies.findings import compute_findings
@@ -95,14 +106,16 @@ def _write(study: Study, chosen: list[str], folder: Path) -> None:
     from rprs.studies.report import html
 
     plan = study.plan
-    files: dict[str, str | bytes] = {}
+    published: dict[str, str] = {}
     evaluations = {}
     if "systems" in chosen:
         for system in plan.systems:
             run = study.rankings(system.name)
-            files[f"runs/{file_name(system.name)}.trec"] = Run(run, file_name(system.name)).text
+            published[f"runs/{file_name(system.name)}.trec"] = Run(run, file_name(system.name)).text
             evaluations[system.name] = study.score_with_judged(run, system.name)
-        files["scores.csv"] = per_query_csv(evaluations)
+        published["scores.csv"] = per_query_csv(evaluations)
+    files: dict[str, str | bytes] = dict(published)
+    if evaluations:
         files["scores.json"] = per_query_json(evaluations)
     reference_rows = references(study) if evaluations else {}
     findings = compute_findings(study, chosen, evaluations, reference_rows)
@@ -130,3 +143,7 @@ def _write(study: Study, chosen: list[str], folder: Path) -> None:
         "parts": {name: dict(finding.data) for name, finding in findings.items()},
     }
     write_results(folder, files, numbers)
+    if publish is not None:
+        from rprs.studies.publish import published_files
+
+        write_results(publish, published_files(study, published), numbers)
