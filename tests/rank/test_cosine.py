@@ -202,7 +202,7 @@ def test_an_upgraded_index_equals_one_built_with_phrases() -> None:
 @settings(max_examples=25)
 @given(
     collection=st.lists(texts, min_size=2, max_size=8),
-    query=texts,
+    query=st.lists(words, min_size=1, max_size=12).map(" ".join),
     removed=st.sets(st.integers(0, 7), max_size=3),
     compacted=st.booleans(),
 )

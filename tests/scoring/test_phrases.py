@@ -124,7 +124,6 @@ def test_counts_of_any_size() -> None:
 
 
 def test_a_frequent_phrase_beside_rare_ones() -> None:
-    """More postings than there is room for at first."""
     sequences = [hashed([1, 2, 2, 2, number + 3]) for number in range(3000)]
     (pair,), (repeated, *_) = phrase_hashes(hashed([1, 2]))[0], phrase_hashes(hashed([2, 2]))[0].tolist()
     queried = np.unique(np.array([pair, repeated, 7], dtype=np.uint32))
@@ -160,6 +159,19 @@ def test_a_damaged_stream_is_read_without_harm() -> None:
         with np.errstate(all="ignore"):
             _everything(damaged, len(documents))
     assert noticed > 200
+
+
+def test_a_bucket_that_ends_within_a_number_is_read_without_harm() -> None:
+    intact = stream([hashed(list(range(number, number + 9))) for number in range(70)])
+    every = np.unique(decode(intact, 0, SPACE).phrases)
+    for bucket in range(len(intact.directory) - 1):
+        for end in range(int(intact.directory[bucket]), int(intact.directory[bucket + 1])):
+            directory = intact.directory.copy()
+            directory[bucket + 1] = end
+            damaged = Stream(directory, intact.data)
+            found = find(damaged, every)
+            assert np.all(found.stops >= found.starts)
+            assert found.stops[-1] == len(found.documents) == len(found.counts)
 
 
 def test_invert_counts_occurrences_in_any_order() -> None:

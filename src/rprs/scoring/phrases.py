@@ -180,7 +180,7 @@ def _get(data, at, end):  # type: ignore[no-untyped-def]
     Most numbers have one or two bytes. These are read without a branch on which of both it is, as no processor could
     predict it.
     """
-    if at + 1 < end:
+    if at + 1 < data.size:
         low, high = np.int64(data[at]), np.int64(data[at + 1])
         more = low >> 7
         if more & (high >> 7) == 0:
@@ -204,11 +204,27 @@ def _get_long(data, at, end):  # type: ignore[no-untyped-def]
 
 @numba.njit(nogil=True, cache=True, inline="always")
 def _posting(data, at, end):  # type: ignore[no-untyped-def]
-    """The distance to the next document, the count in it, and the offset behind the posting."""
-    value, at = _get(data, at, end)
+    """The distance to the next document, the count in it, and the offset behind the posting.
+
+    Without a branch for one or two bytes and a count of one byte or none, as in `_get`.
+    """
+    if at + 2 < data.size:
+        low, high = np.int64(data[at]), np.int64(data[at + 1])
+        more = low >> 7
+        value = (low & 127) | ((high * more) << 7)
+        several, extra = value & 1, np.int64(data[at + 1 + more])
+        if more & (high >> 7) | several & (extra >> 7) == 0:
+            return value >> 1, 1 + several * (1 + extra), at + 1 + more + several
+    return _posting_long(data, at, end)
+
+
+@numba.njit(nogil=True, cache=True)
+def _posting_long(data, at, end):  # type: ignore[no-untyped-def]
+    """The same for numbers of any length."""
+    value, at = _get_long(data, at, end)
     if value & 1 == 0:
-        return value >> 1, 1, at
-    count, at = _get(data, at, end)
+        return value >> 1, np.int64(1), at
+    count, at = _get_long(data, at, end)
     return value >> 1, count + 2, at
 
 
@@ -217,6 +233,7 @@ def _phrase(data, at, end):  # type: ignore[no-untyped-def]
     """The distance to the next phrase, and the offsets of its postings and behind them."""
     step, at = _get(data, at, end)
     size, at = _get(data, at, end)
+    at = min(at, end)  # in a damaged file, the bytes of a number may cross the end
     return step, at, at + min(size, end - at)
 
 
@@ -244,38 +261,51 @@ class Postings:
 
 def find(stream: Stream, phrases: NDArray[np.uint32]) -> Postings:
     """The postings of phrases; none for a phrase that does not occur."""
+    first, last = np.zeros(len(phrases), dtype=np.int64), np.zeros(len(phrases), dtype=np.int64)
+    _locate(stream.directory, stream.data, phrases, first, last)
+    room = int((last - first).sum())  # a posting has at least one byte
+    documents, counts = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.uint32)
     bounds = np.zeros(len(phrases) + 1, dtype=np.int64)
-    documents, counts, _ = _find(stream.directory, stream.data, phrases, bounds[1:])
-    return Postings(bounds[:-1], bounds[1:], documents, counts)
+    size = _read(stream.data, first, last, bounds[1:], documents, counts)
+    return Postings(bounds[:-1], bounds[1:], documents[:size], counts[:size])
 
 
 @numba.njit(nogil=True, cache=True)
-def _find(directory, data, phrases, stops):  # type: ignore[no-untyped-def]
-    """Documents and counts of the phrases, one after the other; `stops` receives the end of each."""
-    shift, size = _shift(directory), 0
-    room = 64 + 4 * phrases.size
-    documents, counts = np.empty(room, np.int32), np.empty(room, np.uint32)
-    touched = _touch(directory, data, phrases, shift, stops)
+def _locate(directory, data, phrases, first, last):  # type: ignore[no-untyped-def]
+    """The offsets of the first byte of each phrase's postings and of the end of the last; both stay 0 if it is absent.
+
+    Returns the sum of `_touch`, which the compiler would leave out otherwise.
+    """
+    shift = _shift(directory)
+    touched = _touch(directory, data, phrases, shift, first)
     for row in range(phrases.size):
         target = np.int64(phrases[row])
         bucket = target >> shift
         at, end = directory[bucket], min(directory[bucket + 1], data.size)
         phrase = bucket << shift
+        first[row] = 0
         while 0 <= at < end and phrase <= target:
             step, start, at = _phrase(data, at, end)
             phrase += step
             if phrase == target:
-                if size + at - start > documents.size:
-                    documents, counts = _grown(documents, size + at - start), _grown(counts, size + at - start)
-                document = np.int64(-1)
-                while start < at:
-                    step, count, start = _posting(data, start, at)
-                    document += step
-                    documents[size], counts[size] = document, count
-                    size += 1
+                first[row], last[row] = start, at
                 break
+    return touched
+
+
+@numba.njit(nogil=True, cache=True)
+def _read(data, first, last, stops, documents, counts):  # type: ignore[no-untyped-def]
+    """Decode the postings between offsets, phrase by phrase; `stops` receives the end of each. Their number."""
+    size = 0
+    for row in range(first.size):
+        at, end, document = first[row], last[row], np.int64(-1)
+        while at < end:
+            step, count, at = _posting(data, at, end)
+            document += step
+            documents[size], counts[size] = document, count
+            size += 1
         stops[row] = size
-    return documents[:size], counts[:size], touched
+    return size
 
 
 @numba.njit(nogil=True, cache=True)
@@ -291,14 +321,6 @@ def _touch(directory, data, phrases, shift, starts):  # type: ignore[no-untyped-
         if 0 <= starts[row] < data.size:
             total += data[starts[row]]
     return total
-
-
-@numba.njit(nogil=True, cache=True)
-def _grown(values, size):  # type: ignore[no-untyped-def]
-    """A copy of an array with room for twice as many values as are needed now."""
-    more = np.empty(2 * size, values.dtype)
-    more[: values.size] = values
-    return more
 
 
 # ---------------------------------------------------------------------------- all phrases, in ranges that fit in memory
@@ -396,4 +418,6 @@ def in_order(directory, data, documents):  # type: ignore[no-untyped-def]
                 document += step
                 if step < 1 or document >= documents:
                     return False
+            if start != at:
+                return False
     return True
