@@ -76,7 +76,9 @@ def test_the_settings_reach_the_reported_value(place: Path, tmp_path: Path) -> N
     assert measured(tmp_path / "tuned.held-out.trec", place, "nDCG@5") == pytest.approx(
         facts["cross_validation"]["held_out"]
     )
-    rprs_ok("run", place / "made.rprs", place / "queries.jsonl", "-o", run, *PAPER, "--rerank", "rprs(n=2)", "--depth", 6)
+    rprs_ok(
+        "run", place / "made.rprs", place / "queries.jsonl", "-o", run, *PAPER, "--rerank", "rprs(n=2)", "--depth", 6
+    )
     untuned = measured(run, place, "nDCG@5")
     other = tmp_path / "other.toml"
     rprs_ok(*command(place, other, *SMALL, "--depth", 6, "-m", "nDCG@5", "--rerank", "rprs(n=2)"))
@@ -263,7 +265,9 @@ app(sys.argv[2:])
 """
 
 
-@pytest.mark.parametrize("what", [("--folds", "2", *SMALL), (*PAPER, "--what", "first", "--grid", "k1=0,2", "--grid", "b=0,1")])
+@pytest.mark.parametrize(
+    "what", [("--folds", "2", *SMALL), (*PAPER, "--what", "first", "--grid", "k1=0,2", "--grid", "b=0,1")]
+)
 def test_a_tuning_killed_at_any_moment_resumes_and_writes_the_same_bytes(
     what: tuple[str, ...], place: Path, tmp_path: Path
 ) -> None:
@@ -311,7 +315,10 @@ def test_a_tuning_killed_at_any_moment_resumes_and_writes_the_same_bytes(
         ),
         (("--what", "cutoff", "-m", "F1", "--grid", "n=1"), "A cut-off has no parameter 'n': it has p, l, h"),
         (("--what", "cutoff"), "A cut-off is tuned for F1, macro_ and micro_ P, R and F1. Got 'AP@100' instead."),
-        (("--what", "first", "--first", "runfile(x)"), "The first stage runfile(path=x) has no grid: blend, bm25, cosine and rprs(form=full) have"),
+        (
+            ("--what", "first", "--first", "runfile(x)"),
+            "The first stage runfile(path=x) has no grid: blend, bm25, cosine and rprs(form=full) have",
+        ),
         (("--rerank", "none"), "There is no re-ranker to tune: name one, such as rprs, or tune the first stage"),
         (("--folds", "9"), "The number of folds must be in [2, 5], the number of different queries. Got 9."),
         (("-m", "AP@"), "Cannot read 'AP@' as a measure: write NAME, NAME@5 or NAME(parameter=value)@5"),

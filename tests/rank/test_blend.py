@@ -159,7 +159,7 @@ def test_the_blend_equals_the_oracle(collection: list[str], query: str, weight: 
             return 0.0
         if not any(value > 1e-12 for value in cosine.values()):
             return bm25[id]
-        return max(cosine[id], least[0]) ** share * max(bm25[id], least[1]) ** (1 - share)
+        return float(max(cosine[id], least[0]) ** share * max(bm25[id], least[1]) ** (1 - share))
 
     with index_of([Document(id, text) for id, text in named.items()], analyzer=PLAIN) as index:
         scores = scores_by_id(index, Blend(weight), query)

@@ -63,7 +63,7 @@ def test_equals_re_ranking_every_document(form: Form, ties: Ties) -> None:
     with index_of(SAMPLE[:6], (*SAMPLE[6:], Document("blank", " \n ")), removed=["valve"]) as index:
         allowed = np.array([id != "phare" for id in index.ids])
         for options in ({"n": 2, "k1": 0.0}, {"n": 5}, {"n": 1000, "k1": 2.8, "b": 1.0, "avgdl": "candidates"}):
-            component = RPRS(**options, form=form, ties=ties)  # type: ignore[arg-type]
+            component = RPRS(**options, form=form, ties=ties)
             expected = reranked(component, query, index, allowed)
             assert len(expected)
             for depth in (3, 100):

@@ -260,7 +260,7 @@ def test_a_first_stage_of_vectors_names_its_encoder_and_its_runs(place: Place) -
 def test_a_study_equals_the_single_commands(everything: Place, tmp_path: Path) -> None:
     sample, index = everything.folder / "sample", tmp_path / "sample.rprs"
     rprs_ok("index", sample, "--to", index, "--encoder", "hashed(dimension=64)")
-    command = ("run", index, sample / "queries.jsonl", "--depth", 8)
+    command = ("run", index, sample / "queries.jsonl", "--first", "bm25", "--depth", 8)
     for name, rerank in (("bm25", "none"), ("rprs", "rprs(n=4,k1=0)"), ("rprs-w-freq", "rprs(n=4,k1=2.8,b=1)")):
         rprs_ok(*command, "--rerank", rerank, "-o", tmp_path / name)
         ours = read_run(everything.folder / "results" / "study" / "runs" / f"{name}.trec")

@@ -17,6 +17,7 @@ from rprs.files.cache import Cache
 from rprs.index import Index
 from rprs.rank import RPRS, System
 from rprs.rank.batch import first_stage
+from rprs.rank.scan import neighbours_in_index
 from rprs.tuning.grids import RprsGrid
 from rprs.tuning.whole import tune_whole_rprs
 from tests.support.indexes import index_of
@@ -44,7 +45,7 @@ def test_every_point_is_what_a_run_gets(
         for n, k1, b in product(GRID.n, map(float, GRID.k1), map(float, GRID.b))
     }
     same_totals(tuned, expected)
-    assert tuned.best.first == replace(ranker, **tuned.point)  # type: ignore[arg-type]
+    assert tuned.best.first == replace(ranker, **tuned.point)
     assert tuned.before == pytest.approx(value(first_stage(index, JUDGED, ranker, 20, exclude=EXCLUDED), measure))
     assert tuned.held_out is not None
     by_query = {query: fold.best.first for fold in tuned.folds for query in fold.queries}
@@ -63,11 +64,13 @@ def test_every_point_is_what_a_run_gets(
 def test_one_scan_per_query_and_none_with_a_cache(
     index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rprs.tuning import whole
+    scans: list[int] = []
 
-    scans = []
-    scan = whole.neighbours_in_index
-    monkeypatch.setattr(whole, "neighbours_in_index", lambda *options: scans.append(1) or scan(*options))
+    def counted(*arguments: Any) -> Any:
+        scans.append(1)
+        return neighbours_in_index(*arguments)
+
+    monkeypatch.setattr("rprs.tuning.whole.neighbours_in_index", counted)
     options: Any = {"what": "first", "first": "rprs", "rerank": None, "depth": 7, "cache": Cache(tmp_path)}
     tuned = rprs.tune(index, QUERIES, QRELS, grid={"n": "1..4", "k1": [0, 1]}, folds=3, **options)
     assert len(scans) == len(JUDGED)
