@@ -99,6 +99,23 @@ def test_the_paper_grid_is_that_of_rprs(place: Path, tmp_path: Path) -> None:
     assert about(tmp_path / "tuned.toml")["measure"] == "AP@100"
 
 
+def test_the_default_is_tuned_by_its_weights(place: Path, tmp_path: Path) -> None:
+    """Without options, the automatic weight of the fusion and eleven others; then the weights of the first stage."""
+    fused, both, run = tmp_path / "fused.toml", tmp_path / "both.toml", tmp_path / "run.trec"
+    outcome = rprs_ok(*command(place, fused))
+    assert "the best of 12 points" in outcome.err
+    assert about(fused)["grid"] == {"depth": "100", "weight": "none,0.0,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1.0"}
+    rprs_ok("run", place / "made.rprs", place / "queries.jsonl", "-o", run)
+    assert about(fused)["before"] == pytest.approx(measured(run, place, "AP@100"))
+    outcome = rprs_ok(*command(place, both, "--what", "first", "--settings", fused))
+    assert "the best of 300 points" in outcome.err
+    assert list(about(both)["grid"]) == ["weight", "w2", "w3"]
+    assert read_settings(both).rerank == read_settings(fused).rerank
+    for options, tuned in (((), fused), (("--rerank", "none"), both)):
+        rprs_ok("run", place / "made.rprs", place / "queries.jsonl", "-o", run, "--settings", tuned, *options)
+        assert measured(run, place, "AP@100") == pytest.approx(about(tuned)["value"])
+
+
 def test_other_rerankers_have_grids_of_their_own(place: Path, tmp_path: Path) -> None:
     birch, fused, run = tmp_path / "birch.toml", tmp_path / "fused.toml", tmp_path / "run.trec"
     outcome = rprs_ok(*command(place, birch, "--rerank", "birch", "--depth", 6, "-m", "nDCG@5", "--folds", 3))
@@ -296,7 +313,7 @@ def test_a_tuning_killed_at_any_moment_resumes_and_writes_the_same_bytes(
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ((*PAPER, "--grid", "z=1"), "rprs has no parameter 'z' to tune: it has n, k1, b, avgdl, form and depth"),
+        ((*PAPER, "--grid", "z=1"), "rprs has no parameter 'z' to tune: it has n, k1, b, avgdl, form, ties and depth"),
         ((*PAPER, "--grid", "n=0..2"), "The grid of n must be integers in [1, inf). Got 0 instead."),
         (("--grid", "n"), "Cannot read the grid 'n': write a parameter and its values, as k1=0..3/0.2 or b=0,0.5,1"),
         (

@@ -8,6 +8,7 @@ import pytest
 
 from rprs.errors import ReadError, RprsError, UsageError
 from rprs.rank import System
+from rprs.rank.named import NAMED
 from rprs.studies.options import ANALYSES
 from rprs.studies.plan import Plan, read_plan
 from rprs.studies.study import parts
@@ -81,6 +82,12 @@ def test_a_named_system_brings_its_splitter(tmp_path: Path) -> None:
     assert (paper.first, paper.rerank, paper.depth) == ("bm25", "rprs", 100)
     assert paper.splitter == "sentences(limit=25)"
     assert (shallow.first, shallow.depth, shallow.splitter) == ("bm25", 3, "sentences")
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_named_system_is_that_of_the_command_line(name: str, tmp_path: Path) -> None:
+    named = _plan(tmp_path, f'{SMALL}chosen = {{ system = "{name}" }}\n').system("chosen")
+    assert System(named.first, named.rerank, named.depth) == System.named(name)
 
 
 def test_any_reranker_can_be_tuned(tmp_path: Path) -> None:

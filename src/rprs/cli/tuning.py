@@ -103,10 +103,12 @@ def tune(
 ) -> None:
     """Find the parameters that are best for a measure, on queries with judgements.
 
-    Without --grid, these values are tried: for RPRS the grid of the paper (n, k1, b: 1,760 points), for BM25 as many
-    points (k1, b, kli), for the depth 15 to 100, and for the cut-off rules that end a ranking at a share of the top
-    score. Of the other re-rankers, birch (a, w2, w3: 1,000 points) and fuse (weight: 11) have a grid. --grid replaces
-    the values of one parameter; give one value to keep it fixed. A re-ranker without a grid needs --grid.
+    Without --grid, these values are tried. In the default system: for the re-ranker, the weight of RPRS beside the
+    first stage (none, the automatic one, and 0 to 1: 12 points); for the first stage, the weights of the cosine and
+    of its phrases (weight, w2, w3: 300 points). For RPRS alone the grid of the paper (n, k1, b: 1,760 points), for
+    BM25 as many points (k1, b, kli), for birch 1,000 (a, w2, w3), for the depth 15 to 100, and for the cut-off rules
+    that end a ranking at a share of the top score. --grid replaces the values of one parameter; give one value to
+    keep it fixed. A re-ranker without a grid needs --grid.
 
     The result is a settings file for --settings of search, explain, run and rerank. Beside it are the sensitivity of
     the measure to each parameter (.sensitivity.md and .csv), all points (.points.csv) and, with --folds, a run in which
@@ -115,11 +117,11 @@ def tune(
 
     Example: rprs tune cases.rprs queries.jsonl --qrels qrels.txt -o tuned.toml --depth 50 --folds 5
 
-    Example: rprs tune cases.rprs queries.jsonl --qrels qrels.txt -o bm25.toml --what first --grid k1=0..10/0.5
+    Example: rprs tune cases.rprs queries.jsonl --qrels qrels.txt -o first.toml --what first --grid w2=0..4/0.5
 
-    Example: rprs tune cases.rprs queries.jsonl --qrels qrels.txt -o both.toml --settings bm25.toml
+    Example: rprs tune cases.rprs queries.jsonl --qrels qrels.txt -o both.toml --settings first.toml
 
-    Example: rprs tune cases.rprs queries.jsonl --qrels qrels.txt -o birch.toml --rerank birch
+    Example: rprs tune cases.rprs queries.jsonl --qrels qrels.txt -o paper.toml --system paper --grid k1=0..10/0.5
 
     Example: rprs tune cases.rprs queries.jsonl --qrels qrels.txt -o end.toml --what cutoff -m micro_F1
     """
