@@ -20,7 +20,7 @@ from rprs.cli.reference import reference, verbs
 from tests.support.cli import ENCODER, collection, rprs, rprs_error, rprs_ok, sample_index
 from tests.support.paths import ROOT
 
-VERBS = """index add remove compact verify refit info list find show search explain serve run rerank
+VERBS = """index add remove compact verify refit upgrade info list find show systems search explain serve run rerank
     convert evaluate compare tune study pull""".split()
 ADAPT = ["adapt tsdae", "adapt sdr", "adapt mtft"]
 
@@ -42,10 +42,11 @@ def test_without_a_verb_the_help_is_printed() -> None:
 
 
 def test_the_defaults_in_the_help_are_those_of_the_library() -> None:
-    text = " ".join(rprs_ok("search", "--help").out.split())
+    text = " ".join(rprs_ok("search", "--help").out.replace("│", " ").split())
     for default in (
-        "[default: bm25]",
-        "[default: rprs]",
+        "[default: (default)]",
+        "[default: blend]",
+        "[default: (fuse(first, rprs(k1=0.0, form=no_qp), method=zscore, weight=none))]",
         "[default: 100]",
         "[default: 10]",
         "[default: table]",

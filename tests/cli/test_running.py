@@ -125,8 +125,8 @@ def test_rerank_reads_the_candidates_from_a_run(index_path: Path, tmp_path: Path
     path = queries(tmp_path, RECORDS)
     first = tmp_path / "first.trec.xz"
     rprs_ok("run", index_path, path, "-o", first, "--rerank", "none")
-    rprs_ok("rerank", index_path, path, "--run", first, "-o", tmp_path / "again.trec")
-    rprs_ok("run", index_path, path, "-o", tmp_path / "straight.trec")
+    rprs_ok("rerank", index_path, path, "--run", first, "-o", tmp_path / "again.trec", "--tag", "both")
+    rprs_ok("run", index_path, path, "-o", tmp_path / "straight.trec", "--tag", "both")
     assert (tmp_path / "again.trec").read_text() == (tmp_path / "straight.trec").read_text()
     shallow = rprs_ok("rerank", index_path, path, "--run", first, "--depth", "2").out
     assert len(shallow.splitlines()) == 6

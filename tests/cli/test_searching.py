@@ -108,8 +108,9 @@ def test_search_as_a_run(index_path: Path, query: Path) -> None:
     assert [line[2] for line in lines] == ids(hits)
     assert [float(line[4]) for line in lines] == [hit["score"] for hit in hits]
     assert {(line[0], line[1], line[5]) for line in lines} == {("query.txt", "Q0", "default")}
-    pinned = rprs_ok("search", index_path, query, *BM25_RPRS, "--format", "trec").out.splitlines()
-    assert {line.split()[5] for line in pinned} == {"rprs"}
+    for system, tag in (("--first bm25 --rerank rprs", "paper"), ("--first bm25 --rerank rprs(n=2)", "rprs(n=2)")):
+        run = rprs_ok("search", index_path, query, *system.split(), "--format", "trec").out.splitlines()
+        assert {line.split()[5] for line in run} == {tag}
 
 
 def test_the_query_can_be_standard_input(index_path: Path, query: Path) -> None:
@@ -297,7 +298,8 @@ def test_explain_for_a_text_as_the_query(index_path: Path, query: Path) -> None:
 
 
 def test_explain_prints_pairs_side_by_side_and_uncovered_passages(index_path: Path, query: Path) -> None:
-    outcome = rprs_ok("explain", index_path, query, "lease.txt", "--rerank", "rprs(n=2)", width=160)
+    system = ("--first", "bm25", "--rerank", "rprs(n=2)")
+    outcome = rprs_ok("explain", index_path, query, "lease.txt", *system, width=160)
     text = outcome.out
     title, scores, shares, *_ = text.splitlines()
     assert title == "query.txt  ⇄  lease.txt"

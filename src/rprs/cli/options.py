@@ -159,6 +159,7 @@ Rerank = Annotated[
         help='The re-ranker: "rprs(n=4, k1=2.8, b=1)", soft, sdr, birch, maxsim, meanpool, "cross(model)", '
         '"fuse(first, rprs)", or none.',
         metavar="SPEC",
+        show_default=RERANK.replace(",", ", "),  # with places where the help can break the line
     ),
 ]
 Depth = Annotated[int, typer.Option("--depth", help="The number of candidates that the first stage passes on.")]
