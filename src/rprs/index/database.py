@@ -101,8 +101,12 @@ class Database:
             raise IndexMismatch(
                 f"{root} has the index format {stored}, this version of rprs reads {' and '.join(READABLE)}: index anew"
             )
-        if self.setting("seal") != _checksum(self.rows(SEALED)):
-            raise self._corrupt("its settings have changed")
+        self.begin_snapshot()  # a writer may commit between the two reads
+        try:
+            if self.setting("seal") != _checksum(self.rows(SEALED)):
+                raise self._corrupt("its settings have changed")
+        finally:
+            self.connection.execute("ROLLBACK")
 
     def close(self) -> None:
         """Close the connection."""
