@@ -91,7 +91,7 @@ def check(hit: Hit, item: dict[str, Any], greatest: dict[str, float]) -> None:
     ranks = [int(rank) for rank in re.findall(r"(\d+)(?:st|nd|rd|th)", item["moved"])]
     assert ranks == ([hit.first_rank, hit.rank] if hit.first_rank != hit.rank else [hit.rank])
     assert item["pair"] == [text for pair in hit.pairs for text in (pair.query, pair.document)]
-    assert [item["similarity"]] == ([f"{pair.similarity:.2f}" for pair in hit.pairs] or [None])
+    assert item["similarity"] == (f"{hit.pairs[0].similarity:.2f}" if hit.pairs else None)
     assert all(f"{name}{value}" in item["metadata"] for name, value in hit.metadata.items())
 
 
