@@ -168,10 +168,11 @@ function barsHelp() {
     el("p", {}, el("strong", {}, "Share of your document found here"), " (QP): the share of your sentences that have "
       + "one of their nearest neighbours, among the sentences of all candidates, in this document."),
     el("p", {}, el("strong", {}, "Share of this document that relates to yours"), " (DP): the share of its sentences "
-      + "that are among the nearest neighbours of one of yours. RPRS ranks by the product of both."),
-    el("p", {}, "A sentence with several matches counts more than one with a single match, depending on the settings n, k1 and b, "
-      + "and all candidates compete to be nearest. So there is no fixed 100%: even a word-for-word copy stays below it. "
-      + "Each bar is drawn relative to the largest in these results."));
+      + "that are among the nearest neighbours of one of yours."),
+    el("p", {}, "All candidates compete to be nearest, so even a close relative of your document may stay below 1. If the setting k1 is above 0, "
+      + "a sentence with several matches counts more than one with a single match. Each bar is drawn relative to the largest in these results."),
+    el("p", {}, "The default system ranks by the words and phrases that both documents share, and by DP. A result without matching "
+      + "sentences owes its rank to its words. RPRS on its own ranks by the product of QP and DP."));
 }
 
 function technicalDetails({ about, seconds: each }) {
