@@ -13,7 +13,18 @@ import pyterrier as pt
 import pytest
 from ir_measures import AP, nDCG
 
-from rprs import Document, Index, NoDocument, Searcher, UsageError, build, parse_measures, read_qrels, read_queries
+from rprs import (
+    Document,
+    Index,
+    NoDocument,
+    Searcher,
+    System,
+    UsageError,
+    build,
+    parse_measures,
+    read_qrels,
+    read_queries,
+)
 from rprs.evaluation.evaluate import evaluate
 from rprs.pyterrier import Reranker, Retriever
 from tests.support.paths import ROOT
@@ -211,11 +222,12 @@ def test_a_cut_off_is_compiled_into_the_retriever(index: Index, topics: Any) -> 
 def test_an_experiment_measures_what_rprs_measures(index: Index, queries: list[Document], topics: Any) -> None:
     rows = [line.split() for line in (SAMPLE / "qrels.txt").read_text(encoding="utf-8").splitlines()]
     qrels = pd.DataFrame([(row[0], row[2], int(row[3])) for row in rows], columns=["qid", "docno", "label"])
-    systems = {"bm25": Retriever(index, rerank=None), "rprs": Retriever(index, rerank=None) >> Reranker(index)}
+    bm25 = Retriever(index, first="bm25", rerank=None)
+    systems = {"default": Retriever(index), "bm25": bm25, "rprs": bm25 >> Reranker(index)}
     table = pt.Experiment([*systems.values()], topics, qrels, [AP, nDCG @ 10], names=[*systems])
     measures = parse_measures(["AP", "nDCG@10"])
-    for name, rerank in (("bm25", None), ("rprs", "rprs")):
-        run = Searcher(index, rerank=rerank).run(queries)
+    for name, system in (("default", System()), ("bm25", System("bm25", None)), ("rprs", System("bm25", "rprs"))):
+        run = Searcher(index, system).run(queries)
         expected = evaluate(run, read_qrels(SAMPLE / "qrels.txt"), measures, ties="trec_eval")
         row = table.set_index("name").loc[name]
         assert [row["AP"], row["nDCG@10"]] == pytest.approx([expected.total(measure) for measure in measures])

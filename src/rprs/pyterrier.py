@@ -2,7 +2,7 @@
 
     from rprs.pyterrier import Reranker, Retriever
 
-    bm25 = Retriever("cases.rprs", rerank=None, k=50)
+    bm25 = Retriever("cases.rprs", first="bm25", rerank=None, k=50)
     pipeline = bm25 >> Reranker("cases.rprs", "rprs(n=4)")
 
 Frames follow PyTerrier's data model: queries have the columns qid and query, which holds the text of a whole document,

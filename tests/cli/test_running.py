@@ -242,12 +242,12 @@ def fsync(handle):
     sync(handle)
 os.fsync = fsync
 from rprs.cli import app
-from rprs.search import Searcher
-rank = Searcher.rank
-def observed(self, query, **options):
+from rprs import search
+load_candidates = search.load_candidates
+def observed(index, query, first):
     os.write(1, f"{query.id}\\n".encode())
-    return rank(self, query, **options)
-Searcher.rank = observed
+    return load_candidates(index, query, first)
+search.load_candidates = observed
 app(sys.argv[2:])
 """
 
