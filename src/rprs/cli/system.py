@@ -36,7 +36,7 @@ def systems(
 
     Use one with --system, or as `system = "paper"` in a study.
 
-    Example: rprs systems
+    Example: rprs systems --format json
     """
     from dataclasses import asdict
 

@@ -193,9 +193,10 @@ def tune_reranker(
 
 def reranker_axes(reranker: Any, base: System, grid: Mapping[str, Sequence[Value]]) -> Axes:
     """The grid as a box, with the re-ranker's own values where none are given; an unknown parameter is an error."""
-    names = [each.name for each in fields(reranker) if each.init and not _is_component(reranker, each.name)]
+    every = [each.name for each in fields(reranker) if each.init]
+    names = [name for name in every if not _is_component(reranker, name)]
     for name in grid:
-        if name not in (*names, "depth"):
+        if name not in (*every, "depth"):
             has = f"it has {', '.join(names)} and depth{_owner_hint(reranker, name)}"
             raise UsageError(f"{reranker.name} has no parameter {name!r} to tune: {has}")
     tried = {**_own_grid(reranker), **grid}
