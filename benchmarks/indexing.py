@@ -46,11 +46,11 @@ def built(source: Path, encoder: str, phrases: bool = True) -> tuple[Path, dict[
 def run(options: Options) -> Iterator[Row]:
     """The stages one after the other on a part of the collection, then all of it as by `rprs index`."""
     source = collection(options)
-    path, taken = built(source, options.encoder)
+    path, cost = built(source, options.encoder)
     with Index(path) as index:
         yield from _stages(source, index, SAMPLE_WORDS // 10 if options.quick else SAMPLE_WORDS)
-        yield from _whole(source, index, taken)
-        yield from _bytes(index, taken["documents"])
+        yield from _whole(source, index, cost)
+        yield from _bytes(index, cost["documents"])
 
 
 def _stages(source: Path, index: Index, limit: int) -> Iterator[Row]:
@@ -80,22 +80,22 @@ def _stages(source: Path, index: Index, limit: int) -> Iterator[Row]:
     to_grid(index.encoder.encode(texts))
     spent["encoding"] = perf_counter() - started
     whole = sum(spent.values())
-    for stage, taken in spent.items():
+    for stage, cost in spent.items():
         what = f"{stage} of {words:,} words, {len(texts):,} sentences"
-        rate, share = f"{words / taken:,.0f} words/s", f"{taken / whole:.0%} of the time"
+        rate, share = f"{words / cost:,.0f} words/s", f"{cost / whole:.0%} of the time"
         yield Row("indexing", what, rate, "all four stages", share)
 
 
-def _whole(source: Path, index: Index, taken: dict[str, float]) -> Iterator[Row]:
-    words = taken["words"]
+def _whole(source: Path, index: Index, cost: dict[str, float]) -> Iterator[Row]:
+    words = cost["words"]
     encoder = index.catalog.encoder()
     report = encoder.measurements if encoder else {}
     fitting = float(report.get("seconds", 0.0))
-    what = f"{name_of(source)}: {taken['documents']:,.0f} documents, {words:,.0f} words"
-    rate, without = words / taken["seconds"], words / (taken["seconds"] - fitting)
-    yield Row("indexing", f"{what}; all of it", f"{rate:,.0f} words/s, {seconds(taken['seconds'])}")
+    what = f"{name_of(source)}: {cost['documents']:,.0f} documents, {words:,.0f} words"
+    rate, without = words / cost["seconds"], words / (cost["seconds"] - fitting)
+    yield Row("indexing", f"{what}; all of it", f"{rate:,.0f} words/s, {seconds(cost['seconds'])}")
     yield Row("indexing", f"{what}; without fitting ({seconds(fitting)})", f"{without:,.0f} words/s")
-    peak = taken["peak"]
+    peak = cost["peak"]
     yield Row(
         "indexing", f"{what}; peak of memory", size(peak), "the limit set", size(MEMORY), peak / MEMORY, goal=Goal(1.0)
     )
@@ -103,21 +103,23 @@ def _whole(source: Path, index: Index, taken: dict[str, float]) -> Iterator[Row]
 
 def bytes_by_kind(index: Index) -> Counter[str]:
     """The bytes of an index, by content."""
-    found = Counter({"texts": index.catalog.one("SELECT sum(length(cast(text AS BLOB))) FROM texts")})
+    bytes_by = Counter({"texts": index.catalog.one("SELECT sum(length(cast(text AS BLOB))) FROM texts")})
     for path in index.path.rglob("*"):
         if path.is_file() and path.suffix in (".sqlite", ".npy", ".json"):
             local = path.relative_to(index.path).as_posix()
             kinds = [kind for mark, kind in KINDS.items() if mark in local]
-            found[kinds[-1] if kinds else "catalog" if path.suffix == ".sqlite" else "sentences"] += path.stat().st_size
-    found["catalog"] -= found["texts"]
-    return found
+            bytes_by[kinds[-1] if kinds else "catalog" if path.suffix == ".sqlite" else "sentences"] += (
+                path.stat().st_size
+            )
+    bytes_by["catalog"] -= bytes_by["texts"]
+    return bytes_by
 
 
 def _bytes(index: Index, documents: float) -> Iterator[Row]:
     """Bytes per document, by content."""
-    found = bytes_by_kind(index)
-    whole, text = sum(found.values()) / documents, found["texts"] / documents
+    bytes_by = bytes_by_kind(index)
+    whole, text = sum(bytes_by.values()) / documents, bytes_by["texts"] / documents
     yield Row("indexing", "bytes a document", size(whole), "its text", size(text), whole / text)
-    for kind, held in found.most_common():
+    for kind, held in bytes_by.most_common():
         share = f"{held / documents / whole:.0%} of the bytes"
         yield Row("indexing", f"bytes a document: {kind}", size(held / documents), "all of it", share)

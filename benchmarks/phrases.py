@@ -49,25 +49,25 @@ Best = Callable[[str], Sequence[int]]
 def run(options: Options) -> Iterator[Row]:
     """Two complete indexes of the collection, then queries of 3,000 words from its texts."""
     source = collection(options)
-    path, taken = built(source, options.encoder)
-    plain, taken_plain = built(source, options.encoder, phrases=False)
+    path, cost = built(source, options.encoder)
+    plain, cost_plain = built(source, options.encoder, phrases=False)
     with Index(path) as index, Index(plain) as without:
-        yield from _indexing(f"{name_of(source)}: {len(index):,} documents", index, without, taken, taken_plain)
+        yield from _indexing(f"{name_of(source)}: {len(index):,} documents", index, without, cost, cost_plain)
         peers = _peers(index)
-        yield from _sizes(index, taken["processor"] - taken["fitting"], peers)
+        yield from _sizes(index, cost["processor"] - cost["fitting"], peers)
         yield from _queries(index, peers, options.rounds(ROUNDS))
 
 
 def _indexing(
-    what: str, index: Index, without: Index, taken: Mapping[str, float], plain: Mapping[str, float]
+    what: str, index: Index, without: Index, cost: Mapping[str, float], plain: Mapping[str, float]
 ) -> Iterator[Row]:
     mine, theirs = sum(bytes_by_kind(index).values()), sum(bytes_by_kind(without).values())
     yield Row("phrases", f"{what}; bytes", size(mine), WITHOUT, size(theirs), mine / theirs, goal=BYTES_GOAL)
     for stage, skipped in (("indexing", 0), ("indexing without fitting the encoder", 1)):
-        ours, other = (each["processor"] - skipped * each["fitting"] for each in (taken, plain))
+        ours, other = (each["processor"] - skipped * each["fitting"] for each in (cost, plain))
         title = f"{what}; {stage}, processor time"
         yield Row("phrases", title, seconds(ours), WITHOUT, seconds(other), ours / other, goal=INDEXING_GOAL)
-    peak = taken["peak"]
+    peak = cost["peak"]
     yield Row("phrases", f"{what}; peak memory", size(peak), WITHOUT, size(plain["peak"]), peak / plain["peak"])
     yield Row(
         "phrases", f"{what}; peak memory", size(peak), "the limit set", size(MEMORY), peak / MEMORY, goal=Goal(1.0)
@@ -182,7 +182,7 @@ def _tfidf(_: Any, index: Index, terms: Sequence[Sequence[str]]) -> Peer:
     )
     started = process_time()
     matrix = vectorizer.fit_transform(texts)
-    taken = process_time() - started
+    cost = process_time() - started
     correction = diags_array((vectorizer.idf_ - 1) / vectorizer.idf_)
     documents = normalize(matrix @ correction).tocsc().T.tocsr()  # (sequences, documents)
 
@@ -191,20 +191,20 @@ def _tfidf(_: Any, index: Index, terms: Sequence[Sequence[str]]) -> Peer:
         return _top((query @ documents).toarray()[0])
 
     held = sum(array.nbytes for array in (documents.data, documents.indices, documents.indptr))
-    return Peer(best, taken, held, f"the matrix without its vocabulary (peak memory {size(peak_memory())})")
+    return Peer(best, cost, held, f"the matrix without its vocabulary (peak memory {size(peak_memory())})")
 
 
 def _bm25s(bm25s: Any, index: Index, terms: Sequence[Sequence[str]]) -> Peer:
     started = process_time()
     ranker = bm25s.BM25(method="lucene", backend="numpy")
     ranker.index([list(each) for each in terms], show_progress=False)
-    taken = process_time() - started
+    cost = process_time() - started
     held = sum(ranker.scores[name].nbytes for name in ("data", "indices", "indptr"))
 
     def best(text: str) -> list[int]:
         return _top(ranker.get_scores(index.analyzer.terms(text)))
 
-    return Peer(best, taken, held, "scores of single words")
+    return Peer(best, cost, held, "scores of single words")
 
 
 def _tantivy(tantivy: Any, index: Index, terms: Sequence[Sequence[str]]) -> Peer:
@@ -222,7 +222,7 @@ def _tantivy(tantivy: Any, index: Index, terms: Sequence[Sequence[str]]) -> Peer
         writer.add_document(tantivy.Document(number=str(number), body=" ".join(each)))
     writer.commit()
     writer.wait_merging_threads()
-    taken = process_time() - started
+    cost = process_time() - started
     engine.reload()
     searcher = engine.searcher()
 
@@ -232,7 +232,7 @@ def _tantivy(tantivy: Any, index: Index, terms: Sequence[Sequence[str]]) -> Peer
         hits = searcher.search(tantivy.Query.boolean_query(parts), DEPTH).hits
         return [int(searcher.doc(address)["number"][0]) for _, address in hits]
 
-    return Peer(best, taken, _bytes_of(folder), "single words with their positions")
+    return Peer(best, cost, _bytes_of(folder), "single words with their positions")
 
 
 def _bytes_of(folder: Path) -> int:

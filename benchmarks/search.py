@@ -58,9 +58,9 @@ def _rows(kind: str, queries: Sequence[Document], searcher: Searcher) -> Iterato
     title = f"{kind} queries, {words:,.0f} words, {pool:.0f} candidates of {len(searcher.index):,} documents"
     yield Row("search", f"{title}; all of it", _spread(whole))
     for stage in results[0].seconds:
-        taken = np.array([result.seconds[stage] for result in results])
-        share = taken.sum() / whole.sum()
-        yield Row("search", f"{kind} queries; {stage}", _spread(taken), "all of it", f"{share:.0%} of the time")
+        durations = np.array([result.seconds[stage] for result in results])
+        share = durations.sum() / whole.sum()
+        yield Row("search", f"{kind} queries; {stage}", _spread(durations), "all of it", f"{share:.0%} of the time")
 
 
 def _spread(values: NDArray[np.float64]) -> str:

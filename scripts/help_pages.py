@@ -41,10 +41,10 @@ def _paragraphs(path: Path) -> list[str]:
         return []
     for node in page.css(OUTSIDE):
         node.decompose()
-    found = {
+    linked_characters = {
         _text(node): sum(len(_text(link)) for link in node.css("a[href]")) for node in page.css("p,h1,h2,h3,h4,h5")
     }
-    return [each for each, linked in found.items() if each and linked <= 0.8 * len(each)]
+    return [each for each, linked in linked_characters.items() if each and linked <= 0.8 * len(each)]
 
 
 def _links(path: Path) -> set[str]:

@@ -142,8 +142,8 @@ class TestOtherTokenizers:
     @pytest.mark.parametrize("kind", ["unigram", "byte_level"])
     def test_an_english_one_knows_no_other_script(self, kind: str) -> None:
         tokenizer = getattr(self, kind)([TEXTS[language] for language in LATIN])
-        known = {language for language, text in TEXTS.items() if measure(tokenizer, text).knows}
-        assert known == set(LATIN)
+        known_languages = {language for language, text in TEXTS.items() if measure(tokenizer, text).knows}
+        assert known_languages == set(LATIN)
 
     def test_an_encoder_without_a_tokenizer_is_not_measured(self) -> None:
         assert familiarity(load_encoder("hashed"), [RUSSIAN]) is None
@@ -287,8 +287,8 @@ def test_the_command_line_says_it_once_when_it_indexes(tmp_path: Path, encoder: 
     outcome = rprs_ok("index", tmp_path / "files", "--to", path, "--encoder", encoder, width=200)
     assert " ".join(outcome.err.split()).count("does not know the language of these documents") == 1
     assert "unknown to the encoder" in rprs_ok("info", path, width=200).out
-    found = rprs_ok("search", path, "--text", CYRILLIC_QUERY.text, width=200)
-    assert "does not know" not in found.out + found.err
+    outcome = rprs_ok("search", path, "--text", CYRILLIC_QUERY.text, width=200)
+    assert "does not know" not in outcome.out + outcome.err
 
 
 # ---------------------------------------------------------------------------- scripts without spaces

@@ -98,11 +98,11 @@ def test_bm25_with_phrases_equals_the_oracle(
     collection: list[str], query: str, removed: set[int], cut: int, k1: float, longest: int
 ) -> None:
     named = [Document(f"d{number}", text) for number, text in enumerate(collection)]
-    gone = [document.id for number, document in enumerate(named) if number in removed]
-    live = {document.id: document.text for document in named if document.id not in gone}
+    removed_ids = [document.id for number, document in enumerate(named) if number in removed]
+    live = {document.id: document.text for document in named if document.id not in removed_ids}
     if not live:
         return
-    with index_of(named[:cut], named[cut:], removed=gone, analyzer=PLAIN) as index:
+    with index_of(named[:cut], named[cut:], removed=removed_ids, analyzer=PLAIN) as index:
         scores = scores_by_id(index, BM25(k1, 1.0, phrases=longest), query)
     assert scores == pytest.approx(bm25_oracle(query, live, k1, 1.0, longest), rel=1e-9, abs=1e-12)
 

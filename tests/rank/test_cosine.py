@@ -103,12 +103,12 @@ def test_every_score_equals_the_oracle(
     collection: list[str], query: str, removed: set[int], cut: int, weights: tuple[float, ...]
 ) -> None:
     named = [Document(f"d{number}", text) for number, text in enumerate(collection)]
-    gone = [document.id for number, document in enumerate(named) if number in removed]
-    live = {document.id: document.text for document in named if document.id not in gone}
+    removed_ids = [document.id for number, document in enumerate(named) if number in removed]
+    live = {document.id: document.text for document in named if document.id not in removed_ids}
     if not live:
         return
     ranker = Cosine(len(weights), *weights[1:])
-    with index_of(named[:cut], named[cut:], removed=gone, analyzer=PLAIN) as index:
+    with index_of(named[:cut], named[cut:], removed=removed_ids, analyzer=PLAIN) as index:
         assert scores(index, ranker, query) == pytest.approx(oracle(query, live, weights), rel=1e-9, abs=1e-12)
 
 

@@ -89,19 +89,19 @@ def test_lookup_frequency_and_scores_equal_a_count_by_hand(
     encoded = stream([hashed(words) for words in documents])
     random = Random(seed)
     queried = np.array(sorted({*counts, *(random.getrandbits(32) for _ in range(5))}), dtype=np.uint32)
-    found = find(encoded, queried)
-    columns = zip(found.starts.tolist(), found.stops.tolist(), strict=True)
-    assert [found.documents[start:stop].tolist() for start, stop in columns] == [
+    located = find(encoded, queried)
+    columns = zip(located.starts.tolist(), located.stops.tolist(), strict=True)
+    assert [located.documents[start:stop].tolist() for start, stop in columns] == [
         sorted(counts.get(phrase, ())) for phrase in queried.tolist()
     ]
 
     live = np.array([number not in removed for number in range(len(documents))])
     df, cf = np.zeros(len(queried), dtype=np.int64), np.zeros(len(queried), dtype=np.int64)
-    bm25.live_counts(found.starts, found.stops, found.documents, found.counts, live, df, cf)
+    bm25.live_counts(located.starts, located.stops, located.documents, located.counts, live, df, cf)
     assert df.tolist() == [len(counts.get(phrase, {}).keys() - removed) for phrase in queried.tolist()]
 
     weights, scores = np.arange(1.0, len(queried) + 1), np.zeros(len(documents))
-    bounds, postings = (found.starts, found.stops), (found.documents, found.counts)
+    bounds, postings = (located.starts, located.stops), (located.documents, located.counts)
     cosine.accumulate(*bounds, weights, *postings, np.array([1.0, 1.0]), scores)
     expected = np.zeros(len(documents))
     for weight, phrase in zip(weights, queried.tolist(), strict=True):
@@ -127,20 +127,20 @@ def test_a_frequent_phrase_beside_rare_ones() -> None:
     sequences = [hashed([1, 2, 2, 2, number + 3]) for number in range(3000)]
     (pair,), (repeated, *_) = phrase_hashes(hashed([1, 2]))[0], phrase_hashes(hashed([2, 2]))[0].tolist()
     queried = np.unique(np.array([pair, repeated, 7], dtype=np.uint32))
-    found = find(stream(sequences), queried)
-    sizes = dict(zip(queried.tolist(), (found.stops - found.starts).tolist(), strict=True))
+    located = find(stream(sequences), queried)
+    sizes = dict(zip(queried.tolist(), (located.stops - located.starts).tolist(), strict=True))
     assert sizes == {7: 0, int(pair): 3000, repeated: 3000}
-    place = int(found.starts[queried.tolist().index(repeated)])
-    assert found.documents[place : place + 3000].tolist() == list(range(3000))
-    assert set(found.counts[place : place + 3000].tolist()) == {2}
+    place = int(located.starts[queried.tolist().index(repeated)])
+    assert located.documents[place : place + 3000].tolist() == list(range(3000))
+    assert set(located.counts[place : place + 3000].tolist()) == {2}
 
 
 def _everything(encoded: Stream, documents: int) -> list[Any]:
     """Call every function that reads a stream."""
     queried = np.arange(0, SPACE, SPACE // 50, dtype=np.uint32)
-    found, scores = find(encoded, queried), np.zeros(documents)
-    assert found.stops[-1] == len(found.documents) == len(found.counts)
-    bounds, postings = (found.starts, found.stops), (found.documents, found.counts)
+    located, scores = find(encoded, queried), np.zeros(documents)
+    assert located.stops[-1] == len(located.documents) == len(located.counts)
+    bounds, postings = (located.starts, located.stops), (located.documents, located.counts)
     cosine.accumulate(*bounds, np.ones(len(queried)), *postings, np.ones(2), scores)
     return [decode(encoded, 0, SPACE), scores]
 
@@ -169,9 +169,9 @@ def test_a_bucket_that_ends_within_a_number_is_read_without_harm() -> None:
             directory = intact.directory.copy()
             directory[bucket + 1] = end
             damaged = Stream(directory, intact.data)
-            found = find(damaged, every)
-            assert np.all(found.stops >= found.starts)
-            assert found.stops[-1] == len(found.documents) == len(found.counts)
+            located = find(damaged, every)
+            assert np.all(located.stops >= located.starts)
+            assert located.stops[-1] == len(located.documents) == len(located.counts)
 
 
 def test_invert_counts_occurrences_in_any_order() -> None:

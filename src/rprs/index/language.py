@@ -78,11 +78,11 @@ def knows_text(language: Mapping[str, Any], text: str, encoder: Callable[[], Any
     `encoder` loads it and is called only if the collection has (almost) no text in that script. An encoder without a
     tokenizer counts as knowing every language.
     """
-    known = language.get("scripts", {}).get(main_script(text))
-    if known is None:
+    verdict = language.get("scripts", {}).get(main_script(text))
+    if verdict is None:
         measured = familiarity(encoder(), [text[:BEGINNING]])
         return measured is None or measured.knows
-    return bool(known)
+    return bool(verdict)
 
 
 # ---------------------------------------------------------------------------- scripts

@@ -48,12 +48,12 @@ def query_grams(words: list[str], index: Index, longest: int) -> list[Grams]:
     terms = Terms.of(counted)
     number = {word: place for place, word in enumerate(counted)}
     numbers = np.fromiter(map(number.__getitem__, words), dtype=np.int64, count=len(words))
-    found = [
+    located = [
         Postings(starts, stops, segment.posting_documents, segment.posting_counts)
         for segment, (starts, stops) in zip(index.segments, index.postings(terms), strict=True)
     ]
     counts = np.array(list(counted.values()), dtype=np.int64)
-    grams = [Grams(1, numbers, counts, found, _frequencies(found, len(counts), index))]
+    grams = [Grams(1, numbers, counts, located, _frequencies(located, len(counts), index))]
     longer = phrases.phrase_hashes(terms.hashes[numbers])[: longest - 1] if longest > 1 else ()
     return grams + _phrases(longer, index)
 
@@ -64,20 +64,20 @@ def _phrases(longer: Sequence[NDArray[np.uint32]], index: Index) -> list[Grams]:
         return []
     distinct = [np.unique(each, return_inverse=True, return_counts=True) for each in longer]
     every = np.sort(np.concatenate([queried for queried, _, _ in distinct]))  # one pass is faster than one per length
-    found = [phrases.find(stream, every) for stream in streams(index.segments)]
+    located = [phrases.find(stream, every) for stream in streams(index.segments)]
     grams = []
     for length, (queried, numbers, counts) in enumerate(distinct, start=2):
         rows = np.searchsorted(every, queried)
-        postings = [Postings(each.starts[rows], each.stops[rows], each.documents, each.counts) for each in found]
+        postings = [Postings(each.starts[rows], each.stops[rows], each.documents, each.counts) for each in located]
         df = _frequencies(postings, len(queried), index)
         grams.append(Grams(length, numbers.astype(np.int64), counts.astype(np.int64), postings, df))
     return grams
 
 
-def _frequencies(found: list[Postings], size: int, index: Index) -> Ints:
+def _frequencies(located: list[Postings], size: int, index: Index) -> Ints:
     """(size,): how many live documents have each term or phrase."""
     df, unused = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
-    for postings, documents in zip(found, index.numbers, strict=True):
+    for postings, documents in zip(located, index.numbers, strict=True):
         live = documents >= 0
         if live.all():
             df += postings.stops - postings.starts
