@@ -607,6 +607,12 @@ class TestTune:
         equal = rprs.tune(index, QUERIES, {"q0": {"elsewhere": 1}})
         assert (equal.point, equal.best) == ({"depth": 100, "weight": None}, System())
 
+    def test_a_part_of_a_fusion_is_chosen_by_name(self, index: Index) -> None:
+        """But a number for `b` is meant for that of RPRS, which the error says."""
+        tuned = rprs.tune(index, QUERIES, QRELS, grid={"b": ["meanpool", "sdr"], "weight": [0.5]}, depth=10)
+        assert tuned.axes.values["b"] == ("meanpool", "sdr")
+        assert str(tuned.best.rerank).startswith(f"fuse(a=first(),b={tuned.point['b']}(),method=zscore")
+
     def test_the_first_stage_of_the_default_is_tuned_by_its_weights(self, index: Index) -> None:
         options: Any = {"what": "first", "depth": 10}
         tuned = rprs.tune(index, QUERIES, QRELS, grid={"weight": ["none", 0.5], "w3": [0, 1]}, **options)

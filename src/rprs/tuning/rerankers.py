@@ -195,8 +195,9 @@ def reranker_axes(reranker: Any, base: System, grid: Mapping[str, Sequence[Value
     """The grid as a box, with the re-ranker's own values where none are given; an unknown parameter is an error."""
     every = [each.name for each in fields(reranker) if each.init]
     names = [name for name in every if not _is_component(reranker, name)]
-    for name in grid:
-        if name not in (*every, "depth"):
+    for name, listed in grid.items():
+        is_part = name in every and all(isinstance(value, str) for value in listed)  # its values are components
+        if name not in (*names, "depth") and not is_part:
             has = f"it has {', '.join(names)} and depth{_owner_hint(reranker, name)}"
             raise UsageError(f"{reranker.name} has no parameter {name!r} to tune: {has}")
     tried = {**_own_grid(reranker), **grid}
