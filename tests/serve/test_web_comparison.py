@@ -81,16 +81,19 @@ def sentences(pane: Locator, selector: str = ".sentence") -> list[Any]:
     )
 
 
+SAME_HEIGHT = """() => {
+    const [left, right] = [...document.querySelectorAll(".number.current")].map(one => one.getBoundingClientRect().y);
+    return Math.abs(left - right) < 40;
+}"""
+
+
 def current(page: Page) -> int:
     """The number of the current match; both its sentences are visible at the same height."""
     numbers = page.locator(".number.current")
     expect(numbers).to_have_count(2)
     for name in ("query", "document"):
         expect(side(page, name).locator(".sentence.current")).to_be_in_viewport()
-    left, right = (numbers.nth(place).bounding_box() for place in (0, 1))
-    assert left
-    assert right
-    assert abs(left["y"] - right["y"]) < 40
+    page.wait_for_function(SAME_HEIGHT)  # the texts settle over a few frames
     first, second = (numbers.nth(place).get_attribute("data-number") for place in (0, 1))
     assert first == second
     return int(first or 0)
