@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rprs.cli.messages import Messages, counted
-from rprs.cli.options import FIRST, Exclude, First, IndexPath, Queries
+from rprs.cli.options import Exclude, First, IndexPath, Queries
 from rprs.cli.queries import read_listed_queries
 from rprs.cli.tuning import Judgements
 
@@ -165,7 +165,7 @@ def mtft(
     qrels: Judgements,
     base: Base,
     to: To,
-    first: First = FIRST,
+    first: First = "bm25",
     depth: Depth = DEPTH,
     exclude: Exclude = None,
     only: Only = None,
