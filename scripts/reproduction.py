@@ -1,6 +1,6 @@
 """Write docs/reproduction.md from the results of studies: `python scripts/reproduction.py [RESULTS_FOLDER ...]`.
 
-The `results.json` of each study is stored as experiments/results/NAME.json. With RESULTS_FOLDER, the folder that
+The first table of docs/effectiveness.md is written too, from the studies `default-*`. The `results.json` of each study is stored as experiments/results/NAME.json. With RESULTS_FOLDER, the folder that
 `rprs study --to` wrote to, its results and two figures of each study are copied first. The comments on the results are
 written by hand, in experiments/remarks/NAME.md.
 """
@@ -20,6 +20,9 @@ from rprs.evaluation.table import Cell, Figure, Table
 ROOT = Path(__file__).parents[1]
 EXPERIMENTS = ROOT / "experiments"
 PAGE = ROOT / "docs" / "reproduction.md"
+EFFECTIVENESS = ROOT / "docs" / "effectiveness.md"
+BEGIN, END = "<!-- made by scripts/reproduction.py -->", "<!-- end -->"
+COLLECTIONS, TARGET = ("peps", "elife_evo", "scotus_cite", "lecard"), "AP@100"
 PAPER = "paper.toml"
 PICTURES = ROOT / "docs" / "images" / "reproduction"
 FIGURES = {
@@ -46,6 +49,30 @@ def main() -> None:
                 if (figure := path.parent / "figures" / f"{name}.svg").exists():
                     shutil.copyfile(figure, PICTURES / f"{path.parent.name}-{name}.svg")
     PAGE.write_text(page(), encoding="utf-8")
+    text = EFFECTIVENESS.read_text(encoding="utf-8")
+    EFFECTIVENESS.write_text(with_default_table(text), encoding="utf-8")
+
+
+def with_default_table(text: str) -> str:
+    """A page with the table of all systems on all collections, between its two marks."""
+    before, rest = text.split(BEGIN)
+    return f"{before}{BEGIN}\n{default_table()}\n{END}{rest.split(END)[1]}"
+
+
+def default_table() -> str:
+    """AP@100 of every system in the studies `default-*`, one column per collection; the best in bold."""
+    studies = {name: result for name in COLLECTIONS if (result := _results(f"default-{name}"))}
+    columns = {name: result["parts"]["systems"] for name, result in studies.items()}
+    systems = dict.fromkeys(system for column in columns.values() for system in column)
+    best = {name: max(row["scores"][TARGET] for row in column.values()) for name, column in columns.items()}
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (system, *(_bold(column.get(system), best[name]) for name, column in columns.items())) for system in systems
+    )
+    return Table("", ("system", *columns), rows).markdown().strip()
+
+
+def _bold(row: Results | None, best: float) -> Cell:
+    return None if row is None else Figure(row["scores"][TARGET], 3, "", row["scores"][TARGET] == best)
 
 
 def page() -> str:
