@@ -1,8 +1,9 @@
 """Write docs/reproduction.md from the results of studies: `python scripts/reproduction.py [RESULTS_FOLDER ...]`.
 
-The first table of docs/effectiveness.md is written too, from the studies `default-*`. The `results.json` of each study is stored as experiments/results/NAME.json. With RESULTS_FOLDER, the folder that
-`rprs study --to` wrote to, its results and two figures of each study are copied first. The comments on the results are
-written by hand, in experiments/remarks/NAME.md.
+The first table of docs/effectiveness.md is written too, from the studies `default-*`. The `results.json` of each study
+is stored as experiments/results/NAME.json. With RESULTS_FOLDER, the folder that `rprs study --to` wrote to, its results
+and two figures of each study are copied first. The comments on the results are written by hand, in
+experiments/remarks/NAME.md.
 """
 
 from __future__ import annotations
