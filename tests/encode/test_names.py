@@ -28,7 +28,7 @@ from rprs.encode.sbert import SBert
 from rprs.errors import ModelError, UsageError
 from rprs.spec import parse, text
 from tests.support.hub_server import serving
-from tests.support.tiny_models import WORDS, load_encoder, make_bert, make_cross
+from tests.support.tiny_models import WORDS, load_encoder, make_bert, make_cross, make_mpnet
 
 SENTENCES = [" ".join(WORDS[i : i + 7]) for i in range(8)]
 MODULES = ("Transformer", "Pooling", "Normalize")
@@ -41,6 +41,7 @@ REPOSITORIES = {
     "bert-for-patents": "anferico/bert-for-patents",
     "roberta-large": "FacebookAI/roberta-large",
 }
+EXPORTED = "somebody/exported"
 
 
 # ---------------------------------------------------------------------------- small models of each shape
@@ -73,9 +74,9 @@ def roberta(folder: Path, prefix: str = "") -> Path:
     return change(folder, model_type="roberta", max_position_embeddings=26, pad_token_id=1, type_vocab_size=1)
 
 
-def mpnet(folder: Path, pooling: str, *kinds: str) -> Path:
+def exported(folder: Path) -> Path:
     """A model that must be exported as a graph, from ids and mask to token vectors."""
-    make_bert(folder, positions=24, pooling=pooling)
+    make_bert(folder, positions=24)
     graph = build(folder, "fp32", "mean")
     tokens = next(node.output[0] for node in reversed(graph.graph.node) if node.op_type == "Reshape")
     del graph.graph.output[:]
@@ -84,9 +85,7 @@ def mpnet(folder: Path, pooling: str, *kinds: str) -> Path:
     graph.graph.input.append(mask)
     (folder / "onnx").mkdir()
     onnx.save(graph, folder / "onnx/model.onnx")
-    frame = (folder / "tokenizer.json").read_text().replace("[CLS]", "<s>").replace("[SEP]", "</s>")
-    (folder / "tokenizer.json").write_text(frame)
-    return with_modules(change(folder, model_type="mpnet", max_position_embeddings=26, pad_token_id=1), *kinds)
+    return with_modules(change(folder, model_type="distilbert"), *MODULES)
 
 
 def words_only(folder: Path) -> Path:
@@ -126,13 +125,14 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Small models with the architectures of the paper's models, under the names of their repositories."""
     root = tmp_path_factory.mktemp("hub")
     at = {name: root / place for name, place in REPOSITORIES.items()}
-    mpnet(at["all-mpnet-base-v2"], "mean", *MODULES)
-    mpnet(at["multi-qa-mpnet-base-dot-v1"], "cls", *MODULES[:2])
+    with_modules(make_mpnet(at["all-mpnet-base-v2"]), *MODULES)
+    with_modules(make_mpnet(at["multi-qa-mpnet-base-dot-v1"], pooling="cls"), *MODULES[:2])
     with_modules(roberta(at["all-distilroberta-v1"]), *MODULES)
     with_modules(make_bert(at["all-MiniLM-L12-v2"]), *MODULES)
     legal(at["legal-bert"])
     plain_bert(at["bert-for-patents"])
     roberta(at["roberta-large"], "roberta.")
+    exported(root / EXPORTED)
     cross = make_cross(root / "somebody/cross")
     (cross / "onnx").mkdir()
     onnx.save(build_cross(cross), cross / "onnx/model.onnx")
@@ -164,7 +164,7 @@ for name in names:
         errors[name] = str(error)
 results["cross"] = load_pairs("somebody/cross").score(sentences, sentences[::-1]).scores
 np.savez(sys.argv[1], **results)
-again = [str(models.find(name, weights=models.for_torch)) for name in ("legal-bert", "all-mpnet-base-v2")]
+again = [str(models.find(name, weights=models.for_torch)) for name in ("legal-bert", "somebody/exported")]
 print(json.dumps([errors, again]))
 """
 
@@ -175,7 +175,7 @@ def test_each_name_is_downloaded_and_run_as_its_folder_specifies(shelf: Path, hu
     process = subprocess.run(
         [sys.executable, "-c", LOAD, str(vectors)],
         env={**{name: value for name, value in os.environ.items() if name != "RPRS_MODELS"}, **environment},
-        input=json.dumps([list(REPOSITORIES), SENTENCES]),
+        input=json.dumps([[*REPOSITORIES, EXPORTED], SENTENCES]),
         text=True,
         capture_output=True,
     )
@@ -188,12 +188,12 @@ def test_each_name_is_downloaded_and_run_as_its_folder_specifies(shelf: Path, hu
     }
     with pytest.MonkeyPatch.context() as patch, np.load(vectors) as results:
         patch.setenv("RPRS_CACHE", str(tmp_path / "own"))
-        assert set(results) == {*REPOSITORIES, "cross"} - set(errors)
+        assert set(results) == {*REPOSITORIES, EXPORTED, "cross"} - set(errors)
         here = load_pairs(str(shelf / "somebody/cross"))
         assert np.allclose(results["cross"], here.score(SENTENCES, SENTENCES[::-1]).scores, atol=1e-6)
         for name in set(results) - {"cross"}:
             rows = results[name]
-            assert np.array_equal(rows, Onnx(str(shelf / REPOSITORIES[name]), "fp32").load().encode(SENTENCES)), name
+            assert np.array_equal(rows, Onnx(str(shelf / repository(name)), "fp32").load().encode(SENTENCES)), name
             assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-6)
     folders = {folder.name: folder for folder in (cache / "models").iterdir() if folder.is_dir()}
     weights = {
@@ -203,16 +203,17 @@ def test_each_name_is_downloaded_and_run_as_its_folder_specifies(shelf: Path, hu
         for name, folder in folders.items()
     }
     assert weights == {
-        "all-mpnet-base-v2": {"onnx/model.onnx", "model.safetensors"},  # the second one later, for torch
-        "multi-qa-mpnet-base-dot-v1": {"onnx/model.onnx"},
+        "all-mpnet-base-v2": {"model.safetensors"},
+        "multi-qa-mpnet-base-dot-v1": {"model.safetensors"},
         "all-distilroberta-v1": {"model.safetensors"},
         "all-MiniLM-L12-v2": {"model.safetensors"},
         "nlpaueb--legal-bert-base-uncased": set(),
         "anferico--bert-for-patents": {"model.safetensors"},
         "FacebookAI--roberta-large": {"model.safetensors"},
         "somebody--cross": {"onnx/model.onnx"},
+        "somebody--exported": {"onnx/model.onnx", "model.safetensors"},  # the second one later, for torch
     }
-    assert again == [str(folders["nlpaueb--legal-bert-base-uncased"]), str(folders["all-mpnet-base-v2"])]
+    assert again == [str(folders["nlpaueb--legal-bert-base-uncased"]), str(folders["somebody--exported"])]
     assert (folders["nlpaueb--legal-bert-base-uncased"] / "pytorch_model.bin").is_file()
 
 
@@ -259,7 +260,8 @@ def test_the_number_of_input_tokens_depends_on_the_first_position(config: dict[s
 
 def test_the_config_decides_whether_a_graph_can_be_built() -> None:
     assert obstacle({"model_type": "roberta"}) == ""
-    assert obstacle({"model_type": "mpnet"}) == "its model_type is 'mpnet'"
+    assert obstacle({"model_type": "mpnet"}) == ""
+    assert obstacle({"model_type": "distilbert"}) == "its model_type is 'distilbert'"
     assert obstacle({"hidden_act": "relu"}) == "its hidden_act is 'relu'"
 
 

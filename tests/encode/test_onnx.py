@@ -1,4 +1,4 @@
-"""Transformers in ONNX Runtime: deterministic, without truncation, equal to torch, for BERT and exported models."""
+"""Transformers in ONNX Runtime: deterministic, without truncation, equal to torch; BERT, MPNet and exported models."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rprs.encode.onnx import Onnx, OnnxEncoder
 from rprs.errors import ModelError, UsageError
 from rprs.spec import parse
 from rprs.testing.encoders import SENTENCES, check_encoder
-from tests.support.tiny_models import WORDS, load_encoder, make_bert
+from tests.support.tiny_models import WORDS, load_encoder, make_bert, make_mpnet
 
 
 @pytest.fixture(autouse=True)
@@ -116,6 +116,44 @@ def test_the_fingerprint_depends_on_the_weights(tmp_path: Path) -> None:
     assert Onnx(str(one)).load().fingerprint != Onnx(str(other)).load().fingerprint
 
 
+# ---------------------------------------------------------------------------- an MPNet in a folder
+
+
+@pytest.mark.parametrize("precision", ["int8", "fp32"])
+def test_a_folder_with_an_mpnet_fulfils_the_contract(tmp_path: Path, precision: str) -> None:
+    check_encoder(load_encoder(f"onnx({make_mpnet(tmp_path / 'tiny')},{precision})"))
+
+
+def test_an_mpnet_is_a_bert_that_also_weighs_distances(tmp_path: Path) -> None:
+    bert, equal, weighed = (
+        Onnx(str(folder), "fp32").load().encode([long(n) for n in range(1, 20)])
+        for folder in (
+            make_bert(tmp_path / "bert"),
+            make_mpnet(tmp_path / "equal", distances=0),
+            make_mpnet(tmp_path / "weighed"),
+        )
+    )
+    assert np.allclose(equal, bert, atol=1e-6)
+    assert cosines(weighed, bert).max() < 0.9999
+
+
+@pytest.mark.torch
+def test_an_mpnet_has_the_vectors_of_torch(tmp_path: Path) -> None:
+    """Also for tokens so far apart that MPNet does not distinguish their distances."""
+    import torch
+    import transformers
+
+    folder = make_mpnet(tmp_path / "tiny", positions=300)
+    encoder = Onnx(str(folder), "fp32").load()
+    model = transformers.MPNetModel.from_pretrained(folder).eval()
+    for length in (1, 7, 30, 290):
+        ids = torch.tensor([encoder.words.encode(long(length)).ids])
+        with torch.no_grad():
+            reference = model(ids).last_hidden_state.mean(1).numpy()
+        reference /= np.linalg.norm(reference)
+        assert np.allclose(encoder.encode([long(length)]), reference, atol=1e-5)
+
+
 # ---------------------------------------------------------------------------- an exported model.onnx
 
 
@@ -156,8 +194,8 @@ def change(folder: Path, file: str, **values: object) -> Path:
 
 
 def test_a_model_that_is_not_a_bert_is_an_error_with_advice(tmp_path: Path) -> None:
-    folder = change(make_bert(tmp_path / "tiny"), "config.json", model_type="mpnet")
-    with pytest.raises(ModelError, match=r"model_type is 'mpnet'.*use sbert"):
+    folder = change(make_bert(tmp_path / "tiny"), "config.json", model_type="deberta-v2")
+    with pytest.raises(ModelError, match=r"model_type is 'deberta-v2'.*use sbert"):
         Onnx(str(folder)).load()
 
 

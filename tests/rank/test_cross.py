@@ -437,7 +437,7 @@ def with_transformers(folder: Path, left: list[str], right: list[str], window: i
 
 
 BERTS = [("Bert", 1, {}), ("Bert", 2, {}), ("Electra", 1, {"embedding_size": 32}), ("Bert", 2, {"hidden_act": "relu"})]
-ROBERTA = ("Roberta", 1, {"pad_token_id": 1, "type_vocab_size": 1})
+OFFSET = [("Roberta", 1, {"pad_token_id": 1, "type_vocab_size": 1}), ("MPNet", 1, {"pad_token_id": 1})]
 
 
 @pytest.mark.torch
@@ -451,8 +451,8 @@ def test_scores_are_those_of_transformers(saved: Path) -> None:
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("saved", [ROBERTA], indirect=True)
-def test_roberta_too(saved: Path) -> None:
+@pytest.mark.parametrize("saved", OFFSET, indirect=True, ids=["roberta", "mpnet"])
+def test_models_whose_positions_start_after_the_padding_token_too(saved: Path) -> None:
     import torch
     import transformers
 

@@ -1,4 +1,4 @@
-"""Small BERT models with random weights and a WordPiece vocabulary of a few words, written as model folders."""
+"""Small BERT and MPNet models with random weights and a vocabulary of a few words, written as model folders."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 
 import numpy as np
-from safetensors.numpy import save_file
+from safetensors.numpy import load_file, save_file
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from rprs.encode import Encoder, Loadable
 from rprs.spec import parse
 
-__all__ = ["WORDS", "load_encoder", "make_bert", "make_cross"]
+__all__ = ["WORDS", "load_encoder", "make_bert", "make_cross", "make_mpnet"]
 
 WORDS = "the a court tenant pays rent of steel laser welds and dismissed appeal month first cat dog mat".split()
 
@@ -66,8 +66,6 @@ def make_bert(folder: Path, *, width: int = 32, layers: int = 2, positions: int 
 
 def make_cross(folder: Path, *, width: int = 32, layers: int = 2, positions: int = 24, labels: int = 1) -> Path:
     """A model with a pooler and a classifier, as transformers saves a BertForSequenceClassification."""
-    from safetensors.numpy import load_file
-
     make_bert(folder, width=width, layers=layers, positions=positions)
     random = np.random.default_rng(labels)
     head = {"bert.pooler.dense": (width, width), "classifier": (labels, width)}
@@ -82,6 +80,32 @@ def make_cross(folder: Path, *, width: int = 32, layers: int = 2, positions: int
     config["label2id"] = {f"LABEL_{number}": number for number in range(labels)}
     (folder / "config.json").write_text(json.dumps(config))
     return folder
+
+
+def make_mpnet(folder: Path, *, positions: int = 24, pooling: str = "mean", distances: float = 1.0) -> Path:
+    """The small BERT as an MPNet: two unused positions, no types, and weights of this size for distances of tokens."""
+    make_bert(folder, positions=positions, pooling=pooling)
+    weights = load_file(folder / "model.safetensors")
+    type_row = weights.pop("embeddings.token_type_embeddings.weight")[0]
+    table = weights["embeddings.position_embeddings.weight"] + type_row
+    weights["embeddings.position_embeddings.weight"] = np.vstack([np.full_like(table[:2], 9), table])
+    weights = {_mpnet_name(name): array for name, array in weights.items()}
+    bias = np.random.default_rng(3).normal(0, 1, (32, 4)) * distances
+    weights["encoder.relative_attention_bias.weight"] = bias.astype(np.float32)
+    save_file(weights, folder / "model.safetensors")
+    config = json.loads((folder / "config.json").read_text())
+    for name in ("type_vocab_size", "position_embedding_type"):
+        del config[name]
+    config |= {"model_type": "mpnet", "architectures": ["MPNetModel"], "relative_attention_num_buckets": 32}
+    config |= {"max_position_embeddings": positions + 2, "pad_token_id": 1}
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
+def _mpnet_name(name: str) -> str:
+    for part, own in (("self.query", "attn.q"), ("self.key", "attn.k"), ("self.value", "attn.v")):
+        name = name.replace(f"attention.{part}", f"attention.{own}")
+    return name.replace("attention.output.dense", "attention.attn.o").replace("attention.output.", "attention.")
 
 
 def _weights(width: int, layers: int, positions: int, vocabulary: int) -> dict[str, np.ndarray]:

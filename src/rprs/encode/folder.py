@@ -29,7 +29,7 @@ EXPORTED = ("model.onnx", "onnx/model.onnx")
 # Defaults for the oldest config.json files of BERT, which lack them.
 BERT = {"model_type": "bert", "hidden_act": "gelu", "layer_norm_eps": 1e-12, "max_position_embeddings": 512}
 BUILT = {
-    "model_type": ("bert", "roberta", "xlm-roberta", "camembert"),
+    "model_type": ("bert", "roberta", "xlm-roberta", "camembert", "mpnet"),
     "hidden_act": ("gelu",),
     "position_embedding_type": ("absolute", None),
 }

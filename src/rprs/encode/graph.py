@@ -1,4 +1,4 @@
-"""The weights of a BERT → an ONNX graph from token ids to unit sentence vectors, or to the logits of a classifier.
+"""The weights of a BERT or MPNet → an ONNX graph from token ids to unit sentence vectors, or to a classifier's logits.
 
 All sequences of a batch have the same length, so there is no padding and no mask, and every operation except
 attention treats tokens as rows of one matrix. Each row is computed in an order that does not depend on the other rows:
@@ -15,6 +15,7 @@ no processor's kernel saturates, and all compute the same integers.
 
 from __future__ import annotations
 
+import math
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +26,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
-from rprs.encode.folder import config_of, first_position, obstacle
+from rprs.encode.folder import config_of, first_position, obstacle, positions
 from rprs.encode.loading import plainly
 from rprs.encode.onnx import Pooling, Precision
 from rprs.errors import ModelError
@@ -36,9 +37,21 @@ Array = NDArray[Any]
 
 MICROSOFT = "com.microsoft"
 WEIGHT_TOP = 63  # 7 bits
+FARTHEST = 128  # tokens; MPNet does not distinguish greater distances
 GELU_FLOOR = 0.17  # GELU is never below minus this value
 # From the first token to the logits: BERT's pooler and classifier, and RoBERTa's.
 HEADS = (("pooler.dense", "classifier"), ("classifier.dense", "classifier.out_proj"))
+# Names of weights in older BERTs and in MPNet → in BERT.
+RENAMED = {
+    "LayerNorm.gamma": "LayerNorm.weight",
+    "LayerNorm.beta": "LayerNorm.bias",
+    "attention.attn.q.": "attention.self.query.",
+    "attention.attn.k.": "attention.self.key.",
+    "attention.attn.v.": "attention.self.value.",
+    "attention.attn.o.": "attention.output.dense.",
+    "attention.LayerNorm.": "attention.output.LayerNorm.",
+}
+TYPES = "embeddings.token_type_embeddings.weight"
 
 
 def build(folder: Path, precision: Precision, pooling: Pooling) -> onnx.ModelProto:
@@ -59,7 +72,7 @@ def build_cross(folder: Path) -> onnx.ModelProto:
         head = next((pair for pair in HEADS if all(f"{part}.weight" in graph.weights for part in pair)), None)
         if head is None:
             raise ModelError(f"{folder} is not a sequence-classification model: its weights have no classifier")
-        typed = len(graph.weights["embeddings.token_type_embeddings.weight"]) > 1
+        typed = len(graph.weights[TYPES]) > 1
         labels = graph.classify(graph.layers(graph.embeddings(typed)), *head)
         return graph.model(("input_ids", "token_type_ids") if typed else ("input_ids",), "logits", labels)
 
@@ -76,17 +89,21 @@ def _empty_graph(folder: Path, int8: bool) -> _Graph:
     problem = obstacle(config)
     if problem:
         raise ModelError(f"onnx cannot build {folder}: {problem}; export it to model.onnx, or use sbert")
-    weights = {
-        name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias"): array
-        for name, array in load_file(folder / "model.safetensors").items()
-    }
+    weights = {_bert_name(name): array for name, array in load_file(folder / "model.safetensors").items()}
     stem = next((name for name in weights if name.endswith("embeddings.word_embeddings.weight")), None)
     if stem is None:
         raise ModelError(f"{folder} has no word embeddings in model.safetensors: use sbert({folder})")
     prefix = stem.removesuffix("embeddings.word_embeddings.weight")
-    return _Graph(
-        {name.removeprefix(prefix): array.astype(np.float32) for name, array in weights.items()}, config, int8
-    )
+    weights = {name.removeprefix(prefix): array.astype(np.float32) for name, array in weights.items()}
+    if config["model_type"] == "mpnet":  # it does not distinguish types
+        weights[TYPES] = np.zeros((1, int(config["hidden_size"])), dtype=np.float32)
+    return _Graph(weights, config, int8)
+
+
+def _bert_name(name: str) -> str:
+    for part, renamed in RENAMED.items():
+        name = name.replace(part, renamed)
+    return name
 
 
 @dataclass
@@ -148,9 +165,10 @@ class _Graph:
 
     def layers(self, rows: str) -> str:
         count = int(self.config["num_hidden_layers"])
+        distances = self.distances()
         for number in range(count):
             layer = f"encoder.layer.{number}"
-            heads = self.attention(rows, layer, exact=number >= count - count // 3)
+            heads = self.attention(rows, layer, distances, exact=number >= count - count // 3)
             mixed = self.linear(heads, f"{layer}.attention.output.dense")
             rows = self.normalise(self.add("Add", mixed, rows), f"{layer}.attention.output.LayerNorm")
             wide = self.product(rows, f"{layer}.intermediate.dense", self.weights[f"{layer}.intermediate.dense.weight"])
@@ -160,7 +178,19 @@ class _Graph:
             rows = self.normalise(self.add("Add", narrow, rows), f"{layer}.output.LayerNorm")
         return rows
 
-    def attention(self, rows: str, layer: str, exact: bool) -> str:
+    def distances(self) -> str:
+        """(1, heads, l, l): what MPNet adds to attention for the distance of two tokens; empty for a BERT."""
+        if self.config["model_type"] != "mpnet":
+            return ""
+        weights = self.weights["encoder.relative_attention_bias.weight"]
+        table = self.constant("distances", weights.T[None])
+        groups = _distance_groups(positions(self.config), len(weights))
+        square = self.add("Concat", self.length(), self.length(), axis=0)
+        origin = self.constant("0, 0", (0, 0), np.int64)
+        near = self.add("Slice", self.constant("groups", groups, np.int64), origin, square)
+        return str(self.add("Gather", table, near, axis=2))
+
+    def attention(self, rows: str, layer: str, distances: str, exact: bool) -> str:
         parts = [f"{layer}.attention.self.{part}" for part in ("query", "key", "value")]
         weight, bias = (
             np.concatenate([self.weights[f"{part}.{kind}"] for part in parts]) for kind in ("weight", "bias")
@@ -171,7 +201,8 @@ class _Graph:
         split = self.add("Split", joint, thirds, outputs=3, axis=-1)
         heads = self.config["num_attention_heads"]
         bias_name = self.constant(f"{layer}.attention.self.bias", bias)
-        return self.rows(self.add("MultiHeadAttention", *split, bias_name, domain=MICROSOFT, num_heads=heads))
+        inputs = (*split, bias_name, *(("", distances) if distances else ()))  # without a mask
+        return self.rows(self.add("MultiHeadAttention", *inputs, domain=MICROSOFT, num_heads=heads))
 
     def linear(self, rows: str, name: str, gelu: bool = False) -> str:
         weight, bias = self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]
@@ -245,3 +276,17 @@ def _codes(weight: Array) -> tuple[Array, Array]:
     """Integers and a scale for each output channel (row) of a weight matrix."""
     scale = np.maximum(np.abs(weight).max(1), 1e-12) / WEIGHT_TOP
     return np.rint(weight / scale[:, None]), scale
+
+
+def _distance_groups(length: int, count: int) -> Array:
+    """(length, length): the group of the distance from each token to each other token, as in T5 and MPNet.
+
+    Half of the groups are for tokens before, half for tokens after. In each half, half of the groups are single
+    distances; the others become wider with the distance.
+    """
+    distance = np.arange(length) - np.arange(length)[:, None]
+    half, single = count // 2, count // 4
+    far = np.maximum(np.abs(distance), 1).astype(np.float32)
+    wide = single + (np.log(far / single) / math.log(FARTHEST / single) * (half - single)).astype(np.int64)
+    groups: Array = half * (distance > 0) + np.where(far < single, np.abs(distance), np.minimum(wide, half - 1))
+    return groups
