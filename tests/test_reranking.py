@@ -134,6 +134,7 @@ def test_the_encoder_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
         (QUERY, TEXTS, {"encoder": 5}, "The encoder must be a text"),
         (QUERY, TEXTS, {"splitter": ["tokens"]}, "The splitter must be a text"),
         (QUERY, TEXTS, {"analyzer": rprs.RPRS()}, "The analyzer must be a text"),
+        (QUERY, TEXTS, {"vectors": "float64"}, "vectors must be float16 or float32. Got 'float64' instead."),
         (QUERY, TEXTS, {"rerank": 5}, "5 is not a re-ranker"),
         (QUERY, TEXTS, {"rerank": "rprz"}, "did you mean 'rprs'"),
         (QUERY, TEXTS, {"first": "birch"}, "no ranker named 'birch'"),

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from rprs.reranking import rerank
     from rprs.results.hits import Explanation, Hit, Pair, Results
     from rprs.results.run import Run
+    from rprs.scoring.vectors import VectorType
     from rprs.search import Searcher
     from rprs.serve.client import Client
     from rprs.spec import Component
@@ -224,6 +225,7 @@ def build(
     analyzer: str | Component | None = None,
     encoder: str | Component | None = None,
     phrases: bool | None = None,
+    vectors: VectorType | None = None,
     strict: bool = False,
     skipped: Callable[[Skipped], None] | None = None,
     progress: Progress | bool | None = None,
@@ -250,6 +252,7 @@ def build(
         analyzer=analyzer,
         encoder=encoder,
         phrases=phrases,
+        vectors=vectors,
         progress=progress,
     ) as writer:
         return writer.add(items)

@@ -187,8 +187,8 @@ class Sentences:
 
     spans: NDArray[np.int64]  # (m, 2): text[start:end] is the sentence
     paragraphs: NDArray[np.int32]  # (m,): number of the sentence's paragraph, from 0, in ascending order
-    # (m, dimension): unit vectors on the grid of scoring.vectors; empty until encoded
-    vectors: NDArray[np.float16] = field(default_factory=lambda: NOT_ENCODED)
+    # (m, dimension): unit vectors on the grid of scoring.vectors, float16 or float32; empty until encoded
+    vectors: NDArray[np.floating[Any]] = field(default_factory=lambda: NOT_ENCODED)
 
     def __len__(self) -> int:
         return len(self.spans)
@@ -210,7 +210,7 @@ class Neighbours:
     the re-ranker decides ties differently.
     """
 
-    similarity: NDArray[np.float32]  # (m, n), descending in each row
+    similarity: NDArray[np.floating[Any]]  # (m, n), descending in each row; exact, in the wider type of the vectors
     sentence: NDArray[np.int64]  # (m, n): numbers of sentences in the pool
     offsets: NDArray[np.int64]  # (k + 1,)
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rprs.rank import Ranker, Reranker
     from rprs.read.inputs import Documents
     from rprs.results.hits import Results
+    from rprs.scoring.vectors import VectorType
     from rprs.spec import Component
 
 __all__ = ["rerank"]
@@ -35,6 +36,7 @@ def rerank(
     k: int | None = None,
     splitter: str | Component | None = None,
     analyzer: str | Component | None = None,
+    vectors: VectorType = "float16",
     pairs: int = 3,
     progress: Progress | bool | None = None,
 ) -> Results:
@@ -64,7 +66,13 @@ def rerank(
     candidates = _candidates(documents)
     every = EveryDocument(system.first, tuple(document.id for document in candidates))
     with index_in_memory(
-        candidates, splitter=splitter, analyzer=analyzer, encoder=encoder, progress=bars, load=_load
+        candidates,
+        splitter=splitter,
+        analyzer=analyzer,
+        encoder=encoder,
+        vectors=vectors,
+        progress=bars,
+        load=_load,
     ) as index:
         if rerank == AUTO:
             system = system.changed(rerank=_default_reranker(int(index.sentence_counts.sum())))

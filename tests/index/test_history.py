@@ -18,6 +18,7 @@ from rprs.document import Document
 from rprs.errors import ReadError, UsageError
 from rprs.index import Added, Index, Writer, compact, encoders, phrases, segment, verify, writer
 from rprs.rank import BM25
+from rprs.scoring.vectors import VECTOR_TYPES, VectorType
 from tests.support.crash import COLLECTION, HASHED, invented, memory_folder, plug_in, rankings
 from tests.support.tiny_models import make_bert
 
@@ -31,9 +32,14 @@ def folder() -> Iterator[Path]:
 
 
 def build(
-    path: Path, documents: list[Document], encoder: str = HASHED, batch: int = TINY, phrases: bool = True
+    path: Path,
+    documents: list[Document],
+    encoder: str = HASHED,
+    batch: int = TINY,
+    phrases: bool = True,
+    vectors: VectorType = "float16",
 ) -> Path:
-    with Writer(path, create=True, encoder=encoder, batch=batch, phrases=phrases) as opened:
+    with Writer(path, create=True, encoder=encoder, batch=batch, phrases=phrases, vectors=vectors) as opened:
         opened.add(documents)
     return path
 
@@ -65,10 +71,10 @@ steps = st.one_of(
 )
 
 
-def play(path: Path, history: list[Any], encoder: str) -> dict[str, Document]:
+def play(path: Path, history: list[Any], encoder: str, vectors: VectorType = "float16") -> dict[str, Document]:
     """Apply a history of changes to an index; the documents that it must have at the end."""
     expected: dict[str, Document] = {}
-    Writer(path, create=True, encoder=encoder).close()
+    Writer(path, create=True, encoder=encoder, vectors=vectors).close()
     for step, *values in history:
         with Writer(path, batch=values[1] if step == "add" else None) as opened:
             if step == "add":
@@ -88,14 +94,14 @@ def play(path: Path, history: list[Any], encoder: str) -> dict[str, Document]:
 
 
 @settings(max_examples=45)
-@given(history=st.lists(steps, min_size=1, max_size=7), seed=st.integers(0, 9))
-def test_any_history_ranks_as_an_index_built_at_once(history: list[Any], seed: int) -> None:
+@given(history=st.lists(steps, min_size=1, max_size=7), seed=st.integers(0, 9), vectors=st.sampled_from(VECTOR_TYPES))
+def test_any_history_ranks_as_an_index_built_at_once(history: list[Any], seed: int, vectors: VectorType) -> None:
     with memory_folder() as folder, small_pieces():
-        expected = play(folder / "history.rprs", [*history, ("add", [], 1)], HASHED)
+        expected = play(folder / "history.rprs", [*history, ("add", [], 1)], HASHED, vectors)
         assert verify(folder / "history.rprs") == []
         documents = sorted(expected.values(), key=lambda document: document.id)
         Random(seed).shuffle(documents)
-        fresh = build(folder / "fresh.rprs", documents, batch=10_000)
+        fresh = build(folder / "fresh.rprs", documents, batch=10_000, vectors=vectors)
         assert rankings(folder / "history.rprs") == rankings(fresh)
         with Index(fresh) as one, Index(folder / "history.rprs") as other:
             assert one.fingerprint == other.fingerprint
@@ -104,16 +110,16 @@ def test_any_history_ranks_as_an_index_built_at_once(history: list[Any], seed: i
 
 
 @settings(max_examples=12)
-@given(history=st.lists(steps, min_size=1, max_size=5))
-def test_any_history_refitted_ranks_as_an_index_fitted_at_once(history: list[Any]) -> None:
+@given(history=st.lists(steps, min_size=1, max_size=5), vectors=st.sampled_from(VECTOR_TYPES))
+def test_any_history_refitted_ranks_as_an_index_fitted_at_once(history: list[Any], vectors: VectorType) -> None:
     plug_in()
     with memory_folder() as folder, small_pieces():
         first = ("add", COLLECTION[:5], 100)
-        expected = play(folder / "history.rprs", [first, *history], "learned")
+        expected = play(folder / "history.rprs", [first, *history], "learned", vectors)
         with Writer(folder / "history.rprs") as opened:
             opened.refit()
         assert verify(folder / "history.rprs") == []
-        fresh = build(folder / "fresh.rprs", list(reversed(expected.values())), "learned")
+        fresh = build(folder / "fresh.rprs", list(reversed(expected.values())), "learned", vectors=vectors)
         assert rankings(folder / "history.rprs") == rankings(fresh)
 
 

@@ -18,6 +18,7 @@ import rprs
 from rprs.document import Document
 from rprs.errors import NoDocument, ReadError, UsageError
 from rprs.index import Index, Writer
+from rprs.scoring.vectors import VECTOR_TYPES, VectorType
 from rprs.search import Searcher
 from tests.support.crash import COLLECTION, HASHED, QUERIES, invented, memory_folder, plug_in
 from tests.support.paths import ROOT
@@ -35,8 +36,8 @@ SYSTEMS: list[dict[str, Any]] = [
 FILTERS = [None, "version = 1", "date < 2012-01-01 and not version = 1"]
 
 
-def on_disk(folder: Path, documents: list[Document], encoder: str = HASHED) -> Path:
-    with Writer(folder / "disk.rprs", create=True, encoder=encoder, batch=100) as writer:
+def on_disk(folder: Path, documents: list[Document], encoder: str = HASHED, vectors: VectorType = "float16") -> Path:
+    with Writer(folder / "disk.rprs", create=True, encoder=encoder, vectors=vectors, batch=100) as writer:
         writer.add(documents)
     return folder / "disk.rprs"
 
@@ -68,12 +69,14 @@ texts = st.builds(invented, st.sampled_from([f"id {number}" for number in range(
 
 
 @settings(max_examples=15)
-@given(documents=st.lists(texts, max_size=12), query=st.integers(0, 2))
-def test_the_same_documents_on_disk_and_in_memory_give_identical_results(documents: list[Document], query: int) -> None:
+@given(documents=st.lists(texts, max_size=12), query=st.integers(0, 2), vectors=st.sampled_from(VECTOR_TYPES))
+def test_the_same_documents_on_disk_and_in_memory_give_identical_results(
+    documents: list[Document], query: int, vectors: VectorType
+) -> None:
     with (
         memory_folder() as folder,
-        Index(on_disk(folder, documents)) as disk,
-        Index.in_memory(documents, encoder=HASHED) as memory,
+        Index(on_disk(folder, documents, vectors=vectors)) as disk,
+        Index.in_memory(documents, encoder=HASHED, vectors=vectors) as memory,
     ):
         assert_same(disk, memory)
         for system in SYSTEMS:

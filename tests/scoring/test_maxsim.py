@@ -16,12 +16,13 @@ from rprs.document import Sentences
 from rprs.errors import UsageError
 from rprs.rank.maxsim import MaxSim, MeanPool
 from rprs.scoring.maxsim import Direction, best_sentences, maxsim, meanpool
-from rprs.scoring.vectors import GRID
+from rprs.scoring.vectors import VECTOR_TYPES, VectorType
 from rprs.spec import parse
 from rprs.testing.rankers import SAMPLE, check_ranker, check_reranker
 from tests.support import oracle_systems as oracle
 from tests.support.indexes import MEMORY
 from tests.support.oracle_systems import A, B, G, H
+from tests.support.vectors import plane_vectors
 
 FEW = tuple(each for each in SAMPLE if each.id in ("lamp", "copy", "Zulu", "one", "dots", "long"))
 
@@ -31,9 +32,9 @@ def _in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", MEMORY)
 
 
-def document(rows: Any) -> Sentences:
+def document(rows: Any, vector_type: VectorType = "float16") -> Sentences:
     """Vectors as the sentences of a document, each in its own paragraph, which must not matter."""
-    vectors = np.array(rows, dtype=np.float64).reshape(len(rows), -1 if rows else 0).astype(np.float16)
+    vectors = np.array(rows, dtype=np.float64).reshape(len(rows), -1 if rows else 0).astype(vector_type)
     return Sentences(np.zeros((len(rows), 2), dtype=np.int64), np.arange(len(rows), dtype=np.int32), vectors)
 
 
@@ -80,21 +81,19 @@ class TestByHand:
         assert maxsim(self.documents[0].vectors, [self.documents[0], thrice], "both").tolist() == [1, 1]
 
 
-units = st.integers(-1500, 1500).map(lambda unit: int(unit) * GRID)
-vectors = st.tuples(units, units) | st.sampled_from([(1.0, 0.0), (0.0, 0.0), (-1.0, 0.0)])
-texts = st.lists(vectors, max_size=6)
-
-
-@settings(max_examples=100)
-@given(query=st.lists(vectors, min_size=1, max_size=6), pool=st.lists(texts, max_size=5), top=st.integers(1, 3))
-def test_equals_the_oracle(query: Any, pool: Any, top: int) -> None:
-    query_vectors, documents = document(query).vectors, [document(rows) for rows in pool]
+@pytest.mark.parametrize("vectors", VECTOR_TYPES)
+@settings(max_examples=80)
+@given(data=st.data(), top=st.integers(1, 3))
+def test_equals_the_oracle(vectors: VectorType, data: st.DataObject, top: int) -> None:
+    query: Any = data.draw(st.lists(plane_vectors(vectors), min_size=1, max_size=6))
+    pool: Any = data.draw(st.lists(st.lists(plane_vectors(vectors), max_size=6), max_size=5))
+    query_vectors, documents = document(query, vectors).vectors, [document(rows, vectors) for rows in pool]
     query, *pool = ([tuple(map(Fraction, row)) for row in rows] for rows in (query, *pool))
     for direction in get_args(Direction):
         expected = [oracle.maxsim(query, rows, direction) for rows in pool]
-        assert maxsim(query_vectors, documents, direction).tolist() == pytest.approx(expected, rel=1e-15, abs=1e-300)
+        assert maxsim(query_vectors, documents, direction).tolist() == pytest.approx(expected, rel=1e-15, abs=1e-15)
     expected = [oracle.meanpool(query, rows) for rows in pool]
-    assert meanpool(query_vectors, documents).tolist() == pytest.approx(expected, rel=1e-14, abs=1e-300)
+    assert meanpool(query_vectors, documents).tolist() == pytest.approx(expected, rel=1e-14, abs=1e-15)
     best = [oracle.best_sentences(query, rows, top) for rows in pool]
     assert best_sentences(query_vectors, documents, top).tolist() == best
 

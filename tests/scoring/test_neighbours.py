@@ -13,28 +13,29 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from rprs.scoring.neighbours import merge, neighbours, widen
-from rprs.scoring.vectors import GRID, to_grid
+from rprs.scoring.vectors import PRECISIONS, VECTOR_TYPES, VectorType, precision_of, to_grid
+from tests.support.vectors import integers
 
 
-def unit(rows: int, dimension: int = 48, seed: int = 0) -> NDArray[np.float16]:
-    return to_grid(np.random.default_rng(seed).standard_normal((rows, dimension)))
+def unit(rows: int, dimension: int = 48, seed: int = 0, vectors: VectorType = "float16") -> NDArray[np.floating[Any]]:
+    return to_grid(np.random.default_rng(seed).standard_normal((rows, dimension)), vectors)
 
 
-def cut(vectors: NDArray[np.float16], sizes: list[int]) -> list[NDArray[np.float16]]:
+def cut(vectors: NDArray[np.floating[Any]], sizes: list[int]) -> list[NDArray[np.floating[Any]]]:
     return np.split(vectors, np.cumsum(sizes)[:-1])
 
 
-def test_equals_integer_arithmetic() -> None:
+@pytest.mark.parametrize("vectors", VECTOR_TYPES)
+def test_equals_integer_arithmetic(vectors: VectorType) -> None:
     """Integer arithmetic has no rounding: the similarities must equal it bit for bit."""
-    query, pool = unit(70, 384), unit(3000, 384, 1)
+    query, pool = unit(70, 384, vectors=vectors), unit(3000, 384, 1, vectors)
     pool[1500] = pool[3] = query[0]  # duplicates tie
-    exact = np.rint(query.astype(np.float64) / GRID).astype(np.int64) @ np.rint(
-        pool.astype(np.float64) / GRID
-    ).T.astype(np.int64)
+    exact = integers(query) @ integers(pool).T
     best = np.argsort(-exact, axis=1, kind="stable")[:, :7]
     nearest = neighbours(query, cut(pool, [1000, 500, 1500]), 7)
     assert np.array_equal(nearest.sentence, best)
-    assert np.array_equal(nearest.similarity.astype(np.float64) / GRID**2, np.take_along_axis(exact, best, 1))
+    in_units = nearest.similarity.astype(np.float64) * precision_of(query).per_unit
+    assert np.array_equal(in_units, np.take_along_axis(exact, best, 1))
     assert nearest.sentence[0, :2].tolist() == [3, 1500]
 
 
@@ -45,20 +46,24 @@ def test_equals_integer_arithmetic() -> None:
     n=st.integers(1, 12),
     block=st.integers(1, 200),
     threads=st.integers(1, 5),
+    vectors=st.sampled_from(VECTOR_TYPES),
 )
-def test_blocks_and_threads_change_nothing(sizes: list[int], queries: int, n: int, block: int, threads: int) -> None:
+def test_blocks_and_threads_change_nothing(
+    sizes: list[int], queries: int, n: int, block: int, threads: int, vectors: VectorType
+) -> None:
     rng = np.random.default_rng(sum(sizes))
     coarse = rng.integers(-1, 2, (sum(sizes), 8))  # few distinct vectors: many ties
-    pool = cut(to_grid(coarse), sizes)
-    query = to_grid(rng.integers(-1, 2, (queries, 8)))
+    pool = cut(to_grid(coarse, vectors), sizes)
+    query = to_grid(rng.integers(-1, 2, (queries, 8)), vectors)
     one = neighbours(query, pool, n, threads=1, block=10_000)
     other = neighbours(query, pool, n, threads=threads, block=block)
     assert np.array_equal(one.sentence, other.sentence)
     assert np.array_equal(one.similarity, other.similarity)
 
 
-def test_partial_lists_merge_exactly() -> None:
-    query, pool = unit(20), unit(400, seed=2)
+@pytest.mark.parametrize("vectors", VECTOR_TYPES)
+def test_partial_lists_merge_exactly(vectors: VectorType) -> None:
+    query, pool = unit(20, vectors=vectors), unit(400, seed=2, vectors=vectors)
     whole = neighbours(query, [pool], 10)
     left, right = neighbours(query, [pool[:130]], 10), neighbours(query, [pool[130:]], 10)
     similarity, sentence = merge([left.similarity, right.similarity], [left.sentence, right.sentence + 130], 10)
@@ -91,21 +96,24 @@ def test_widening_is_exact_for_every_finite_half() -> None:
 
 
 class TestGrid:
-    def test_moves_a_cosine_by_little(self) -> None:
+    @pytest.mark.parametrize(("vectors", "error"), [("float16", 2e-3), ("float32", 4e-6)])
+    def test_moves_a_cosine_by_little(self, vectors: VectorType, error: float) -> None:
         rng = np.random.default_rng(5)
         raw = rng.standard_normal((400, 384))
         exact = raw / np.linalg.norm(raw, axis=1, keepdims=True)
-        rounded = to_grid(raw).astype(np.float64)
-        assert np.abs(rounded @ rounded.T - exact @ exact.T).max() < 2e-3
-        assert np.abs(np.linalg.norm(rounded, axis=1) - 1).max() < 1e-3
+        rounded = to_grid(raw, vectors).astype(np.float64)
+        assert np.abs(rounded @ rounded.T - exact @ exact.T).max() < error
+        assert np.abs(np.linalg.norm(rounded, axis=1) - 1).max() < error
 
-    def test_zero_stays_zero(self) -> None:
-        assert not to_grid(np.zeros((2, 5))).any()
+    @pytest.mark.parametrize("vectors", VECTOR_TYPES)
+    def test_zero_stays_zero(self, vectors: VectorType) -> None:
+        assert not to_grid(np.zeros((2, 5)), vectors).any()
 
-    @given(st.integers(1, 1024), st.integers(0, 2**32 - 1))
-    def test_half_precision_holds_the_grid(self, dimension: int, seed: int) -> None:
-        vectors = to_grid(np.random.default_rng(seed).standard_normal((2, dimension))).astype(np.float64)
-        assert np.array_equal(vectors / GRID, np.rint(vectors / GRID))
+    @given(st.integers(1, 1024), st.integers(0, 2**32 - 1), st.sampled_from(VECTOR_TYPES))
+    def test_the_type_holds_the_grid(self, dimension: int, seed: int, vectors: VectorType) -> None:
+        rows, grid = np.random.default_rng(seed).standard_normal((2, dimension)), PRECISIONS[vectors].grid
+        rounded = np.rint(rows / np.linalg.norm(rows, axis=1, keepdims=True) / grid)
+        assert np.abs(integers(to_grid(rows, vectors)) - rounded).max() <= 1  # where the norms differ in the last bit
 
 
 FLAT = """

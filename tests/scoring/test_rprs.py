@@ -17,14 +17,16 @@ from rprs.errors import EmptyQuery, UsageError
 from rprs.rank import RPRS
 from rprs.scoring.neighbours import Ties, neighbours, tie_priority
 from rprs.scoring.rprs import Form, order, rprs
-from rprs.scoring.vectors import GRID
+from rprs.scoring.vectors import PRECISIONS
 from rprs.spec import parse
 from tests.support import oracle
 
 
 def vectors(rows: Any) -> NDArray[np.float16]:
     """Rows of whole numbers as vectors in units of the grid."""
-    return np.asarray(np.asarray(rows, dtype=np.float64).reshape(len(rows), -1) * GRID, dtype=np.float16)
+    return np.asarray(
+        np.asarray(rows, dtype=np.float64).reshape(len(rows), -1) * PRECISIONS["float16"].grid, dtype=np.float16
+    )
 
 
 @pytest.fixture

@@ -22,28 +22,31 @@ from rprs.rank.sdr import SDR
 from rprs.scoring.aligned import DEFAULT_PLAN, Block, Plan, scan
 from rprs.scoring.maxsim import best_sentences, maxsim, meanpool
 from rprs.scoring.sdr import Normalise, sdr, statistics
-from rprs.scoring.vectors import GRID, to_grid
+from rprs.scoring.vectors import VECTOR_TYPES, VectorType, precision_of, to_grid
 from rprs.spec import parse
 from rprs.testing.rankers import SAMPLE, check_ranker, check_reranker
 from tests.support import oracle_systems as oracle
 from tests.support.indexes import MEMORY, index_of
 from tests.support.oracle_systems import HALF, A, B, G, H
+from tests.support.vectors import integers, plane_vectors
 
 NORMALISE: tuple[Normalise, ...] = ("none", "zscore")
 
 
-def document(paragraphs: Any) -> Sentences:
+def document(paragraphs: Any, vector_type: VectorType = "float16") -> Sentences:
     """Paragraphs of vectors as the sentences of a document; the number of every paragraph is the one before plus 2."""
     rows = oracle.flat(paragraphs)
-    vectors = np.array(rows, dtype=np.float64).reshape(len(rows), -1 if rows else 0).astype(np.float16)
+    vectors = np.array(rows, dtype=np.float64).reshape(len(rows), -1 if rows else 0).astype(vector_type)
     numbers = np.repeat(np.arange(len(paragraphs)) * 2, [len(paragraph) for paragraph in paragraphs])
     return Sentences(np.zeros((len(rows), 2), dtype=np.int64), numbers.astype(np.int32), vectors)
 
 
-def random_sentences(rng: np.random.Generator, sentences: int, dimension: int = 16) -> Sentences:
+def random_sentences(
+    rng: np.random.Generator, sentences: int, dimension: int = 16, vector_type: VectorType = "float16"
+) -> Sentences:
     """A document of random sentences in random paragraphs."""
     numbers = np.cumsum(rng.random(sentences) < 0.3).astype(np.int32)
-    vectors = to_grid(rng.standard_normal((sentences, dimension)))
+    vectors = to_grid(rng.standard_normal((sentences, dimension)), vector_type)
     return Sentences(np.zeros((sentences, 2), dtype=np.int64), numbers, vectors)
 
 
@@ -97,35 +100,36 @@ def test_a_row_without_spread_is_0() -> None:
 
 # ---------------------------------------------------------------------------- the literal transcription
 
-units = st.integers(-1500, 1500).map(lambda unit: int(unit) * GRID)
-vectors = st.tuples(units, units) | st.sampled_from([(1.0, 0.0), (0.0, 0.0), (-1.0, 0.0)])
-paragraphs = st.lists(vectors, min_size=1, max_size=3)
-texts = st.lists(paragraphs, max_size=4)
 
-
-@settings(max_examples=100)
-@given(query=st.lists(paragraphs, min_size=1, max_size=4), pool=st.lists(texts, max_size=5))
-def test_equals_the_oracle(query: Any, pool: Any) -> None:
+@pytest.mark.parametrize("vectors", VECTOR_TYPES)
+@settings(max_examples=80)
+@given(data=st.data())
+def test_equals_the_oracle(vectors: VectorType, data: st.DataObject) -> None:
     """Documents may be without sentences, of one sentence, equal, all alike to the query, and opposite to it."""
+    paragraphs = st.lists(plane_vectors(vectors), min_size=1, max_size=3)
+    query = data.draw(st.lists(paragraphs, min_size=1, max_size=4))
+    pool = data.draw(st.lists(st.lists(paragraphs, max_size=4), max_size=5))
     exact = [[[tuple(map(Fraction, row)) for row in rows] for rows in text] for text in (query, *pool)]
-    documents = [document(text) for text in pool]
-    scores = sdr(document(query), documents)
+    documents = [document(text, vectors) for text in pool]
+    scores = sdr(document(query, vectors), documents)
     assert scores.tolist() == pytest.approx(oracle.sdr(exact[0], exact[1:]), rel=1e-14, abs=1e-15)
-    scores = sdr(document(query), documents, "zscore")
+    scores = sdr(document(query, vectors), documents, "zscore")
     assert scores.tolist() == pytest.approx(oracle.sdr_zscore(exact[0], exact[1:]), rel=1e-11, abs=1e-12)
 
 
-def test_the_statistics_of_a_long_query_are_exact() -> None:
+@pytest.mark.parametrize("vectors", VECTOR_TYPES)
+def test_the_statistics_of_a_long_query_are_exact(vectors: VectorType) -> None:
     """Sums of 3,000 similarities leave the range where float32 is exact, and their squares that of float64."""
     rng = np.random.default_rng(1)
-    query, documents = random_sentences(rng, 3000), [random_sentences(rng, size) for size in (40, 1, 0, 25)]
+    query, *documents = (random_sentences(rng, size, vector_type=vectors) for size in (3000, 40, 1, 0, 25))
     query = Sentences(query.spans, np.repeat([0, 1], [2900, 100]).astype(np.int32), query.vectors)
     stats = statistics(query, documents)
     for i, rows in enumerate((slice(0, 2900), slice(2900, 3000))):
         p = [
-            Fraction(int((whole(query.vectors[rows]) @ whole(each.vectors[each.paragraphs == j]).T).max(axis=1).sum()))
-            * Fraction(GRID) ** 2
-            / (rows.stop - rows.start)
+            Fraction(
+                int((integers(query.vectors[rows]) @ integers(each.vectors[each.paragraphs == j]).T).max(axis=1).sum()),
+                precision_of(query.vectors).per_unit * (rows.stop - rows.start),
+            )
             for each in documents
             for j in np.unique(each.paragraphs)
         ]
@@ -134,10 +138,6 @@ def test_the_statistics_of_a_long_query_are_exact() -> None:
         assert stats.deviation[i] == pytest.approx(
             np.sqrt(float(oracle.mean([(x - centre) ** 2 for x in p]))), rel=1e-15
         )
-
-
-def whole(vectors: NDArray[np.float16]) -> NDArray[np.int64]:
-    return np.rint(vectors.astype(np.float64) / GRID).astype(np.int64)
 
 
 # ---------------------------------------------------------------------------- one pass over documents
@@ -164,14 +164,29 @@ def everything(
     sizes=st.lists(st.integers(0, 1) | st.integers(0, 50), max_size=12),
     plan=st.builds(Plan, st.integers(1, 4), st.integers(1, 50), st.integers(1, 30), st.integers(1, 90)),
     seed=st.integers(0, 9),
+    vectors=st.sampled_from(VECTOR_TYPES),
 )
-def test_blocks_chunks_and_threads_change_no_bit(query: int, sizes: list[int], plan: Plan, seed: int) -> None:
+def test_blocks_chunks_and_threads_change_no_bit(
+    query: int, sizes: list[int], plan: Plan, seed: int, vectors: VectorType
+) -> None:
     rng = np.random.default_rng(seed)
-    query_sentences, documents = random_sentences(rng, query), [random_sentences(rng, size) for size in sizes]
+    query_sentences, *documents = (random_sentences(rng, size, vector_type=vectors) for size in (query, *sizes))
     for usual, other in zip(
         everything(query_sentences, documents), everything(query_sentences, documents, plan), strict=True
     ):
         assert np.array_equal(usual, other)
+
+
+@pytest.mark.parametrize(("query", "size"), [(9000, 3), (3, 9000)])
+def test_sums_too_long_to_be_exact_are_added_in_the_order_of_the_sentences(query: int, size: int) -> None:
+    """8,192 similarities of float32 vectors add up exactly in float64; of more than that, the order matters."""
+    rng = np.random.default_rng(0)
+    sentences = [random_sentences(rng, rows, 2, "float32") for rows in (query, size, 5)]  # nearly all similarities > ½
+    long, *documents = (Sentences(each.spans, np.zeros_like(each.paragraphs), each.vectors) for each in sentences)
+    usual = everything(long, documents)
+    for plan in (Plan(1, 700, 300, 1), Plan(2, 5000, 5000, 100), Plan(1, 1, 9000, 1)):
+        for one, other in zip(usual, everything(long, documents, plan), strict=True):
+            assert np.array_equal(one, other)
 
 
 @settings(max_examples=30)

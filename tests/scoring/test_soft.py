@@ -18,24 +18,25 @@ from rprs.errors import UsageError
 from rprs.rank.soft import SoftRPRS
 from rprs.scoring.aligned import Plan
 from rprs.scoring.soft import soft
-from rprs.scoring.vectors import GRID, to_grid
+from rprs.scoring.vectors import VECTOR_TYPES, VectorType, to_grid
 from rprs.spec import parse
 from rprs.testing.rankers import SAMPLE, check_reranker, make_candidates
 from tests.support import oracle_soft
 from tests.support.indexes import index_of
 from tests.support.oracle_systems import A, B
+from tests.support.vectors import plane_vectors
 
 ZERO = (0, 0, 0, 0)
 OPPOSITE = (-1, 0, 0, 0)
 
 
-def document(rows: Any) -> Sentences:
-    vectors = np.array(rows, dtype=np.float64).reshape(len(rows), -1 if rows else 0).astype(np.float16)
+def document(rows: Any, vector_type: VectorType = "float16") -> Sentences:
+    vectors = np.array(rows, dtype=np.float64).reshape(len(rows), -1 if rows else 0).astype(vector_type)
     return Sentences(np.zeros((len(rows), 2), dtype=np.int64), np.zeros(len(rows), dtype=np.int32), vectors)
 
 
-def scores_of(query: Any, *documents: Any) -> Any:
-    return soft(document(query).vectors, [document(rows) for rows in documents])
+def scores_of(query: Any, *documents: Any, vectors: VectorType = "float16") -> Any:
+    return soft(document(query, vectors).vectors, [document(rows, vectors) for rows in documents])
 
 
 class TestByHand:
@@ -80,15 +81,13 @@ class TestByHand:
         assert scores_of([A]).score.tolist() == []
 
 
-units = st.integers(-1500, 1500).map(lambda unit: int(unit) * GRID)
-vectors = st.tuples(units, units) | st.sampled_from([(1.0, 0.0), (0.0, 0.0), (-1.0, 0.0)])
-texts = st.lists(vectors, max_size=6)
-
-
-@settings(max_examples=100)
-@given(query=st.lists(vectors, min_size=1, max_size=6), pool=st.lists(texts, max_size=5))
-def test_equals_the_oracle(query: Any, pool: Any) -> None:
-    scored = scores_of(query, *pool)
+@pytest.mark.parametrize("vectors", VECTOR_TYPES)
+@settings(max_examples=80)
+@given(data=st.data())
+def test_equals_the_oracle(vectors: VectorType, data: st.DataObject) -> None:
+    query: Any = data.draw(st.lists(plane_vectors(vectors), min_size=1, max_size=6))
+    pool: Any = data.draw(st.lists(st.lists(plane_vectors(vectors), max_size=6), max_size=5))
+    scored = scores_of(query, *pool, vectors=vectors)
     query, *pool = ([tuple(map(Fraction, row)) for row in rows] for rows in (query, *pool))
     expected = oracle_soft.soft(query, pool)
     for actual, values in ((scored.qp, expected.qp), (scored.dp, expected.dp), (scored.score, expected.score)):
@@ -96,9 +95,10 @@ def test_equals_the_oracle(query: Any, pool: Any) -> None:
         assert ((actual >= 0) & (actual <= 1)).all()
 
 
+@pytest.mark.parametrize("vectors", VECTOR_TYPES)
 @pytest.mark.parametrize("seed", range(4))
-def test_blocks_and_threads_change_nothing(seed: int) -> None:
-    query, candidates = make_candidates(seed)
+def test_blocks_and_threads_change_nothing(seed: int, vectors: VectorType) -> None:
+    query, candidates = make_candidates(seed, vectors=vectors)
     plans = [Plan(1, 1000, 1000, 1000), Plan(3, 2, 3, 1), Plan(2, 1, 1, 7), Plan(1, 4, 13, 50)]
     results = [soft(query.vectors, candidates.sentences, plan=plan) for plan in plans]
     for scored in results[1:]:

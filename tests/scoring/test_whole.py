@@ -15,18 +15,19 @@ from numpy.typing import NDArray
 from rprs.document import Neighbours, Sentences
 from rprs.scoring.aligned import Plan
 from rprs.scoring.neighbours import Ties, neighbours, tie_priority
-from rprs.scoring.vectors import GRID, to_grid
+from rprs.scoring.vectors import VECTOR_TYPES, VectorType, to_grid
 from rprs.scoring.whole import WHOLE_PLAN, restrict, whole_neighbours
+from tests.support.vectors import integers
 
 
-def sentences(vectors: NDArray[np.float16]) -> Sentences:
+def sentences(vectors: NDArray[np.floating[Any]]) -> Sentences:
     starts = np.arange(len(vectors), dtype=np.int64)
     return Sentences(np.stack([starts, starts + 1], axis=1), np.zeros(len(vectors), dtype=np.int32), vectors)
 
 
 def scanned(
-    query: NDArray[np.float16],
-    pool: list[NDArray[np.float16]],
+    query: NDArray[np.floating[Any]],
+    pool: list[NDArray[np.floating[Any]]],
     order: list[int],
     n: int,
     priority: Any = None,
@@ -47,12 +48,15 @@ def scanned(
     plan=st.builds(Plan, threads=st.integers(1, 4), block=st.integers(1, 90), chunk=st.integers(1, 200)),
     ties=st.sampled_from(get_args(Ties)),
     random=st.randoms(use_true_random=False),
+    vectors=st.sampled_from(VECTOR_TYPES),
 )
-def test_equals_the_pool_in_memory(sizes: list[int], queries: int, n: int, plan: Plan, ties: Ties, random: Any) -> None:
+def test_equals_the_pool_in_memory(
+    sizes: list[int], queries: int, n: int, plan: Plan, ties: Ties, random: Any, vectors: VectorType
+) -> None:
     """With few distinct vectors, most lists end in a tie."""
     rng = np.random.default_rng(random.randrange(2**32))
-    pool = [to_grid(rng.integers(-1, 2, (size, 4))) for size in sizes]
-    query = to_grid(rng.integers(-1, 2, (queries, 4)))
+    pool = [to_grid(rng.integers(-1, 2, (size, 4)), vectors) for size in sizes]
+    query = to_grid(rng.integers(-1, 2, (queries, 4)), vectors)
     order = list(range(len(pool)))
     random.shuffle(order)
     priority = tie_priority([f"{random.randrange(100)}-{place}" for place in range(len(pool))], ties)
@@ -119,13 +123,12 @@ def test_memory_does_not_grow_with_the_documents() -> None:
     assert peak(400) < 12_000_000  # 80,000 sentences are 20 MB as float32, and their products 96 MB
 
 
-def test_equals_integers() -> None:
+@pytest.mark.parametrize("vectors", VECTOR_TYPES)
+def test_equals_integers(vectors: VectorType) -> None:
     """Integer arithmetic has no rounding."""
     rng = np.random.default_rng(3)
-    query, rows = (to_grid(rng.standard_normal((count, 384))) for count in (40, 3000))
-    exact = np.rint(query.astype(np.float64) / GRID).astype(np.int64) @ np.rint(
-        rows.astype(np.float64) / GRID
-    ).T.astype(np.int64)
+    query, rows = (to_grid(rng.standard_normal((count, 384)), vectors) for count in (40, 3000))
+    exact = integers(query) @ integers(rows).T
     best = np.argsort(-exact, axis=1, kind="stable")[:, :7]
     nearest = scanned(query, np.split(rows, [1000, 1500]), [1, 2, 0], 7)
     assert np.array_equal(nearest.sentence, best)

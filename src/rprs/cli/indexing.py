@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rprs.cli.messages import LimitedMessages, Messages, counted
-from rprs.cli.options import Analyzer, DocumentFormat, Encoder, IndexPath, Sources, Splitter, Strict, Verbose, Where
+from rprs.cli.options import (
+    Analyzer,
+    DocumentFormat,
+    Encoder,
+    IndexPath,
+    Sources,
+    Splitter,
+    Strict,
+    VectorTypes,
+    Verbose,
+    Where,
+)
 from rprs.errors import UsageError
 
 if TYPE_CHECKING:
@@ -40,6 +51,13 @@ def index(
             show_default="phrases",
         ),
     ] = None,
+    vectors: Annotated[
+        VectorTypes | None,
+        typer.Option(
+            help="The type of the stored vectors: float32 is for encoders whose cosines differ little.",
+            show_default="float16",
+        ),
+    ] = None,
     strict: Strict = False,
     verbose: Verbose = False,
 ) -> None:
@@ -53,6 +71,7 @@ def index(
     Example: rprs index corpus.jsonl.gz --to cases.rprs --encoder "onnx(precision=fp32)"
     """
     from rprs.index import Writer
+    from rprs.index.arguments import require_vector_type
     from rprs.rank.named import named_system
 
     messages: Messages = context.obj
@@ -65,6 +84,7 @@ def index(
         splitter=splitter,
         analyzer=analyzer,
         phrases=phrases,
+        vectors=None if vectors is None else require_vector_type(vectors.value),
         progress=messages.progress,
     ) as writer:
         _add(messages, writer, sources, strict, verbose)

@@ -51,6 +51,13 @@ class DocumentFormat(StrEnum):
     jsonl = "jsonl"
 
 
+class VectorTypes(StrEnum):
+    """Types that vectors can be stored as."""
+
+    float16 = "float16"
+    float32 = "float32"
+
+
 class Undated(StrEnum):
     """What a date limit does with documents without a date."""
 

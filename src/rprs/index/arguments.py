@@ -11,8 +11,17 @@ import numpy as np
 from rprs import spec
 from rprs.document import Document
 from rprs.errors import UsageError
+from rprs.scoring.vectors import VECTOR_TYPES, VectorType
 
-__all__ = ["index_path", "parse_components", "require_choice", "require_count", "require_document", "settings_of"]
+__all__ = [
+    "index_path",
+    "parse_components",
+    "require_choice",
+    "require_count",
+    "require_document",
+    "require_vector_type",
+    "settings_of",
+]
 
 COMPONENTS: tuple[spec.Kind, ...] = ("splitter", "analyzer", "encoder")
 
@@ -53,11 +62,23 @@ def _component(kind: spec.Kind, value: Any) -> Any:
     return value
 
 
-def settings_of(components: dict[spec.Kind, Any], phrases: bool) -> dict[str, str]:
-    """The settings of a new index: the full texts of all components, with defaults for those left out."""
+def settings_of(components: dict[spec.Kind, Any], phrases: bool, vectors: VectorType) -> dict[str, str]:
+    """The settings of a new index: the full texts of all components, with defaults for those left out.
+
+    The type of the vectors is a setting only if it is not float16, the type of all indexes without that setting.
+    """
     complete = {kind: components.get(kind) or spec.parse(kind, spec.DEFAULT[kind]) for kind in COMPONENTS}
     texts = {str(kind): spec.text(component, full=True) for kind, component in complete.items()}
-    return {**texts, "phrases": "yes" if phrases else "no"}
+    own_type = {} if vectors == "float16" else {"vectors": vectors}
+    return {**texts, "phrases": "yes" if phrases else "no", **own_type}
+
+
+def require_vector_type(value: Any) -> VectorType:
+    """The name of a type that vectors can be stored as."""
+    for name in VECTOR_TYPES:
+        if isinstance(value, str) and value == name:
+            return name
+    raise UsageError(f"vectors must be {' or '.join(VECTOR_TYPES)}. Got {value!r:.80} instead.")
 
 
 def require_choice(name: str, value: Any) -> bool:

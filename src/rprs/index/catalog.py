@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from rprs.document import Document
+from rprs.index.arguments import require_vector_type
 from rprs.index.database import FORMAT, Database, seal
 from rprs.index.files import File
+from rprs.scoring.vectors import VectorType
 
 __all__ = ["FORMAT", "Catalog", "EncoderRow", "SegmentRow", "StoredDocument", "label_checksum", "metadata_json"]
 
@@ -94,6 +96,11 @@ class Catalog(Database):
     def phrases(self) -> bool:
         """Whether the segments have phrases."""
         return self.setting("phrases") == "yes"
+
+    @property
+    def vectors(self) -> VectorType:
+        """The type of the stored vectors."""
+        return require_vector_type(self.setting("vectors") or "float16")
 
     @property
     def language(self) -> dict[str, Any]:

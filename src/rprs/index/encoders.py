@@ -21,7 +21,7 @@ from rprs.index.files import File, register
 from rprs.index.sample import sample_sentences
 from rprs.index.segment import Segment
 from rprs.progress import Advance, Progress, no_op
-from rprs.scoring.vectors import to_grid
+from rprs.scoring.vectors import VectorType, to_grid
 
 __all__ = [
     "Load",
@@ -153,8 +153,9 @@ def encode_sentences(
     texts: Iterable[tuple[int, str]],
     offsets: NDArray[Any],
     spans: NDArray[Any],
+    vector_type: VectorType,
     advance: Advance = no_op,
-) -> Iterator[NDArray[np.float16]]:
+) -> Iterator[NDArray[np.floating[Any]]]:
     """The vectors of a segment's sentences, block by block; `texts` are ordinals and texts in their order."""
     sentences = (
         text[start:end]
@@ -162,5 +163,5 @@ def encode_sentences(
         for start, end in spans[offsets[ordinal] : offsets[ordinal + 1]].tolist()
     )
     while block := list(islice(sentences, ENCODE_ROWS)):
-        yield to_grid(encoder.encode(block))
+        yield to_grid(encoder.encode(block), vector_type)
         advance(len(block))

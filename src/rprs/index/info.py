@@ -33,6 +33,7 @@ def index_info(path: Path) -> dict[str, Any]:
             "splitter": catalog.setting("splitter"),
             "analyzer": catalog.setting("analyzer"),
             "phrases": catalog.phrases,
+            "vectors": catalog.vectors,
             "encoder": encoder_info(catalog),
             "language": catalog.language or None,
             "fingerprint": None if generation is None else _fingerprint(path),

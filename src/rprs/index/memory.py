@@ -16,7 +16,7 @@ from rprs import spec
 from rprs.document import Document
 from rprs.encode import Fittable
 from rprs.errors import UsageError
-from rprs.index.arguments import parse_components, require_choice, settings_of
+from rprs.index.arguments import parse_components, require_choice, require_vector_type, settings_of
 from rprs.index.batches import batches, prepare
 from rprs.index.catalog import Catalog, SegmentRow
 from rprs.index.database import create_tables, prepare_connection
@@ -26,6 +26,7 @@ from rprs.index.reader import Index
 from rprs.index.segment import Entry, Segment, segment_arrays, segment_phrases
 from rprs.progress import Progress
 from rprs.scoring.phrases import Stream
+from rprs.scoring.vectors import PRECISIONS, VectorType
 
 __all__ = ["MemoryCatalog", "MemoryIndex", "index_in_memory"]
 
@@ -84,9 +85,11 @@ def index_in_memory(
     progress: Progress,
     load: Load = load_encoder,
     phrases: bool = True,
+    vectors: VectorType = "float16",
 ) -> MemoryIndex:
     """An index of documents without files; if an id occurs more than once, the last document counts."""
-    settings = settings_of(parse_components(splitter, analyzer, encoder), require_choice("phrases", phrases))
+    components = parse_components(splitter, analyzer, encoder)
+    settings = settings_of(components, require_choice("phrases", phrases), require_vector_type(vectors))
     catalog = MemoryCatalog(settings)
     try:
         arrays, stream = _add_documents(catalog, documents, settings, progress)
@@ -102,8 +105,10 @@ def index_in_memory(
         with catalog.transaction():
             catalog.use_encoder(loaded.row(GENERATION), ())
             catalog.use_statistics(measure_language(catalog, unencoded(), loaded.encoder), None)
-        vectors = _encode(catalog, arrays, loaded, progress) if arrays else None
-        segments = [Segment(PLACE, NUMBER, arrays, vectors, stream)] if arrays else []
+        segments: list[Segment] = []
+        if arrays:
+            encoded = _encode(catalog, arrays, loaded, progress)
+            segments.append(Segment(PLACE, NUMBER, arrays, encoded, stream, vector_type=catalog.vectors))
         return MemoryIndex(catalog, segments, loaded)
     except BaseException:
         catalog.close()
@@ -135,12 +140,12 @@ def _add_documents(
 
 def _encode(
     catalog: Catalog, arrays: Mapping[str, NDArray[Any]], loaded: LoadedEncoder, progress: Progress
-) -> NDArray[np.float16]:
+) -> NDArray[np.floating[Any]]:
     offsets, spans = arrays["sentence_offsets"], arrays["spans"]
-    vectors = np.empty((len(spans), loaded.encoder.dimension), dtype=np.float16)
-    start = 0
+    vectors = np.empty((len(spans), loaded.encoder.dimension), dtype=PRECISIONS[catalog.vectors].stored)
+    start, texts = 0, catalog.texts(NUMBER)
     with progress("encoding", len(spans), "sentences") as advance:
-        for block in encode_sentences(loaded.encoder, catalog.texts(NUMBER), offsets, spans, advance):
+        for block in encode_sentences(loaded.encoder, texts, offsets, spans, catalog.vectors, advance):
             vectors[start : start + len(block)] = block
             start += len(block)
     vectors.flags.writeable = False

@@ -29,7 +29,7 @@ from rprs.index.phrases import squared_norms
 from rprs.index.segment import Segment, Terms
 from rprs.index.where import to_sql
 from rprs.progress import Progress, as_progress
-from rprs.scoring.vectors import to_grid
+from rprs.scoring.vectors import VectorType, to_grid
 
 if TYPE_CHECKING:
     from rprs.read.inputs import Documents
@@ -76,6 +76,7 @@ class Index(Mapping[str, Document]):
         analyzer: str | Component | None = None,
         encoder: str | Component | None = None,
         phrases: bool = True,
+        vectors: VectorType = "float16",
         progress: Progress | bool | None = None,
     ) -> Index:
         """An index without files, of the same documents and with the same rankings as `rprs.build` makes.
@@ -91,6 +92,7 @@ class Index(Mapping[str, Document]):
             analyzer=analyzer,
             encoder=encoder,
             phrases=phrases,
+            vectors=vectors,
             progress=as_progress(progress),
         )
 
@@ -111,8 +113,11 @@ class Index(Mapping[str, Document]):
         if generation is None:
             raise InvalidIndex(f"{self.path} is not finished: run `rprs index` with the same source again to resume")
         self.generation = generation
-        phrases = self.catalog.phrases
-        self._number_documents([Segment.open(self.path, row.number, generation, phrases=phrases) for row in ready])
+        phrases, vector_type = self.catalog.phrases, self.catalog.vectors
+        segments = [
+            Segment.open(self.path, row.number, generation, phrases=phrases, vector_type=vector_type) for row in ready
+        ]
+        self._number_documents(segments)
         self._open_norms()
 
     def _number_documents(self, segments: list[Segment]) -> None:
@@ -189,6 +194,12 @@ class Index(Mapping[str, Document]):
         return spec.parse("analyzer", str(self.catalog.setting("analyzer")))
 
     @cached_property
+    def vector_type(self) -> VectorType:
+        """The type of the vectors, of documents and queries: float16 or float32."""
+        with self._lock:
+            return self.catalog.vectors
+
+    @cached_property
     def encoder(self) -> Encoder:
         """The encoder of the vectors, loaded on first use."""
         with self._lock:
@@ -212,10 +223,10 @@ class Index(Mapping[str, Document]):
     def fingerprint(self) -> str:
         """A hash of settings, encoder and documents: it changes whenever a ranking could."""
         digest = hashlib.sha256()
-        keys = ("format", "splitter", "analyzer", "phrases")
+        keys = ("format", "splitter", "analyzer", "phrases", "vectors")
         with self._lock:
             encoder = self.catalog.encoder()
-            settings = [value for value in map(self.catalog.setting, keys) if value is not None]  # old: no phrases
+            settings = [value for value in map(self.catalog.setting, keys) if value is not None]  # float16 is none
             digest.update(json.dumps([*settings, encoder and encoder.fingerprint]).encode())
             for row in self.catalog.content_hashes():
                 digest.update(json.dumps(row).encode())
@@ -284,7 +295,7 @@ class Index(Mapping[str, Document]):
             return sentences
         encoder = self.encoder
         with as_progress(progress)("sentences of the query", len(sentences), "sentences") as advance:
-            vectors = to_grid(encoder.encode(sentences.texts(document.text), advance))
+            vectors = to_grid(encoder.encode(sentences.texts(document.text), advance), self.vector_type)
         return Sentences(sentences.spans, sentences.paragraphs, vectors)
 
     def query_sentences(self, query: Document, progress: Progress | bool | None = None) -> Sentences:

@@ -22,6 +22,7 @@ from rprs.document import NOT_ENCODED, Sentences
 from rprs.errors import IndexCorrupt
 from rprs.index.files import File, load, save
 from rprs.scoring.phrases import Stream, stream
+from rprs.scoring.vectors import PRECISIONS, VectorType
 
 __all__ = [
     "NAMES",
@@ -113,8 +114,10 @@ class Segment:
         root: Path,
         number: int,
         arrays: Mapping[str, NDArray[Any]],
-        vectors: NDArray[np.float16] | None,
+        vectors: NDArray[np.floating[Any]] | None,
         phrases: Stream | None = None,
+        *,
+        vector_type: VectorType = "float16",
     ) -> None:
         self.number = number
         self.place = root / folder(number)
@@ -128,7 +131,7 @@ class Segment:
         self.sentence_offsets: NDArray[np.int64] = arrays["sentence_offsets"]
         self.spans: NDArray[np.uint32] = arrays["spans"]
         self.paragraphs: NDArray[np.int32] = arrays["paragraphs"]
-        self.vectors = vectors
+        self.vectors, self._vector_type = vectors, vector_type
         self.phrases = phrases
         types = {name: array.dtype.str in TYPES[name] for name, array in arrays.items()}
         for name, valid in [*types.items(), *self._checks().items()]:
@@ -136,11 +139,20 @@ class Segment:
                 raise self._corrupt(name)
 
     @classmethod
-    def open(cls, root: Path, number: int, generation: int | None, *, phrases: bool = False) -> Segment:
+    def open(
+        cls,
+        root: Path,
+        number: int,
+        generation: int | None,
+        *,
+        phrases: bool = False,
+        vector_type: VectorType = "float16",
+    ) -> Segment:
         """Open a segment on disk with the vectors of an encoder; without vectors if `generation` is None."""
         vectors = None if generation is None else load(root, vectors_path(number, generation))
         arrays = {name: load(root, f"{folder(number)}/{name}.npy") for name in NAMES}
-        return cls(root, number, arrays, vectors, open_phrases(root, number) if phrases else None)
+        stream = open_phrases(root, number) if phrases else None
+        return cls(root, number, arrays, vectors, stream, vector_type=vector_type)
 
     def _checks(self) -> dict[str, bool]:
         """Whether the arrays fit together, as far as their ends show; `rprs verify` reads them completely."""
@@ -149,6 +161,7 @@ class Segment:
             return offsets.shape == (rows + 1,) and int(offsets[0]) == 0 and int(offsets[-1]) == size
 
         sentences, vectors, phrases = len(self.spans), self.vectors, self.phrases
+        stored = PRECISIONS[self._vector_type].stored
         return {
             "term_offsets": complete(self.term_offsets, len(self.term_hash), len(self.term_bytes)),
             "posting_offsets": complete(self.posting_offsets, len(self.term_hash), len(self.posting_documents)),
@@ -156,7 +169,7 @@ class Segment:
             "sentence_offsets": complete(self.sentence_offsets, len(self.lengths), sentences),
             "spans": self.spans.shape == (sentences, 2),
             "paragraphs": self.paragraphs.shape == (sentences,),
-            "vectors": vectors is None or (vectors.dtype.str == "<f2" and vectors.shape[:1] == (sentences,)),
+            "vectors": vectors is None or (vectors.dtype == stored and vectors.shape[:1] == (sentences,)),
             "phrase_directory": phrases is None or _valid_phrases(phrases),
         }
 

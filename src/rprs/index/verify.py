@@ -77,11 +77,11 @@ def _segments(catalog: Catalog) -> Iterator[str]:
 
 
 def _contents(catalog: Catalog, root: Path, progress: Progress) -> Iterator[str]:
-    rows = catalog.segments()
+    rows, phrases, vector_type = catalog.segments(), catalog.phrases, catalog.vectors
     with progress("checking documents", sum(row.documents for row in rows), "documents") as advance:
         for row in rows:
             try:
-                segment = Segment.open(root, row.number, row.generation, phrases=catalog.phrases)
+                segment = Segment.open(root, row.number, row.generation, phrases=phrases, vector_type=vector_type)
             except (IndexCorrupt, FileNotFoundError) as error:
                 yield f"segment {row.number} cannot be opened: {error}"
                 continue

@@ -25,7 +25,14 @@ from rprs.document import Document, document_id
 from rprs.encode import Encoder, Fittable
 from rprs.errors import IndexLocked, IndexMismatch, InvalidIndex, UsageError
 from rprs.files.atomic import sync_folder
-from rprs.index.arguments import index_path, parse_components, require_choice, require_count, settings_of
+from rprs.index.arguments import (
+    index_path,
+    parse_components,
+    require_choice,
+    require_count,
+    require_vector_type,
+    settings_of,
+)
 from rprs.index.batches import FAST_BATCH, SLOW_BATCH, Batch, batches, prepare
 from rprs.index.catalog import Catalog, SegmentRow
 from rprs.index.compact import merge_segments
@@ -46,6 +53,7 @@ from rprs.index.reader import Index
 from rprs.index.segment import Entry, Segment, folder, vectors_path, write_arrays
 from rprs.index.upgrade import add_phrases
 from rprs.progress import Advance, Progress, as_progress, no_op
+from rprs.scoring.vectors import PRECISIONS, VectorType
 
 __all__ = ["Added", "Writer"]
 
@@ -67,8 +75,8 @@ class Writer:
     """An index opened for changes; use it in a `with` statement. Only one process can do so at a time.
 
     `splitter`, `analyzer` and `encoder` are components or texts such as "onnx(precision=fp32)"; without `phrases`, only
-    single words are indexed. All are fixed when the index is created; other ones for an existing index raise
-    `IndexMismatch`.
+    single words are indexed; `vectors` is the type of the stored vectors, "float16" unless given, or "float32". All are
+    fixed when the index is created; other ones for an existing index raise `IndexMismatch`.
     """
 
     def __init__(
@@ -80,6 +88,7 @@ class Writer:
         analyzer: str | spec.Component | None = None,
         encoder: str | spec.Component | None = None,
         phrases: bool | None = None,
+        vectors: VectorType | None = None,
         progress: Progress | bool | None = None,
         batch: int | None = None,
     ) -> None:
@@ -87,6 +96,7 @@ class Writer:
         self.progress = as_progress(progress)
         components = parse_components(splitter, analyzer, encoder)
         choice = None if phrases is None else require_choice("phrases", phrases)
+        vector_type = None if vectors is None else require_vector_type(vectors)
         size = None if batch is None else require_count("batch", batch, 1)
         if create:
             _create_folder(self.path)
@@ -101,20 +111,23 @@ class Writer:
                     f"{self.path} is being written to by another process: wait until it is done"
                 ) from error
             try:
-                self._open(create, components, choice)
+                self._open(create, components, choice, vector_type)
             except BaseException:
                 self._lock.release()
                 raise
         slow = not isinstance(self.encoder, Fittable)
         self.batch = size or (SLOW_BATCH if slow else FAST_BATCH)
 
-    def _open(self, create: bool, components: dict[spec.Kind, Any], phrases: bool | None) -> None:
+    def _open(
+        self, create: bool, components: dict[spec.Kind, Any], phrases: bool | None, vectors: VectorType | None
+    ) -> None:
         if create and not (self.path / "catalog.sqlite").is_file():
-            Catalog.create(self.path, settings_of(components, phrases is not False))
+            Catalog.create(self.path, settings_of(components, phrases is not False, vectors or "float16"))
         self.catalog = Catalog(self.path, write=True)
         try:
             self._check_settings(components)
             self._check_phrases(phrases)
+            self._check_vectors(vectors)
             self.splitter = spec.parse("splitter", str(self.catalog.setting("splitter")))
             self.analyzer = spec.parse("analyzer", str(self.catalog.setting("analyzer")))
             self.encoder: Any = spec.parse("encoder", str(self.catalog.setting("encoder")))
@@ -138,6 +151,13 @@ class Writer:
             advice = f"run `rprs upgrade {self.path}`" if phrases else "leave the option out"
             state = "without" if phrases else "with"
             raise IndexMismatch(f"{self.path} was made {state} phrases: {advice}, or make a new index")
+
+    def _check_vectors(self, vectors: VectorType | None) -> None:
+        if vectors is not None and vectors != self.catalog.vectors:
+            raise IndexMismatch(
+                f"{self.path} stores its vectors as {self.catalog.vectors}, not {vectors}: "
+                "leave the option out, or make a new index"
+            )
 
     def close(self) -> None:
         """Close the index and release its lock."""
@@ -318,8 +338,10 @@ class Writer:
         """Encode the sentences of a segment in their order and write the vectors as one array."""
         offsets = load(self.path, f"{folder(number)}/sentence_offsets.npy")
         spans = load(self.path, f"{folder(number)}/spans.npy")
-        blocks = encode_sentences(encoder, texts, offsets, spans, advance)
-        return save_rows(self.path, vectors_path(number, generation), blocks, np.float16, (encoder.dimension,))
+        vector_type = self.catalog.vectors
+        blocks = encode_sentences(encoder, texts, offsets, spans, vector_type, advance)
+        stored = PRECISIONS[vector_type].stored
+        return save_rows(self.path, vectors_path(number, generation), blocks, stored, (encoder.dimension,))
 
     def refit(self) -> None:
         """Fit the encoder to the present collection and encode all sentences anew.
@@ -386,8 +408,10 @@ class Writer:
                 return
             number = old[-1].number + 1
             generation = self.catalog.generation
-            phrases = self.catalog.phrases
-            segments = [Segment.open(self.path, row.number, generation, phrases=phrases) for row in old]
+            phrases, vector_type = self.catalog.phrases, self.catalog.vectors
+            segments = [
+                Segment.open(self.path, row.number, generation, phrases=phrases, vector_type=vector_type) for row in old
+            ]
             live = [self._live(row) for row in old]
             with self.progress("compacting", sum(row.sentences for row in old), "sentences") as advance:
                 files, row = merge_segments(self.path, number, generation, segments, live, advance)

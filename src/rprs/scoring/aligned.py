@@ -4,8 +4,8 @@ Every worker takes a chunk of consecutive complete documents from one iterator, 
 multiplies each block with the query's vectors (BLAS) and folds the products into running values (Numba), from which
 scores are computed. Only one block of products per worker exists at a time, so memory depends on the query and on the
 documents being processed, not on their total number. Products on the grid of `scoring.vectors` are exact, and so are
-their sums in float64; everything that is not exact is added in the query's order. Therefore neither blocks nor chunks
-nor threads change a bit of the result.
+their sums in float64, of float32 vectors up to 8,192 products; everything that may not be exact is added in the order
+of the sentences. Therefore neither blocks nor chunks nor threads change a bit of the result.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from rprs.document import Sentences
 from rprs.progress import Advance
-from rprs.scoring.neighbours import POOL_ROWS, QUERY_ROWS, blocks
+from rprs.scoring.neighbours import POOL_ROWS, QUERY_ROWS, Wide, blocks
 from rprs.scoring.threads import cores, one_blas_thread
 
 __all__ = ["DEFAULT_PLAN", "DOCUMENT", "PARAGRAPH", "Block", "Fold", "Plan", "Scan", "Visit", "multiply", "scan"]
@@ -30,7 +30,6 @@ PARAGRAPH, DOCUMENT = 1, 2  # the unit that ends with a sentence (0: none); the 
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Wide = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +172,7 @@ def _blocks(chunk: _Chunk, sizes: Ints, limit: int) -> Iterator[Block]:
 
 def multiply(query: Wide, folds: Sequence[Fold], plan: Plan) -> Visit:
     """A visitor that multiplies every block with the query, `plan.rows` sentences at a time, for all the folds."""
-    buffer: NDArray[Any] = np.empty(min(plan.rows, len(query)) * plan.block, dtype=np.float32)
+    buffer: NDArray[Any] = np.empty(min(plan.rows, len(query)) * plan.block, dtype=query.dtype)
 
     def visit(block: Block, values: Floats) -> None:
         for top in range(0, len(query), plan.rows):

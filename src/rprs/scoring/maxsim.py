@@ -20,14 +20,13 @@ from numpy.typing import NDArray
 from rprs.document import Sentences
 from rprs.progress import Advance, no_op
 from rprs.scoring.aligned import DEFAULT_PLAN, DOCUMENT, Block, Fold, Plan, Visit, multiply, scan
-from rprs.scoring.neighbours import Vectors, widen
+from rprs.scoring.neighbours import Vectors, Wide, widen
 from rprs.scoring.sdr import Alignment, Statistics
 
 __all__ = ["Direction", "best_sentences", "maxsim", "meanpool"]
 
 Direction = Literal["query", "document", "both"]
 Floats = NDArray[np.float64]
-Wide = NDArray[np.float32]
 
 
 def maxsim(
@@ -46,8 +45,8 @@ def maxsim(
 
     def folds() -> list[Fold]:
         each: dict[Direction, Fold] = {
-            "query": Alignment(one_paragraph, Statistics.none(1), plan, level=DOCUMENT),
-            "document": _Best(len(query), plan, _add),
+            "query": Alignment(wide, one_paragraph, Statistics.none(1), plan, level=DOCUMENT),
+            "document": _Best(wide, plan, _add),
         }
         return list(each.values()) if direction == "both" else [each[direction]]
 
@@ -71,7 +70,7 @@ def best_sentences(
     The score of a sentence is its greatest cosine to a sentence of the query, which has at least one.
     """
     wide = widen(query)
-    visits = [multiply(wide, [_Best(len(query), plan, _insert)], plan) for _ in range(plan.workers)]
+    visits = [multiply(wide, [_Best(wide, plan, _insert)], plan) for _ in range(plan.workers)]
     scanned = scan(documents, visits, top, -np.inf, plan=plan, advance=advance)
     return np.where(np.arange(top) < scanned.sizes[:, None], scanned.values, 0.0)
 
@@ -97,9 +96,9 @@ def meanpool(
 class _Best:
     """Folds products into the greatest product of every document sentence, and passes these on to `collect`."""
 
-    def __init__(self, rows: int, plan: Plan, collect: Callable[[Wide, Block, Floats], None]) -> None:
-        self._rows, self._collect = rows, collect
-        self._best = np.empty(plan.block, dtype=np.float32)
+    def __init__(self, query: Wide, plan: Plan, collect: Callable[[Wide, Block, Floats], None]) -> None:
+        self._rows, self._collect = len(query), collect
+        self._best = np.empty(plan.block, dtype=query.dtype)
 
     def __call__(self, products: Wide, top: int, block: Block, values: Floats) -> None:
         best = self._best[: len(products)]
@@ -111,13 +110,19 @@ class _Best:
 
 
 def _add(best: Wide, block: Block, values: Floats) -> None:
-    """Add the scores of sentences to their document's, in column 1 of the values (exact in any order)."""
-    values[:, 1] += np.bincount(block.owner, best, len(values))
+    """Add the scores of sentences to their document's, in column 1 of the values, in the order of the sentences."""
+    _add_up(best, block.owner, values[:, 1])
 
 
 def _insert(best: Wide, block: Block, values: Floats) -> None:
     """Insert the scores of sentences into their document's list of the greatest, in descending order."""
     _keep(best, block.owner, values)
+
+
+@numba.njit(nogil=True, cache=True)
+def _add_up(best, owner, totals):  # type: ignore[no-untyped-def]
+    for sentence in range(best.size):
+        totals[owner[sentence]] += np.float64(best[sentence])
 
 
 @numba.njit(nogil=True, cache=True)
@@ -139,11 +144,11 @@ def _greatest(products, best):  # type: ignore[no-untyped-def]
         best[row] = greatest
 
 
-@numba.njit(nogil=True, cache=True, fastmath={"reassoc"})
+@numba.njit(nogil=True, cache=True)
 def _pool(vectors, ends, owner, query, running, values):  # type: ignore[no-untyped-def]
     """Cosines from sums of vectors, which have the direction of the means.
 
-    Sums of multiples of GRID, and of GRID², are exact.
+    The sums are exact; their products are added in the order of the dimensions, since those of float32 vectors are not.
     """
     for row in range(vectors.shape[0]):
         for column in range(query.size):

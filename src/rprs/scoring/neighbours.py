@@ -1,10 +1,10 @@
 """R_n: for every query sentence, its n most similar sentences among the candidates' (paper, section 3).
 
-The pool is processed in blocks that fit into the cache: widen a block of vectors to float32, multiply it with the
-query's vectors (BLAS), and update the running list of the n best of every query sentence (Numba). Memory therefore
-depends on the query and the block, not on the pool. Vectors on the grid of `scoring.vectors` have exact products, and
-every sentence has a key of its own that decides between equals, so that neither blocks nor threads nor the order in
-which the sentences are processed change the result.
+The pool is processed in blocks that fit into the cache: widen a block of vectors (float16 to float32, float32 to
+float64), multiply it with the query's vectors (BLAS), and update the running list of the n best of every query sentence
+(Numba). Memory therefore depends on the query and the block, not on the pool. Vectors on the grid of `scoring.vectors`
+have exact products, and every sentence has a key of its own that decides between equals, so that neither blocks nor
+threads nor the order in which the sentences are processed change the result.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 import numba
 import numpy as np
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from rprs.document import Neighbours
 from rprs.progress import Advance, no_op
 from rprs.scoring.threads import cores, one_blas_thread
+from rprs.scoring.vectors import precision_of
 
 __all__ = [
     "POOL_ROWS",
@@ -29,6 +30,7 @@ __all__ = [
     "NearestLists",
     "Ties",
     "Vectors",
+    "Wide",
     "blocks",
     "merge",
     "neighbours",
@@ -38,12 +40,12 @@ __all__ = [
     "widen",
 ]
 
-Vectors = NDArray[np.float16]
-Wide = NDArray[np.float32]
+Vectors = NDArray[np.floating[Any]]  # float16 or float32, on the grid of scoring.vectors
+Wide = NDArray[np.floating[Any]]  # the same as float32 or float64
 Ints = NDArray[np.int64]
 Ties = Literal["first", "id", "worst"]
 
-QUERY_ROWS = 1024  # a block of products is QUERY_ROWS × POOL_ROWS float32: 2 MB
+QUERY_ROWS = 1024  # a block of products is QUERY_ROWS × POOL_ROWS: 2 MB as float32, 4 MB as float64
 POOL_ROWS = 512
 STRIDE = 32  # similarities whose maximum is compared first: most often none of them enters the list
 
@@ -69,7 +71,7 @@ def neighbours(
     width = min(n, size)
     if width == 0 or len(query) == 0:
         empty = np.empty((len(query), width))
-        return Neighbours(empty.astype(np.float32), empty.astype(np.int64), offsets)
+        return Neighbours(empty.astype(precision_of(query).wide), empty.astype(np.int64), offsets)
     wide = widen(query)
     workers = max(1, min(threads or cores(), -(-size // block)))
     bounds = [size * worker // workers for worker in range(workers + 1)]
@@ -141,10 +143,10 @@ class NearestLists:
     """The n best sentences of each of m query sentences so far; at least n sentences must follow to fill the lists."""
 
     def __init__(self, query: Wide, n: int, block: int = POOL_ROWS) -> None:
-        self.similarity = np.full((len(query), n), -np.inf, dtype=np.float32)  # descending in each row
+        self.similarity = np.full((len(query), n), -np.inf, dtype=query.dtype)  # descending in each row
         self.keys = np.full((len(query), n), np.iinfo(np.int64).max, dtype=np.int64)
         self._query = query
-        self._products = np.empty((min(QUERY_ROWS, len(query)), block), dtype=np.float32)
+        self._products = np.empty((min(QUERY_ROWS, len(query)), block), dtype=query.dtype)
 
     def update(self, rows: Wide, keys: Ints) -> None:
         """Compare further sentences, at most `block`, with their keys, which decide between equals."""
@@ -156,8 +158,8 @@ class NearestLists:
 
 
 def blocks(pool: Sequence[Vectors], offsets: Ints, start: int, stop: int, block: int) -> Iterator[tuple[int, Wide]]:
-    """The pool's rows from start to stop as float32, at most `block` at a time, with the number of the first row."""
-    buffer = np.empty((min(block, stop - start), pool[0].shape[1]), dtype=np.float32)
+    """The pool's rows from start to stop, widened, at most `block` at a time, with the number of the first row."""
+    buffer = np.empty((min(block, stop - start), pool[0].shape[1]), dtype=precision_of(pool[0]).wide)
     size, bounds = len(buffer), offsets.tolist()  # Python's integers: NumPy's take a noticeable part of the time
     first, filled = start, 0
     document = int(np.searchsorted(offsets, start, side="right")) - 1
@@ -166,7 +168,7 @@ def blocks(pool: Sequence[Vectors], offsets: Ints, start: int, stop: int, block:
         row = position - bounds[document]
         count = min(bounds[document + 1] - position, size - filled, stop - position)
         if count:
-            _widen(pool[document][row : row + count].view(np.uint16), buffer[filled : filled + count])
+            _copy(pool[document][row : row + count], buffer[filled : filled + count])
             position, filled = position + count, filled + count
         if position == bounds[document + 1]:
             document += 1
@@ -176,10 +178,17 @@ def blocks(pool: Sequence[Vectors], offsets: Ints, start: int, stop: int, block:
 
 
 def widen(vectors: Vectors) -> Wide:
-    """float16 → float32, ten times faster than `astype`."""
-    wide = np.empty(vectors.shape, dtype=np.float32)
-    _widen(np.ascontiguousarray(vectors).view(np.uint16), wide)
+    """float16 → float32, ten times faster than `astype`; float32 → float64."""
+    wide = np.empty(vectors.shape, dtype=precision_of(vectors).wide)
+    _copy(np.ascontiguousarray(vectors), wide)
     return wide
+
+
+def _copy(vectors: Vectors, wide: Wide) -> None:
+    if vectors.itemsize == 2:
+        _widen(vectors.view(np.uint16), wide)
+    else:
+        wide[...] = vectors
 
 
 @numba.njit(nogil=True, cache=True)

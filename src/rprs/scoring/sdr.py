@@ -6,8 +6,8 @@
 With `normalise="zscore"`, P[i, j] is first brought to mean 0 and standard deviation 1 over the paragraphs j of all
 documents, separately for each i; a row without spread becomes 0. The z-score is monotonic in P, so the best j remains
 the best, and only means and deviations must be known beforehand: they take a pass of their own, so that no matrix is
-kept. They are computed from sums of integers, in units of GRID², which are exact in any order. A document without
-sentences has P = −1, the lowest possible value, and does not enter the means.
+kept. They are computed from sums of integers, in units of the square of the grid of `scoring.vectors`, which are exact
+in any order. A document without sentences has P = −1, the lowest possible value, and does not enter the means.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from rprs.document import Sentences
 from rprs.errors import UsageError
 from rprs.progress import Advance, no_op
 from rprs.scoring.aligned import DEFAULT_PLAN, DOCUMENT, PARAGRAPH, Block, Plan, multiply, scan
-from rprs.scoring.neighbours import widen
-from rprs.scoring.vectors import GRID
+from rprs.scoring.neighbours import Wide, widen
+from rprs.scoring.vectors import precision_of
 
 __all__ = ["Alignment", "Normalise", "Statistics", "sdr", "statistics"]
 
@@ -34,8 +34,8 @@ Normalise = Literal["none", "zscore"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-PER_UNIT = round(GRID**-2)  # similarities are whole multiples of GRID²
-LIMB = 18  # bits: squares of sums are stored in three parts, enough for 90 million paragraphs of 20,000 sentences
+LIMB = 28  # bits: sums of similarities are multiplied in two parts, up to 65,536 sentences of float32 vectors
+WORD = 32  # bits: totals are stored in two words, enough for two billion paragraphs
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def _mean_of_best(
     """(k,): (1 / rows) · Σ_i (max_j P[i, j] − mean_i) / deviation_i; without statistics, the plain mean of max_j P."""
     stops, wide = _stops(query.paragraphs), widen(query.vectors)
     moments = rows_of_p or Statistics.none(len(stops))
-    visits = [multiply(wide, [Alignment(stops, moments, plan)], plan) for _ in range(plan.workers)]
+    visits = [multiply(wide, [Alignment(wide, stops, moments, plan)], plan) for _ in range(plan.workers)]
     scanned = scan(documents, visits, 1, plan=plan, advance=advance)
     no_sentences = 0.0 + np.sum((-1 - moments.mean) / moments.deviation)  # 0.0 +: avoids -0.0
     return np.asarray(np.where(scanned.sizes > 0, scanned.values[:, 0], no_sentences) / len(stops))
@@ -96,21 +96,22 @@ def statistics(
 ) -> Statistics:
     """Mean and (population) standard deviation of P[i, j] over the paragraphs j of all documents, for every i."""
     stops, wide = _stops(query.paragraphs), widen(query.vectors)
-    folds = [Alignment(stops, Statistics.none(len(stops)), plan, count=True) for _ in range(plan.workers)]
+    per_unit = precision_of(query.vectors).per_unit
+    folds = [Alignment(wide, stops, Statistics.none(len(stops)), plan, per_unit=per_unit) for _ in range(plan.workers)]
     scan(documents, [multiply(wide, [fold], plan) for fold in folds], 1, plan=plan, advance=advance)
     moments = np.sum([fold.moments for fold in folds], axis=0)
-    rows = map(_mean_and_deviation, moments.tolist(), np.diff(stops, prepend=0).tolist())
-    mean, deviation = np.array(list(rows), dtype=np.float64).T
+    sizes = np.diff(stops, prepend=0).tolist()
+    rows = [_mean_and_deviation(each, size * per_unit) for each, size in zip(moments.tolist(), sizes, strict=True)]
+    mean, deviation = np.array(rows, dtype=np.float64).T
     return Statistics(mean, deviation)
 
 
-def _mean_and_deviation(moments: Sequence[int], size: int) -> tuple[float, float]:
-    """Mean and deviation of a row of P, from the moments n, Σx and Σx² of sums x over `size` query sentences."""
-    n, x, high, mixed, low = moments
+def _mean_and_deviation(moments: Sequence[Sequence[int]], unit: int) -> tuple[float, float]:
+    """Mean and deviation of a row of P, from the moments n, Σx and Σx² of sums x, of which `unit` are a P of 1."""
+    n, x, high, mixed, low = ((upper << WORD) + lower for upper, lower in moments)
     squares = (high << 2 * LIMB) + (mixed << LIMB + 1) + low
     spread = math.sqrt(n * squares - x * x)  # unbounded integers: 0 only where all sums are equal
-    unit = n * size * PER_UNIT
-    return (x / unit if n else 0.0), (spread / unit if spread else math.inf)
+    return (x / (n * unit) if n else 0.0), (spread / (n * unit) if spread else math.inf)
 
 
 def _stops(paragraphs: NDArray[np.int32]) -> Ints:
@@ -121,30 +122,40 @@ def _stops(paragraphs: NDArray[np.int32]) -> Ints:
 class Alignment:
     """Folds products into Σ_i (max_j P[i, j] − mean_i) / deviation_i of every document, in column 0 of the values.
 
-    `level` defines j: PARAGRAPH for each paragraph of a document, DOCUMENT for the document as one unit. With `count`,
-    the moments of the sums x = size_i · P[i, j], in units of GRID², are added up too: n, Σx, and Σx² in three parts.
+    `level` defines j: PARAGRAPH for each paragraph of a document, DOCUMENT for the document as one unit. With
+    `per_unit`, the moments of the sums x = size_i · P[i, j], as integers that are `per_unit` for 1, are added up too:
+    n, Σx, and Σx² in three parts, each in two words.
     """
 
     def __init__(
-        self, stops: Ints, statistics: Statistics, plan: Plan, *, level: int = PARAGRAPH, count: bool = False
+        self,
+        query: Wide,
+        stops: Ints,
+        statistics: Statistics,
+        plan: Plan,
+        *,
+        level: int = PARAGRAPH,
+        per_unit: int = 0,
     ) -> None:
-        self.moments = np.zeros((len(stops) if count else 0, 5), dtype=np.int64)
+        self.moments = np.zeros((len(stops) if per_unit else 0, 5, 2), dtype=np.int64)
+        self._per_unit = float(per_unit)
         self._stops, self._statistics, self._level = stops, statistics, level
-        self._running = np.full(stops[-1], -np.inf, dtype=np.float32)  # best of each query sentence within unit j
+        self._running = np.full(stops[-1], -np.inf, dtype=query.dtype)  # best of each query sentence within unit j
         self._best = np.full(len(stops), -np.inf, dtype=np.float64)  # best sum of each query paragraph in the document
         self._sums = np.empty(len(stops), dtype=np.float64)
         self._partial = np.empty(plan.block, dtype=np.float64)  # sums of a query paragraph split between two row blocks
 
-    def __call__(self, products: NDArray[np.float32], top: int, block: Block, values: Floats) -> None:
+    def __call__(self, products: Wide, top: int, block: Block, values: Floats) -> None:
         """Process the similarities of a block of document sentences with the query sentences from `top` on."""
         state = self._running, self._partial, self._sums, self._best, self.moments
         moments = self._statistics.mean, self._statistics.deviation
-        _align(products, top, block.ends, block.owner, self._level, self._stops, *state, *moments, values)
+        unit = block.ends, block.owner, self._level, self._stops, self._per_unit
+        _align(products, top, *unit, *state, *moments, values)
 
 
 @numba.njit(nogil=True, cache=True)
 def _align(  # type: ignore[no-untyped-def]
-    products, top, ends, owner, level, stops, running, partial, sums, best, moments, mean, deviation, values
+    products, top, ends, owner, level, stops, per_unit, running, partial, sums, best, moments, mean, deviation, values
 ):
     """Update the running maxima sentence by sentence and, where a unit j ends, sum them for every query paragraph i."""
     bottom = top + products.shape[1]
@@ -156,14 +167,12 @@ def _align(  # type: ignore[no-untyped-def]
         _raise(running[top:bottom], products[column])
         if ends[column] < level:
             continue
-        _sum(running, top, bottom, stops, first, last, sums)
-        if continued:
-            sums[first] += partial[column]
+        _sum(running, top, bottom, stops, first, last, partial[column] if continued else 0.0, sums)
         if complete == last:
             partial[column] = sums[last]
         _raise(best[first:complete], sums[first:complete])
         if moments.size:
-            _count(sums, first, complete, moments)
+            _count(sums, first, complete, per_unit, moments)
         if ends[column] == DOCUMENT:
             values[owner[column], 0] = _add(best, first, complete, stops, mean, deviation, values[owner[column], 0])
         running[top:bottom] = -np.inf
@@ -177,29 +186,27 @@ def _raise(running, others):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(nogil=True, cache=True)
-def _sum(running, top, bottom, stops, first, last, sums):  # type: ignore[no-untyped-def]
-    """sums[i] = Σ of the running maxima of query paragraph i between top and bottom (exact)."""
+def _sum(running, top, bottom, stops, first, last, total, sums):  # type: ignore[no-untyped-def]
+    """sums[i] = Σ of the running maxima of query paragraph i up to bottom, the first on top of a total, in order."""
     start = top
     for i in range(first, last + 1):
         stop = min(stops[i], bottom)
-        total = 0.0
         for row in range(start, stop):
             total += np.float64(running[row])
         sums[i] = total
-        start = stop
+        start, total = stop, 0.0
 
 
 @numba.njit(nogil=True, cache=True)
-def _count(sums, first, stop, moments):  # type: ignore[no-untyped-def]
+def _count(sums, first, stop, per_unit, moments):  # type: ignore[no-untyped-def]
     """Add the sums x = high · 2^LIMB + low to the moments n, Σx, Σhigh², Σhigh·low, Σlow²."""
     for i in range(first, stop):
-        x = np.int64(sums[i] * PER_UNIT)
+        x = np.int64(sums[i] * per_unit)
         high, low = x >> LIMB, x & ((1 << LIMB) - 1)
-        moments[i, 0] += 1
-        moments[i, 1] += x
-        moments[i, 2] += high * high
-        moments[i, 3] += high * low
-        moments[i, 4] += low * low
+        moments[i, 0, 1] += 1
+        for place, value in enumerate((x, high * high, high * low, low * low)):
+            moments[i, place + 1, 0] += value >> WORD
+            moments[i, place + 1, 1] += value & ((1 << WORD) - 1)
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")

@@ -33,14 +33,13 @@ from numpy.typing import NDArray
 from rprs.document import Sentences
 from rprs.progress import Advance, divided, no_op
 from rprs.scoring.aligned import DEFAULT_PLAN, Block, Fold, Plan, multiply, scan
-from rprs.scoring.neighbours import Vectors, widen
+from rprs.scoring.neighbours import Vectors, Wide, widen
 from rprs.scoring.rprs import Proportions
 
 __all__ = ["Draws", "soft"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Wide = NDArray[np.float32]
 
 PASSES = 3  # with products; the means need none
 NEGLIGIBLE = -37.0  # exp of it is below the rounding error of 1; most sentences of a pool are below it
@@ -102,7 +101,7 @@ def _temperatures(
 ) -> tuple[Floats, Floats]:
     """(m,), (m,): β and the greatest similarity of each query sentence."""
     m, size = len(query), int(sizes.sum())
-    mean = query.astype(np.float64) @ _vector_sum(documents, query.shape[1]) / size  # exact before the division
+    mean = _products(query, _vector_sum(documents, query.shape[1])) / size
 
     def fold(products: Wide, top: int, block: Block, values: Floats) -> None:
         columns = slice(top, top + products.shape[1])
@@ -112,6 +111,14 @@ def _temperatures(
     deviation = np.sqrt(_ordered_sum(values[:, :m]) / size)
     sharpness = np.divide(2 * np.sqrt(2 * np.log(size)), deviation, out=np.zeros(m), where=deviation > 0)
     return sharpness, mean + values[:, m:].max(axis=0)
+
+
+def _products(query: Wide, vector: Floats) -> Floats:
+    """(m,): the products of the query vectors with a vector, added in the order of the dimensions, not of BLAS."""
+    total = np.zeros(len(query))
+    for column, value in zip(query.T, vector.tolist(), strict=True):
+        total += column.astype(np.float64) * value
+    return total
 
 
 def _vector_sum(documents: Sequence[Sentences], dimension: int) -> Floats:

@@ -1,29 +1,63 @@
 """Sentence vectors on a grid on which cosine similarity is exact.
 
-A float32 dot product depends on the order in which BLAS adds, and therefore on block sizes, the number of threads and
-the machine; two identical sentences may then tie on one computer and not on another. So vectors are rounded to
-multiples of 2^-11 once, when they are computed. A product of two entries is then a multiple of 2^-22, and by
-Cauchy-Schwarz no partial sum exceeds the product of the norms, about 1: every partial sum is an integer below 2^24
-times 2^-22, which float32 represents exactly. Every order of addition gives the same number, and rankings are
-reproducible to the last bit. Float16 represents every such multiple up to 1, so nothing is lost on disk.
-The rounding changes a cosine by about 2e-4 (docs/method.md).
+A floating-point dot product depends on the order in which BLAS adds, and therefore on block sizes, the number of
+threads and the machine; two identical sentences may then tie on one computer and not on another. So vectors are rounded
+to multiples of 2^-g once, when they are computed. A product of two entries is then a multiple of 2^-2g, and by
+Cauchy-Schwarz no partial sum exceeds the product of the norms, about 1: every partial sum is an integer of about 2g
+bits times 2^-2g. A type with more bits than that represents all of them exactly, so that every order of addition gives
+the same number, and rankings are reproducible to the last bit.
+
+    stored as   g    multiplied as   bits   left for sums of similarities   error of a cosine
+    float16     11   float32         24     2 (in float64: 31)              about 2e-4
+    float32     20   float64         53     13: 8,192 sentences             about 4e-7
+
+Both types represent every multiple of their grid up to 1, so nothing is lost on disk. float32 could hold a finer grid,
+but then sums of similarities, too, would depend on their order, and encoders are not more exact than this.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["GRID", "to_grid"]
+__all__ = ["PRECISIONS", "VECTOR_TYPES", "Precision", "VectorType", "precision_of", "to_grid"]
 
-GRID = 2.0**-11
+VectorType = Literal["float16", "float32"]
+VECTOR_TYPES: tuple[VectorType, ...] = ("float16", "float32")
 
 
-def to_grid(vectors: NDArray[Any]) -> NDArray[np.float16]:
-    """(rows, dimension): rows scaled to unit length, entries rounded to multiples of `GRID`; a zero row stays zero."""
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """The grid of vectors of one type, and the wider type in which their products are exact."""
+
+    stored: np.dtype[Any]
+    wide: np.dtype[Any]
+    grid: float  # entries are multiples of it, and similarities multiples of its square
+
+    @property
+    def per_unit(self) -> int:
+        """A similarity of 1 in multiples of the square of the grid."""
+        return round(self.grid**-2)
+
+
+PRECISIONS: dict[VectorType, Precision] = {
+    "float16": Precision(np.dtype("<f2"), np.dtype(np.float32), 2.0**-11),
+    "float32": Precision(np.dtype("<f4"), np.dtype(np.float64), 2.0**-20),
+}
+
+
+def precision_of(vectors: NDArray[Any]) -> Precision:
+    """The precision of vectors as they are stored."""
+    return PRECISIONS["float16" if vectors.dtype == np.float16 else "float32"]
+
+
+def to_grid(vectors: NDArray[Any], vector_type: VectorType = "float16") -> NDArray[np.floating[Any]]:
+    """(rows, dimension): rows scaled to unit length, entries rounded to the grid of the type; a zero row stays zero."""
+    precision = PRECISIONS[vector_type]
     rows = np.asarray(vectors, dtype=np.float64)
     norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
     unit = np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0)
-    return np.asarray(np.rint(unit / GRID) * GRID, dtype=np.float16)
+    return np.asarray(np.rint(unit / precision.grid) * precision.grid, dtype=precision.stored)

@@ -16,6 +16,7 @@ from rprs.document import Neighbours, Sentences
 from rprs.progress import Advance, no_op
 from rprs.scoring.aligned import Block, Plan, Visit, scan
 from rprs.scoring.neighbours import POOL_ROWS, NearestLists, Vectors, merge, sentences_of_keys, tie_keys, widen
+from rprs.scoring.vectors import precision_of
 
 __all__ = ["WHOLE_PLAN", "restrict", "whole_neighbours"]
 
@@ -46,7 +47,7 @@ def whole_neighbours(
     width = min(n, int(offsets[-1]))
     if width == 0 or len(query) == 0:
         empty = np.empty((len(query), width))
-        return Neighbours(empty.astype(np.float32), empty.astype(np.int64), offsets)
+        return Neighbours(empty.astype(precision_of(query).wide), empty.astype(np.int64), offsets)
     stops = np.cumsum(lengths[places])  # in the order of the pass
     moves = offsets[places] - (stops - lengths[places])  # from a number in the pass to that in the pool
     wide = widen(query)

@@ -274,6 +274,7 @@ class Info(BaseModel):
     splitter: str
     analyzer: str
     encoder: str
+    vectors: str
     pending: int
     settings: dict[str, Any]
     fields: list[dict[str, Any]]

@@ -45,6 +45,7 @@ class Snapshot:
             "splitter": catalog.setting("splitter"),
             "analyzer": catalog.setting("analyzer"),
             "encoder": describe_encoder(encoder_info(catalog)),
+            "vectors": self.index.vector_type,
             "pending": self.index.pending,
             "fields": [asdict(field) for field in self.index.fields],
         }

@@ -24,7 +24,7 @@ from rprs.document import Candidates, Document, Ranking, Sentences
 from rprs.errors import EmptyQuery
 from rprs.index import Index, Writer
 from rprs.rank import Ranker, Reranker
-from rprs.scoring.vectors import to_grid
+from rprs.scoring.vectors import VECTOR_TYPES, VectorType, to_grid
 
 __all__ = ["SAMPLE", "check_ranker", "check_reranker", "make_candidates"]
 
@@ -127,13 +127,13 @@ def _index(
 def check_reranker(reranker: Reranker, *, dimension: int = 16, rounds: int = 20) -> None:
     """Check a re-ranker with random candidates: long, short and equal ones, a single one, none, some without sentences.
 
-    A ranking contains every candidate once, with finite scores that never increase; equal scores and equal documents
-    keep their first-stage order; documents without sentences come last. It is the same each time, its parts have one
-    value per document, and the inputs remain unchanged. Without candidates the ranking is empty; a query without
-    sentences raises `EmptyQuery`.
+    Their vectors are float16 in one half of the rounds and float32 in the other. A ranking contains every candidate
+    once, with finite scores that never increase; equal scores and equal documents keep their first-stage order;
+    documents without sentences come last. It is the same each time, its parts have one value per document, and the
+    inputs remain unchanged. Without candidates the ranking is empty; a query without sentences raises `EmptyQuery`.
     """
     for seed in range(rounds):
-        query, candidates = make_candidates(seed, dimension)
+        query, candidates = make_candidates(seed, dimension, VECTOR_TYPES[seed % 2])
         _check_reranking(reranker, query, candidates)
     query, candidates = make_candidates(0, dimension)
     for size in (0, 1):
@@ -148,24 +148,24 @@ def check_reranker(reranker: Reranker, *, dimension: int = 16, rounds: int = 20)
     raise AssertionError("a query without sentences does not raise EmptyQuery")
 
 
-def make_candidates(seed: int, dimension: int = 16) -> tuple[Sentences, Candidates]:
+def make_candidates(seed: int, dimension: int = 16, vectors: VectorType = "float16") -> tuple[Sentences, Candidates]:
     """A random query and its candidates, determined by the seed, with repeated sentences and equal documents."""
     random = np.random.default_rng(seed)
     stock = random.standard_normal((12, dimension))  # few distinct sentences, so that there are ties
     sizes = random.choice([0, 1, 2, 5, 40], size=8)
-    pool = [_sentences(stock[random.integers(0, len(stock), size)]) for size in sizes]
-    pool += [pool[1], pool[0], _sentences(np.zeros((0, dimension))), pool[1]]
+    pool = [_sentences(stock[random.integers(0, len(stock), size)], vectors) for size in sizes]
+    pool += [pool[1], pool[0], _sentences(np.zeros((0, dimension)), vectors), pool[1]]
     ids = tuple(f"d{number:02d}" for number in random.permutation(len(pool)))
     scores = np.sort(np.round(random.uniform(0, 3, len(pool)), 1))[::-1]  # rounded: ties in the first stage
     mean = float(np.mean([len(sentences) for sentences in pool]))
-    query = _sentences(np.vstack([stock[:5], random.standard_normal((random.integers(0, 6), dimension))]))
+    query = _sentences(np.vstack([stock[:5], random.standard_normal((random.integers(0, 6), dimension))]), vectors)
     return query, Candidates(Ranking(ids, scores.astype(np.float64)), pool, mean)
 
 
-def _sentences(vectors: NDArray[np.float64]) -> Sentences:
+def _sentences(vectors: NDArray[np.float64], vector_type: VectorType = "float16") -> Sentences:
     starts = np.arange(len(vectors), dtype=np.int64) * 10
     spans = np.stack([starts, starts + 9], axis=1)
-    return Sentences(spans, np.zeros(len(vectors), dtype=np.int32), to_grid(vectors))
+    return Sentences(spans, np.zeros(len(vectors), dtype=np.int32), to_grid(vectors, vector_type))
 
 
 def _check_reranking(reranker: Reranker, query: Sentences, candidates: Candidates) -> None:

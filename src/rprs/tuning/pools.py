@@ -178,6 +178,7 @@ def _join(left: Neighbours, right: Neighbours, n: int, priority: NDArray[np.int6
 def save_pools(path: str | Path, pools: Iterable[Pool]) -> None:
     """Write pools to one file, complete or not at all; equal pools give equal bytes."""
     listed = list(pools)
+    similarities = [pool.neighbours.similarity for pool in listed]
     names = [{"query": pool.query, "ids": pool.ids, "content": pool.content} for pool in listed]
     arrays: dict[str, NDArray[Any]] = {
         "names": np.frombuffer(json.dumps(names).encode(), dtype=np.uint8),
@@ -185,7 +186,7 @@ def save_pools(path: str | Path, pools: Iterable[Pool]) -> None:
         "mean_sentences": np.array([pool.mean_sentences for pool in listed], dtype=np.float64),
         "first": _flat([pool.first for pool in listed], np.float64),
         "offsets": _flat([pool.neighbours.offsets for pool in listed], np.int64),
-        "similarity": _flat([pool.neighbours.similarity for pool in listed], np.float32),
+        "similarity": _flat(similarities, np.result_type(np.float32, *similarities)),  # wider for float32 vectors
         "sentence": _flat([pool.neighbours.sentence for pool in listed], np.int64),
     }
     packed = io.BytesIO()
