@@ -235,7 +235,8 @@ def build(
     A string or path is a file or folder. A list holds paths, texts (their ids are "0", "1", …), records such as
     `{"id": "a", "text": "...", "court": "ca9"}` or documents; a mapping has texts by id. Documents that the index has
     already are skipped, changed ones replaced, so that calling again resumes an interrupted call. `skipped` is called
-    with each file that cannot be read; with `strict`, the first of them raises a `ReadError`.
+    with each file that cannot be read; with `strict`, the first of them raises a `ReadError`. `vectors="float32"` gives
+    a new index vectors with a higher precision than float16.
     """
     from rprs.errors import UsageError
     from rprs.index import Writer

@@ -47,7 +47,7 @@ def rerank(
     The candidates are first ordered by `first` (blend), followed by those that it leaves out, in the order given; this
     order decides ties, and it is the final one with `rerank=None`. By default, `rerank` is that of the default system,
     in which the n of rprs is a tenth of all sentences if there are fewer than 50: otherwise every sentence would be
-    among the n nearest.
+    among the n nearest. `vectors="float32"` computes similarities with a higher precision than float16.
 
     To search the same documents with several queries, use `Searcher(Index.in_memory(documents))`.
     """

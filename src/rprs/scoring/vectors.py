@@ -12,7 +12,8 @@ the same number, and rankings are reproducible to the last bit.
     float32     20   float64         53     13: 8,192 sentences             about 4e-7
 
 Both types represent every multiple of their grid up to 1, so nothing is lost on disk. float32 could hold a finer grid,
-but then sums of similarities, too, would depend on their order, and encoders are not more exact than this.
+but then even short sums of similarities would depend on their order, and encoders that compute in float32 are hardly
+more exact than this.
 """
 
 from __future__ import annotations
