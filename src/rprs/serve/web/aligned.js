@@ -200,6 +200,19 @@ class AlignedView {
     for (const pane of panes) pane.bring(pair[pane.side], height);
   }
 
+  /** Put a pair level again if the texts have moved while they were rendered, unless the reader has scrolled since. */
+  settle(pair, anchor, tries = TRIES) {
+    const journeys = () => SIDES.map((side) => this.panes[side].journey).join();
+    const before = journeys();
+    setTimeout(() => {
+      if (this.ended.signal.aborted || this.current !== pair || journeys() !== before) return;
+      const [left, right] = SIDES.map((side) => this.panes[side].topOf(pair[side]));
+      if (Math.abs(left - right) <= 1) return;
+      this.level(pair, anchor);
+      if (tries > 1) this.settle(pair, anchor, tries - 1);
+    }, SETTLED);
+  }
+
   comfortable(pane, sentence) {
     const [top, { clientHeight }] = [pane.topOf(sentence), pane.scroller];
     return top >= 8 && top <= clientHeight * LOWER ? top : clientHeight * UPPER;
