@@ -28,6 +28,8 @@ const DISCLAIMER = "These numbers are an aid to ranking, not a verdict.";
 const KINDS = { query: "Your document", document: "Result" };
 const UPPER = 0.3; // of a pane's height: where a match that was off screen is placed
 const LOWER = 0.65; // a visible match above this stays in place
+const SETTLED = 150; // milliseconds until a text that was off screen has its heights
+const TRIES = 8; // to put two sentences level while their texts are being rendered
 const SPOKEN = 240; // characters of a sentence that are read out
 
 /**
@@ -169,6 +171,7 @@ class AlignedView {
     this.current = pair;
     this.at = pair.number;
     this.level(pair, anchor);
+    this.settle(pair, anchor);
     for (const side of SIDES) {
       this.panes[side].mark(pair);
       this.maps[side].mark(this.texts[side].starts[pair[side]]);
