@@ -267,7 +267,7 @@ def test_authors_come_one_by_one(field: str, authors: list[str] | None) -> None:
 @pytest.mark.parametrize(
     ("metadata", "year", "day"),
     [
-        ({"year": 1998, "date": "2024-01-01"}, "1998", None),  # the date is that of the file
+        ({"year": 1998, "date": "2024-01-01"}, "1998", None),  # the date of another edition
         ({"year": "1998", "date": "1998-03-02"}, "1998", "1998/03/02/"),
         ({"date": "2024-01-01", "decision_date": "1998-03"}, "1998", "1998/03//"),
         ({"published": "D:19980302120000"}, "1998", "1998/03/02/"),
@@ -276,6 +276,17 @@ def test_authors_come_one_by_one(field: str, authors: list[str] | None) -> None:
 def test_the_date_of_a_reference(metadata: dict[str, Value], year: str, day: str | None) -> None:
     (reference,) = rispy.loads(export("ris", hit(metadata=metadata)))
     assert (reference["year"], reference.get("date")) == (year, day)
+
+
+def test_a_reference_to_a_file_that_states_no_date_has_no_year(tmp_path: Path) -> None:
+    path = tmp_path / "lease.txt"
+    path.write_text("The tenant pays the rent.")
+    document = rprs.read_one(path)
+    plain = hit(document.id, document.title, document.metadata)
+    (reference,) = rispy.loads(export("ris", plain))
+    assert not {"year", "date"} & {*reference}
+    assert not re.search(r"^  (year|date) =", export("bibtex", plain), re.MULTILINE)
+    assert "date" not in rows(plain)[0]
 
 
 def test_a_doi_is_found_in_its_address() -> None:
