@@ -104,7 +104,7 @@ def test_date_limits_apply_to_each_query_of_a_run(index_path: Path, tmp_path: Pa
     run = read_run(tmp_path / "run.trec")
     with Index(index_path) as index:
         for query, limit in (("q1", "2001-12-31"), ("q2", "2011-09-14")):
-            assert {str(index.document(id).metadata["date"]) <= limit for id in run[query].ids} == {True}
+            assert {str(index.document(id).metadata.get("date", "")) <= limit for id in run[query].ids} == {True}
     again = ("rerank", index_path, path, "--run", tmp_path / "run.trec", "--before", "2000")
     assert {line.split()[2] for line in rprs_ok(*again).out.splitlines()} == {"moss-v-reed"}
 

@@ -216,7 +216,7 @@ def test_pdf_pages_and_properties(tmp_path: Path) -> None:
     result = document(
         tmp_path,
         "lease.pdf",
-        pdf([PROSE, ["Signed."]], Title="Lease", Author="A. Clerk", CreationDate="D:201503091000"),
+        pdf([PROSE, ["Signed."]], Title="Lease", Author="A. Clerk", CreationDate="D:20150309"),
     )
     assert (result.title, result.metadata["author"], result.metadata["date"]) == ("Lease", "A. Clerk", "2015-03-09")
     assert result.text.split("\n\n") == [" ".join(PROSE), "Signed."]

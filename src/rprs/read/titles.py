@@ -30,9 +30,9 @@ _FILE = re.compile(
 )
 _PLACEHOLDER = re.compile(
     r"(?:new |blank )?(?:untitled|unnamed|no ?name|document|doc|dokument|documento|sans (?:titre|nom)|sin título"
-    r"|unbenannt|ohne titel|microsoft (?:word|excel|powerpoint)(?: document)?|(?:powerpoint )?presentation|(?:no )?title"
-    r"|titel|titre|unknown|anonymous|none|null|n/?a|book|sheet|worksheet|slide|layout|page|print|scan|scanned"
-    r"|image|img|fax|full page fax print|cover|template|draft|temp|tmp|test|home|index|about:blank)"
+    r"|unbenannt|ohne titel|microsoft (?:word|excel|powerpoint)(?: document)?|(?:powerpoint )?presentation"
+    r"|(?:no )?title|titel|titre|unknown|anonymous|none|null|n/?a|book|sheet|worksheet|slide|layout|page|print"
+    r"|scan|scanned|image|img|fax|full page fax print|cover|template|draft|temp|tmp|test|home|index|about:blank)"
     r"(?: (?:document|page|image|file|copy|job))?[ _#-]*\d*(?: *\(\d+\))?",
     re.IGNORECASE,
 )
