@@ -15,13 +15,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from rprs.alignment.describe import coverage_sentence, similarity_text
+from rprs.alignment.evidence import most_telling
 from rprs.document import Document
 from rprs.index.info import describe_encoder, describe_language
 from rprs.index.lookup import DocumentSummary
 from rprs.read.source import stem_of
 from rprs.results.hits import Explanation, Hit, Pair, Results, Span
-from rprs.results.serialize import matches
-from rprs.search import TELLING
 
 PAIRS = 20  # of an explanation without --all
 INDENT = 2  # of --format json
@@ -119,12 +119,8 @@ def flat(text: str) -> str:
 
 
 def most_similar(pairs: Sequence[Pair], limit: int) -> list[Pair]:
-    """The most similar pairs; pairs with a short sentence, such as a heading, come last."""
-
-    def order(pair: Pair) -> tuple[bool, float]:
-        return min(len(pair.query), len(pair.document)) < TELLING, -pair.similarity
-
-    return sorted(pairs, key=order)[:limit]
+    """The most telling pairs."""
+    return list(most_telling(pairs, limit))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,14 +146,14 @@ def uncovered_passages(explanation: Explanation) -> list[Passage]:
     return passages
 
 
-def print_explanation(explanation: Explanation, sentences: int, all_pairs: bool) -> None:
-    """The scores, the pairs side by side, and the parts of the query without a match; `sentences` of the document."""
+def print_explanation(explanation: Explanation, all_pairs: bool) -> None:
+    """The scores, the pairs side by side, and the parts of the query without a match."""
     console = stdout_console()
     pairs = explanation.hit.pairs
     console.print(
         Text.assemble((_name(explanation.query), "bold"), "  ⇄  ", (_name(explanation.document), "bold cyan"))
     )
-    for line in summary(explanation, sentences):
+    for line in summary(explanation):
         console.print(line)
     best = list(pairs) if all_pairs else most_similar(pairs, PAIRS)
     if best:
@@ -169,20 +165,17 @@ def print_explanation(explanation: Explanation, sentences: int, all_pairs: bool)
     _print_uncovered(console, explanation, all_pairs)
 
 
-def summary(explanation: Explanation, sentences: int) -> list[str]:
+def summary(explanation: Explanation) -> list[str]:
     """The rank and score of the document, and how much of both texts matches."""
     hit = explanation.hit
     place = f"rank {hit.rank}, {hit.first_rank} in the first stage"
     if not explanation.in_pool:
         place = "not among the candidates of the first stage; added to them for this comparison"
-    matched_query, matched = matches(hit.pairs)
-    query_sentences = explanation.sentences
     parts = ", ".join(f"{_symbol(name)} {value:.3f}" for name, value in hit.parts.items() if math.isfinite(value))
     return [
         f"score {_score(hit.score)}{f' ({parts})' if parts else ''}; {place}",
-        f"{matched_query:,} of {query_sentences:,} sentences of the query ({_percent(matched_query, query_sentences)}) "
-        f"have a match in the document; {matched:,} of its {sentences:,} sentences ({_percent(matched, sentences)}) "
-        "match the query.",
+        coverage_sentence(explanation.alignment.query_coverage, "query"),
+        coverage_sentence(explanation.alignment.document_coverage, "document"),
     ]
 
 
@@ -206,7 +199,7 @@ def _side_by_side(pairs: Iterable[Pair]) -> Table:
     table.add_column("", style="green")
     table.add_column("document", ratio=1)
     for number, pair in enumerate(pairs, 1):
-        table.add_row(str(number), flat(pair.query), f"{pair.similarity:.2f}", flat(pair.document))
+        table.add_row(str(number), flat(pair.query), similarity_text(pair), flat(pair.document))
     return table
 
 

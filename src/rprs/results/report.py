@@ -13,11 +13,12 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 
+from rprs.alignment.describe import coverage_sentence
 from rprs.document import Document, Metadata, Sentences
 from rprs.results.citation import web_address
 from rprs.results.hits import Explanation, Pair, Span
 from rprs.results.one_line import one_line
-from rprs.results.serialize import About, matches
+from rprs.results.serialize import About
 
 __all__ = ["report"]
 
@@ -36,7 +37,7 @@ def report(
     Pairs are numbered in the order of the query, and keep their numbers when others are left out. The metadata field
     `path` is omitted: it reveals folders of this computer to the recipient.
     """
-    strong = explanation.at_least(min_similarity)
+    strong = explanation
     pairs = [each for each in enumerate(explanation.hit.pairs, 1) if each[1].similarity >= min_similarity]
     names = _name(strong.query), _name(strong.document)
     left = _blocks(strong.query.text, query, _by_span(pairs, "query_span"), ("q", "d"), frozenset(strong.uncovered))
@@ -58,7 +59,7 @@ def report(
 <p class="what">Two documents, aligned sentence by sentence</p>
 <h1><span dir="auto">{_text(names[0])}</span><i>⇄</i><span dir="auto">{_text(names[1])}</span></h1>
 <ul class="numbers">
-{_lines("<li>{}</li>", _numbers(strong, len(document)))}
+{_lines("<li>{}</li>", _numbers(strong))}
 </ul>
 <p class="caution">These numbers are an aid to ranking, not a verdict.</p>
 {_metadata(strong.document.metadata)}
@@ -106,7 +107,7 @@ def _name(document: Document) -> str:
 # ---------------------------------------------------------------------------- numbers and facts
 
 
-def _numbers(explanation: Explanation, sentences: int) -> Iterator[str]:
+def _numbers(explanation: Explanation) -> Iterator[str]:
     """Rank, scores and coverage of the document, in words."""
     hit = explanation.hit
     if explanation.in_pool:
@@ -124,13 +125,9 @@ def _numbers(explanation: Explanation, sentences: int) -> Iterator[str]:
         for name, value in ({"Score": hit.score} | dict(hit.parts)).items()
         if math.isfinite(value)
     )
-    of_query, of_document = matches(hit.pairs)
-    yield f"{_share(of_query, explanation.sentences)} of the query have a match in the document"
-    yield f"{_share(of_document, sentences)} of the document match the query"
-
-
-def _share(part: int, total: int) -> str:
-    return f"{part:,} of {total:,} sentences ({100 * part / max(total, 1):.0f}%)"
+    alignment = explanation.alignment
+    yield coverage_sentence(alignment.query_coverage, "query")
+    yield coverage_sentence(alignment.document_coverage, "document")
 
 
 def _metadata(metadata: Metadata) -> str:
