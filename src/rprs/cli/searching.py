@@ -239,15 +239,14 @@ def _print_explanation(
     from rprs.results.serialize import explanation_object
 
     format, min_similarity = context.params["format"], context.params["min_similarity"]
-    index, strong = searcher.index, explanation.at_least(min_similarity)
-    sentences = index.sentences(explanation.document.id)
     if format is ExplanationFormat.html:
-        query_sentences = index.query_sentences(explanation.query)
-        sys.stdout.write(report(explanation, query_sentences, sentences, about(), min_similarity))
+        alignment = explanation.alignment
+        sentences = alignment.query_sentences, alignment.document_sentences
+        sys.stdout.write(report(explanation, *sentences, about(), min_similarity))
     elif format is ExplanationFormat.table:
-        print_explanation(strong, len(sentences), context.params["all_pairs"])
+        print_explanation(explanation, context.params["all_pairs"])
     else:
-        print_object(explanation_object(strong, len(sentences)), lines=format is ExplanationFormat.jsonl)
+        print_object(explanation_object(explanation), lines=format is ExplanationFormat.jsonl)
 
 
 def _print_summary(messages: Messages, searcher: Searcher, results: Results, *, restricted: bool) -> None:

@@ -113,7 +113,7 @@ class Handlers:
                 {
                     "job": job.id,
                     "about": search.about.object(),
-                    "explanation": explanation_object(explanation, len(document)),
+                    "explanation": explanation_object(explanation),
                     "query": _aligned_text(search.query, query, seeds),
                     "document": _aligned_text(explanation.document, document, []),
                 }
