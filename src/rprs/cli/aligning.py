@@ -64,7 +64,7 @@ def align(
     alignment = rprs.align(read_file(file), document, index=index, boilerplate=not no_boilerplate)
     kinds = chosen_kinds(kind)
     if format is ExplanationFormat.html:
-        details = {"version": rprs.__version__, "index": None if index is None else index.resolve().name}
+        details = {"version": rprs.__version__, **({"index": index.resolve().name} if index else {})}
         sys.stdout.write(alignment_report(alignment, details, kinds))
     elif format is ExplanationFormat.table:
         print_alignment(alignment, kinds, all_pairs)
