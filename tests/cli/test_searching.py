@@ -59,7 +59,7 @@ def test_several_documents_are_combined_into_one_query(
 
 
 def test_search_prints_hits_with_their_evidence(index_path: Path, index: Index, query: Path) -> None:
-    outcome = rprs_ok("search", index_path, query, "-k", "3")
+    outcome = rprs_ok("search", index_path, query, "-k", "3", width=500)
     header, hit, left, right, *_ = outcome.out.splitlines()
     assert header.split() == ["#", "of", "yours", "of", "theirs", "document"]
     assert hit.split()[0] == "1"
@@ -70,8 +70,8 @@ def test_search_prints_hits_with_their_evidence(index_path: Path, index: Index, 
     pair = expected.pairs[0]
     assert left.startswith(f"     {SIGNS[pair.kind]} {describe_pair(pair)}: ")
     assert right.startswith("     ⇄ ")
-    assert re.sub(r"\[-|-\]", "", left).endswith(pair.query)
-    assert re.sub(r"\{\+|\+\}", "", right).endswith(pair.document)
+    assert " ".join(pair.query.split()) in re.sub(r"\[-|-\]", "", left)
+    assert " ".join(pair.document.split()) in re.sub(r"\{\+|\+\}", "", right)
 
 
 def test_details_are_the_scores_and_the_keyword_rank(index_path: Path, index: Index, query: Path) -> None:
@@ -212,7 +212,7 @@ def test_an_error_of_a_date_limit_is_one_line(index_path: Path) -> None:
 
 def test_without_a_reranker_the_order_is_that_of_the_first_stage(index_path: Path, query: Path) -> None:
     outcome = rprs_ok("search", index_path, query, "--rerank", "none", "-k", "2")
-    assert outcome.out.splitlines()[0].split() == ["#", "score", "first", "document"]
+    assert outcome.out.splitlines()[0].split() == ["#", "of", "yours", "of", "theirs", "document"]
     (hit,) = rprs_ok("search", index_path, query, "--rerank", "none", "-k", "1", "--format", "jsonl").objects
     assert (hit["qp"], hit["dp"]) == (None, None)
     assert hit["pairs"]

@@ -110,9 +110,12 @@ def print_alignment(alignment: Alignment, kinds: Sequence[Kind], all_pairs: bool
     console.print(f"{coverage_sentence(alignment.document_coverage, 'document')}.")
     pairs = [pair for pair in alignment.pairs if pair.kind in kinds]
     _print_counts(console, pairs)
-    shown = pairs if all_pairs else sorted(most_telling(pairs, PAIRS), key=lambda pair: pair.query_span)
+    shown: Sequence[Pair] = pairs
+    if len(pairs) > PAIRS and not all_pairs:
+        shown = sorted(most_telling(pairs, PAIRS), key=lambda pair: pair.query_span)
     if shown:
         console.print(_side_by_side(console, shown))
+        console.print()
     if len(shown) < len(pairs):
         console.print(f"The {len(shown)} most telling of {len(pairs):,} matches; --all prints them all.")
     _print_unmatched(console, alignment.query, alignment.query_sentences, alignment.query_unmatched, all_pairs)
