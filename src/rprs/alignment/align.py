@@ -58,10 +58,7 @@ def align_sides(query: Side, document: Side, calibration: Calibration | None = N
 def _identical(query: Side, document: Side) -> list[Match]:
     sides = query.sequences, document.sequences
     runs = np.concatenate([common_runs(*sides), equal_sentences(*sides)])
-    return [
-        Match("identical", (left, left + size), (right, right + size), 1.0)
-        for left, right, size in np.unique(runs, axis=0).tolist()
-    ]
+    return [Match("identical", (left, left + size), (right, right + size), 1.0) for left, right, size in runs.tolist()]
 
 
 def _covered(side: Side, ranges: Sequence[tuple[int, int]]) -> NDArray[np.float64]:

@@ -21,8 +21,8 @@ Hashes = NDArray[np.uint64]
 
 LEAST_SIMILARITY = 0.6  # of two sequences of m and n words with c in common: 2c / (m + n)
 LEAST_WORDS = 4  # of a sentence: a shorter one is equal or not
-CONTAINED = 0.6  # of the words of the shorter sentence: it may be a part of the longer one
-KEPT = 4  # candidates of each sentence
+CONTAINED = 0.75  # of the words of the shorter sentence: it may be a part of the longer one
+KEPT = 3  # candidates of each sentence
 MOST_SENTENCES = 24  # with a pair of words, for it to find them
 FEW_WORDS = 7  # of a sentence that needs a single pair of words in common
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)

@@ -38,6 +38,12 @@ class Sequences:
         return window_hashes(self.words)
 
     @cached_property
+    def sorted_windows(self) -> tuple[Hashes, Ints]:
+        """These hashes in ascending order, and where each is."""
+        order = np.argsort(self.windows, kind="stable")
+        return self.windows[order], order
+
+    @cached_property
     def filter(self) -> NDArray[np.bool_]:
         """Which values the first bits of these hashes have: most words of other texts need no further look."""
         return _bits(self.windows)
@@ -60,15 +66,13 @@ def common_runs(query: Sequences, document: Sequences) -> Ints:
     Every word that is part of a common sequence of `LEAST_RUN` words is in a run, on both sides. No run can be
     extended.
     """
-    theirs = _shared(document.windows, query.filter)
-    common = np.intersect1d(query.windows, document.windows[theirs])
-    if not len(common):
+    windows, places = query.sorted_windows
+    ours, theirs = _shared(document.windows, query.filter, windows, places)
+    if not len(theirs):
         return np.empty((0, 3), dtype=np.int64)
-    ours = np.flatnonzero(np.isin(query.windows, common))
-    theirs = theirs[np.isin(document.windows[theirs], common)]
     forwards = _cover(query.words, document.words, query.windows, ours, *_sorted(document.windows, theirs))
-    backwards = _cover(document.words, query.words, document.windows, theirs, *_sorted(query.windows, ours))
-    return np.unique(np.concatenate([forwards, backwards[:, [1, 0, 2]]]), axis=0)
+    backwards = _cover(document.words, query.words, document.windows, theirs, windows, places)
+    return _distinct(forwards, backwards[:, [1, 0, 2]])
 
 
 def window_hashes(words: Hashes, length: int = LEAST_RUN) -> Hashes:
@@ -83,9 +87,16 @@ def equal_sentences(query: Sequences, document: Sequences) -> Ints:
     One of `LEAST_ANYWHERE` words or more may stand anywhere in the other text, a shorter one must be a sentence there,
     too. Each is paired with the next place in the other text, counted from the partner of the one before.
     """
-    forwards = _find_sentences(query, document)
-    backwards = _find_sentences(document, query)[:, [1, 0, 2]]
-    return np.unique(np.concatenate([forwards, backwards]), axis=0)
+    return _distinct(_find_sentences(query, document), _find_sentences(document, query)[:, [1, 0, 2]])
+
+
+def _distinct(*runs: Ints) -> Ints:
+    """All runs, each once, in query order."""
+    rows = np.concatenate(runs)
+    rows = rows[np.lexsort((rows[:, 2], rows[:, 1], rows[:, 0]))]
+    new = np.ones(len(rows), dtype=bool)
+    new[1:] = np.any(rows[1:] != rows[:-1], axis=1)
+    return rows[new]
 
 
 def _find_sentences(side: Sequences, other: Sequences) -> Ints:
@@ -146,15 +157,25 @@ def _log2(size: int) -> int:
 
 
 @numba.njit(nogil=True, cache=True)
-def _shared(windows: Any, present: Any) -> Any:
-    """The places of windows whose first bits another text has."""
+def _shared(windows: Any, present: Any, sorted_others: Any, other_places: Any) -> Any:
+    """The places in another text of the windows that both have, and their places in this one, both ascending."""
     places = np.empty(len(windows), dtype=np.int64)
+    others = np.zeros(len(sorted_others), dtype=np.bool_)
     count, shift = 0, np.uint64(64 - _log2(len(present)))
     for at in range(len(windows)):
         if present[windows[at] >> shift]:
-            places[count] = at
-            count += 1
-    return places[:count]
+            found = np.searchsorted(sorted_others, windows[at])
+            if found < len(sorted_others) and sorted_others[found] == windows[at]:
+                places[count] = at
+                count += 1
+                while (
+                    found < len(sorted_others)
+                    and sorted_others[found] == windows[at]
+                    and not others[other_places[found]]
+                ):
+                    others[other_places[found]] = True
+                    found += 1
+    return np.flatnonzero(others), places[:count]
 
 
 @numba.njit(nogil=True, cache=True)
