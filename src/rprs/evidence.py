@@ -30,7 +30,11 @@ class Evidence:
 
     def __init__(self, query: Document, index: Index, progress: Progress | None = None) -> None:
         self.query, self.index, self.progress = query, index, progress
+        self._documents: dict[str, Document] = {}
         self._sides: dict[str, Side] = {}
+        self._weights: dict[
+            str, tuple[bool, float]
+        ] = {}  # of sentences: whether it is boilerplate, and its distinctness
 
     @cached_property
     def _query_side(self) -> Side:
@@ -44,10 +48,16 @@ class Evidence:
     def _knows_query(self) -> bool:
         return self.index.knows_language(self.query)
 
+    def document(self, id: str) -> Document:
+        """A document of the index."""
+        if id not in self._documents:
+            self._documents[id] = self.index.document(id)
+        return self._documents[id]
+
     def side(self, id: str) -> Side:
         """A document with its sentences and words."""
         if id not in self._sides:
-            self._sides[id] = make_side(self.index.document(id), self.index.sentences(id))
+            self._sides[id] = make_side(self.document(id), self.index.sentences(id))
         return self._sides[id]
 
     def align(self, id: str, *, boilerplate: bool = True) -> Alignment:
@@ -108,29 +118,39 @@ class Evidence:
     def _passages(
         self, document: Document, sentences: Sentences, spans: Sequence[Span]
     ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """A passage is boilerplate if each of its sentences is, or what it has of them; and how distinct it is."""
-        pieces, owners = list[str](), list[int]()
-        for number, (start, end) in enumerate(spans):
-            first = max(int(np.searchsorted(sentences.spans[:, 1], start, side="right")), 0)
-            stop = int(np.searchsorted(sentences.spans[:, 0], end, side="left"))
-            for sentence in range(first, min(stop, first + LONG_PASSAGE + 1)):
-                own_start, own_end = sentences.spans[sentence].tolist()
-                pieces.append(document.text[max(start, own_start) : min(end, own_end)])
-                owners.append(number)
-        flagged, distinctness = self._weigh_texts(pieces)
-        lengths = np.array([len(piece) for piece in pieces], dtype=np.float64)
-        total = np.bincount(owners, lengths, minlength=len(spans))
-        plain = np.bincount(owners, ~flagged, minlength=len(spans))
-        weighted = np.bincount(owners, lengths * distinctness, minlength=len(spans))
-        return plain == 0, weighted / np.maximum(total, 1)
+        """A passage is boilerplate if each of its sentences is, or what it has of them; and how distinct it is.
+
+        Its longest sentence decides unless that is boilerplate, and how distinct it is.
+        """
+        pieces = [_pieces(document, sentences, span) for span in spans]
+        flagged, distinctness = self._weigh_texts([own[0] if own else "" for own in pieces])
+        for number in np.flatnonzero(flagged).tolist():
+            if len(pieces[number]) > 1:
+                flagged[number] = len(pieces[number]) <= LONG_PASSAGE and bool(
+                    self._weigh_texts(pieces[number])[0].all()
+                )
+        return flagged, distinctness
 
     def _weigh_texts(self, texts: Sequence[str]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """Which sentences are boilerplate, and how distinct each is."""
-        formal = np.array([is_formal(text) for text in texts], dtype=bool)
-        common = commonness(texts, self.index)
-        return formal | (common.documents >= many_documents(len(self.index))), common.distinctness
+        new = [text for text in dict.fromkeys(texts) if text not in self._weights]
+        if new:
+            common, many = commonness(new, self.index), many_documents(len(self.index))
+            for text, documents, distinctness in zip(new, common.documents, common.distinctness, strict=True):
+                self._weights[text] = documents >= many or is_formal(text), float(distinctness)
+        weights = [self._weights[text] for text in texts]
+        return np.array([flag for flag, _ in weights], dtype=bool), np.array([value for _, value in weights])
 
     def _boilerplate(self, side: Side) -> tuple[Span, ...]:
         """The sentences of a text that are boilerplate."""
         flagged, _ = self._weigh_texts(side.sentences.texts(side.document.text))
         return tuple((start, end) for start, end in side.sentences.spans[flagged].tolist())
+
+
+def _pieces(document: Document, sentences: Sentences, span: Span) -> list[str]:
+    """What a passage has of each sentence, the longest first."""
+    start, end = span
+    first = int(np.searchsorted(sentences.spans[:, 1], start, side="right"))
+    stop = int(np.searchsorted(sentences.spans[:, 0], end, side="left"))
+    pieces = [document.text[max(start, low) : min(end, high)] for low, high in sentences.spans[first:stop].tolist()]
+    return sorted(pieces, key=len, reverse=True)

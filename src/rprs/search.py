@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
@@ -105,7 +105,9 @@ class Searcher:
             evidence = Evidence(document, self.index, self.progress)
             groups = self._groups(outcome, evidence, k, group)
             hits = tuple(
-                self._with_evidence(self._hit(outcome, place, duplicates), evidence, pairs, boilerplate)
+                self._with_evidence(
+                    self._hit(outcome, place, evidence.document, duplicates), evidence, pairs, boilerplate
+                )
                 for place, duplicates in groups
             )
         notes = (*allowed.notes, *self._notes(outcome))
@@ -205,7 +207,7 @@ class Searcher:
         document = combine(documents)
         outcome = self._run(document, allowed.mask, also=id)
         alignment = Evidence(document, self.index, self.progress).align(id, boilerplate=boilerplate)
-        hit = _aligned(self._hit(outcome, outcome.final.ids.index(id)), alignment)
+        hit = _aligned(self._hit(outcome, outcome.final.ids.index(id), self.index.document), alignment)
         notes = (*allowed.notes, *self._notes(outcome))
         return Explanation(hit, not np.isnan(hit.first_score), alignment, notes)
 
@@ -335,7 +337,7 @@ class Searcher:
         for place, id in enumerate(ranking.ids):
             leader, relation = grouping.add(evidence.side(id).words)
             if leader < len(groups):
-                document = self.index.document(id)
+                document = evidence.document(id)
                 score = float(ranking.scores[place])
                 groups[leader][1].append(Duplicate(id, document.title, relation, score, place + 1, document.metadata))
             elif len(groups) == k:
@@ -344,9 +346,15 @@ class Searcher:
                 groups.append((place, []))
         return [(place, tuple(duplicates)) for place, duplicates in groups]
 
-    def _hit(self, outcome: _Outcome, place: int, duplicates: tuple[Duplicate, ...] = ()) -> Hit:
+    def _hit(
+        self,
+        outcome: _Outcome,
+        place: int,
+        read: Callable[[str], Document],
+        duplicates: tuple[Duplicate, ...] = (),
+    ) -> Hit:
         id = outcome.final.ids[place]
-        document = self.index.document(id)
+        document = read(id)
         candidate = outcome.first.ids.index(id)
         return Hit(
             rank=place + 1,

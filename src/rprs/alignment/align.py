@@ -56,12 +56,9 @@ def align_sides(query: Side, document: Side, calibration: Calibration | None = N
 
 
 def _identical(query: Side, document: Side) -> list[Match]:
-    words = query.words.hashes, document.words.hashes
-    runs = np.concatenate([common_runs(*words), equal_sentences(*words, query.bounds, document.bounds)])
-    return [
-        Match("identical", (left, left + size), (right, right + size), 1.0)
-        for left, right, size in np.unique(runs, axis=0).tolist()
-    ]
+    sides = query.sequences, document.sequences
+    runs = np.concatenate([common_runs(*sides), equal_sentences(*sides)])
+    return [Match("identical", (left, left + size), (right, right + size), 1.0) for left, right, size in runs.tolist()]
 
 
 def _covered(side: Side, ranges: Sequence[tuple[int, int]]) -> NDArray[np.float64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from rprs.alignment.words import Words
 __all__ = ["Grouping", "Shape", "relation", "shape"]
 
 SEQUENCE = 4  # words: of texts that share most of such sequences, few words differ
+LONG = 2000  # words: of longer texts, one sequence in `SAMPLED` is compared
+SAMPLED = 8
 LEAST_SHARE = 0.7  # of the sequences of both texts
 
 
@@ -27,20 +29,28 @@ class Shape:
 
 
 def shape(words: Words) -> Shape:
-    """The shape of a text."""
-    sequences = np.unique(window_hashes(words.hashes, SEQUENCE))
-    return Shape(len(words), hash(words.hashes.tobytes()), sequences)
+    """The shape of a text; of a long one, a part of its sequences that depends on them alone."""
+    sequences = window_hashes(words.hashes, SEQUENCE)
+    if len(words) > LONG:
+        sequences = sequences[sequences % np.uint64(SAMPLED) == 0]
+    return Shape(len(words), hash(words.hashes.tobytes()), np.unique(sequences))
 
 
 def relation(left: Shape, right: Shape) -> Relation:
     """Whether two texts have the same words, or almost the same."""
     if left.words == right.words and left.whole == right.whole:
         return "identical"
+    if (left.words > LONG) != (right.words > LONG):
+        left, right = _sampled(left), _sampled(right)
     sizes = sorted((len(left.sequences), len(right.sequences)))
     if not sizes[0] or sizes[0] < LEAST_SHARE * sizes[1]:
         return "different"
     shared = len(np.intersect1d(left.sequences, right.sequences, assume_unique=True))
     return "near duplicate" if shared >= LEAST_SHARE * sizes[1] else "different"
+
+
+def _sampled(shape: Shape) -> Shape:
+    return replace(shape, sequences=shape.sequences[shape.sequences % np.uint64(SAMPLED) == 0])
 
 
 class Grouping:

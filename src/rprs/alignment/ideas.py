@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from rprs.alignment.calibration import Calibration
 from rprs.alignment.matches import Match
 from rprs.alignment.sides import Side
-from rprs.scoring.vectors import precision_of
+from rprs.scoring.threads import one_blas_thread
 
 __all__ = ["same_ideas"]
 
 LEAST_WORDS = 4  # of a sentence: the vector of a shorter one says little
-ROWS = 1024  # sentences that are compared at a time
+ROWS = 512  # sentences that are compared at a time
 
 Flags = NDArray[np.bool_]
 
@@ -27,7 +28,8 @@ def same_ideas(
     ours, theirs = _comparable(query), _comparable(document)
     if not len(ours) or not len(theirs):
         return []
-    pairs = _best_partners(query.sentences.vectors[ours], document.sentences.vectors[theirs])
+    with one_blas_thread():  # two would wait for each other when several searches run
+        pairs = _best_partners(query.vectors[ours], document.vectors[theirs])
     bars = calibration.bar(len(document.sentences)), calibration.bar(len(query.sentences))
     matches: dict[tuple[int, int], float] = {}
     for (rows, columns, similarity), opened, bar in zip(
@@ -55,19 +57,24 @@ def _words(side: Side, sentence: int) -> tuple[int, int]:
 
 def _best_partners(query: NDArray[Any], document: NDArray[Any]) -> tuple[Any, Any]:
     """For each row of both: rows, columns and similarities; of equally similar partners, the first."""
-    wide = precision_of(query).wide
-    right = np.ascontiguousarray(document.astype(wide).T)
-    columns = np.zeros(len(query), dtype=np.int64)
-    best = np.zeros(len(query), dtype=wide)
-    rows = np.zeros(len(document), dtype=np.int64)
-    best_of_column = np.full(len(document), -np.inf, dtype=wide)
+    columns, best = np.zeros(len(query), dtype=np.int64), np.zeros(len(query), dtype=query.dtype)
+    rows, best_of_column = np.zeros(len(document), dtype=np.int64), np.full(len(document), -2, dtype=query.dtype)
     for start in range(0, len(query), ROWS):
-        similarity = query[start : start + ROWS].astype(wide) @ right
+        similarity = query[start : start + ROWS] @ document.T
         part = slice(start, start + len(similarity))
-        columns[part] = similarity.argmax(axis=1)
-        best[part] = similarity[np.arange(len(similarity)), columns[part]]
-        row = similarity.argmax(axis=0)
-        value = similarity[row, np.arange(len(document))]
-        better = value > best_of_column
-        rows[better], best_of_column[better] = row[better] + start, value[better]
+        _update(similarity, start, columns[part], best[part], rows, best_of_column)
     return (np.arange(len(query)), columns, best), (rows, np.arange(len(document)), best_of_column)
+
+
+@numba.njit(nogil=True, cache=True)
+def _update(similarity: Any, start: int, columns: Any, best: Any, rows: Any, best_of_column: Any) -> None:
+    """The best column of each row of a block, and the best row of each column so far."""
+    for row in range(similarity.shape[0]):
+        place, highest = 0, similarity[row, 0]
+        for column in range(similarity.shape[1]):
+            value = similarity[row, column]
+            if value > highest:
+                place, highest = column, value
+            if value > best_of_column[column]:
+                rows[column], best_of_column[column] = start + row, value
+        columns[row], best[row] = place, highest
