@@ -67,23 +67,32 @@ def export(name: str, *hits: Hit) -> str:
 
 
 def rows(*hits: Hit) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(export("csv", *hits), newline=""), strict=True))
+    lines = io.StringIO(export("csv", *hits), newline="")
+    (comment,) = next(csv.reader([next(lines)], strict=True))
+    assert comment == f"# rprs: {SETTINGS}"
+    return list(csv.DictReader(lines, strict=True))
 
 
-def test_a_sheet_has_numbers_evidence_metadata_and_settings() -> None:
+def test_a_sheet_has_numbers_evidence_and_metadata_after_its_settings() -> None:
     first, second = rows(hit("a", "A title", court="hill", pages=12), hit("b", rank=2, open=True, share=-0.5))
     assert list(first)[:11] == [
         *("rank", "id", "title", "score", "qp", "dp", "first_rank", "first_score"),
         *("similarity", "query_sentence", "document_sentence"),
     ]
-    assert list(first)[11:15] == ["court", "pages", "open", "share"]
+    assert list(first)[11:] == ["court", "pages", "open", "share"]
     assert (first["rank"], first["score"], first["qp"], first["first_rank"]) == ("1", "1.5", "0.5", "3")
     assert (first["similarity"], first["query_sentence"]) == ("0.75", "The rent is due.")
     assert (first["pages"], first["open"], second["open"], second["share"]) == ("12", "", "true", "-0.5")
-    assert {name.removeprefix("about."): second[name] for name in second if name.startswith("about.")} == {
-        name: "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-        for name, value in ABOUT.object().items()
-    }
+
+
+def test_pandas_reads_a_sheet_as_exported(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    path, format = tmp_path / "hits.csv", FORMATS["csv"]
+    path.write_text(export("csv", hit("a", "A # title", court="hill"), hit("b", rank=2)), format.encoding, newline="")
+    frame = pandas.read_csv(path, skiprows=1)
+    assert frame["title"].iloc[0] == "A # title"
+    assert frame["score"].tolist() == [1.5, 0.75]
+    assert path.read_bytes().startswith(b'\xef\xbb\xbf"# rprs: ')  # a spreadsheet recognises UTF-8
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1 2", "-2+3", "@SUM(A1)", "\tx", "\rx", "＝1", '=HYPERLINK("http://x")'])
@@ -100,11 +109,10 @@ def test_a_number_in_a_text_stays_a_number() -> None:
 
 
 def test_metadata_that_have_the_name_of_a_column_get_another_name() -> None:
-    fields: dict[str, Value] = {"title": "other", "metadata.title": "third", "about.k": "fourth", "=x": "fifth"}
+    fields: dict[str, Value] = {"title": "other", "metadata.title": "third", "=x": "fourth"}
     ((row),) = rows(hit("a", "mine", fields))
-    values = [row[name] for name in ("title", "metadata.metadata.title", "metadata.title", "metadata.about.k", "'=x")]
-    assert values == ["mine", "other", "third", "fourth", "fifth"]
-    assert row["about.k"] == "10"
+    values = [row[name] for name in ("title", "metadata.metadata.title", "metadata.title", "'=x")]
+    assert values == ["mine", "other", "third", "fourth"]
 
 
 def test_a_missing_value_is_an_empty_cell() -> None:
@@ -124,7 +132,7 @@ def test_whatever_a_hit_holds_a_sheet_can_be_read_back(id: str, title: str, meta
     ((row),) = rows(hit(id, title, metadata))
     assert None not in row
     assert {row["id"], row["id"].removeprefix("'")} >= {id}
-    assert len(row) == 11 + len(metadata) + len(ABOUT.object())
+    assert len(row) == 11 + len(metadata)
     assert not any(re.match(r"[=@\t\r\n]", cell) for cell in row.values())
 
 
@@ -267,7 +275,7 @@ def test_authors_come_one_by_one(field: str, authors: list[str] | None) -> None:
 @pytest.mark.parametrize(
     ("metadata", "year", "day"),
     [
-        ({"year": 1998, "date": "2024-01-01"}, "1998", None),  # the date is that of the file
+        ({"year": 1998, "date": "2024-01-01"}, "1998", None),  # the date of another edition
         ({"year": "1998", "date": "1998-03-02"}, "1998", "1998/03/02/"),
         ({"date": "2024-01-01", "decision_date": "1998-03"}, "1998", "1998/03//"),
         ({"published": "D:19980302120000"}, "1998", "1998/03/02/"),
@@ -276,6 +284,17 @@ def test_authors_come_one_by_one(field: str, authors: list[str] | None) -> None:
 def test_the_date_of_a_reference(metadata: dict[str, Value], year: str, day: str | None) -> None:
     (reference,) = rispy.loads(export("ris", hit(metadata=metadata)))
     assert (reference["year"], reference.get("date")) == (year, day)
+
+
+def test_a_reference_to_a_file_that_states_no_date_has_no_year(tmp_path: Path) -> None:
+    path = tmp_path / "lease.txt"
+    path.write_text("The tenant pays the rent.")
+    document = rprs.read_one(path)
+    plain = hit(document.id, document.title, document.metadata)
+    (reference,) = rispy.loads(export("ris", plain))
+    assert not {"year", "date"} & {*reference}
+    assert not re.search(r"^  (year|date) =", export("bibtex", plain), re.MULTILINE)
+    assert "date" not in rows(plain)[0]
 
 
 def test_a_doi_is_found_in_its_address() -> None:

@@ -438,6 +438,27 @@ def test_the_log_contains_neither_texts_nor_names(index_path: Path) -> None:
     assert SECRET.lower() not in log.lower()
 
 
+def test_an_unknown_address_is_a_page_for_browsers_and_one_line_for_programs(server: Server) -> None:
+    browser = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
+    page = httpx.get(f"{server.url}/nowhere", headers=browser, trust_env=False)
+    assert (page.status_code, page.headers["Content-Type"]) == (404, "text/html; charset=utf-8")
+    assert "Page not found" in page.text
+    assert 'href="/"' in page.text
+    assert "script-src 'self'" in page.headers["Content-Security-Policy"]
+    plain = httpx.get(f"{server.url}/nowhere", trust_env=False)
+    assert (plain.status_code, plain.json()["kind"]) == (404, "Not Found")
+
+
+def test_files_are_named_for_their_documents(api: httpx.Client) -> None:
+    query = {"documents": [{"text": QUERY, "id": "q.txt", "title": "Façade: a/b"}]}
+    hits = api.post("/export", json={**query, "format": "csv"}).headers["Content-Disposition"]
+    assert hits == (
+        "attachment; filename=\"Similar-to-Facade-a-b.csv\"; filename*=UTF-8''Similar%20to%20Fa%C3%A7ade%20a%20b.csv"
+    )
+    report = api.post("/report", json={**query, "document": "lease.txt"}).headers["Content-Disposition"]
+    assert 'filename="Facade-a-b-compared-with-lease.html"' in report
+
+
 def test_metrics_count_by_route(server: Server, api: httpx.Client) -> None:
     json_of(api.get("/documents/lease.txt"))
     text = httpx.get(f"{server.url}/metrics", trust_env=False).text
@@ -459,6 +480,7 @@ def test_the_announced_address_and_name_are_right(index_path: Path, monkeypatch:
         assert here.url == f"http://{host}:{here.port}"
         assert refusal(client.get("/documents/no.thing"), 404) == "There is no document 'no.thing' in made.rprs"
         assert "/docs" in refusal(client.get("/nothing"), 404)
+        assert "/docs" in refusal(client.get("/nothing", headers={"Accept": "text/html"}), 404)  # of the API
 
 
 def test_a_port_in_use_and_a_missing_token_are_one_line(index_path: Path, server: Server) -> None:

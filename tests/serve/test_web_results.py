@@ -246,6 +246,7 @@ def exported(visited: Visit, format: str) -> Path:
 
 def rows(file: Path) -> list[dict[str, str]]:
     with file.open(newline="", encoding="utf-8-sig") as lines:
+        assert next(lines).startswith('"# rprs: ')
         return list(csv.DictReader(lines))
 
 

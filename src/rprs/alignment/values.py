@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from rprs.document import Document, Sentences
@@ -86,6 +86,22 @@ class Alignment:
     query_boilerplate: tuple[Span, ...]  # the sentences that are boilerplate, in text order
     document_boilerplate: tuple[Span, ...]
     relation: Relation = "different"
+
+    def without_boilerplate(self) -> Alignment:
+        """Without boilerplate: neither its pairs nor its words count, neither as matched words nor in the total."""
+        from rprs.alignment.coverage import cover
+        from rprs.alignment.words import fold_words
+
+        pairs = tuple(pair for pair in self.pairs if not pair.boilerplate)
+        query, document = fold_words(self.query.text), fold_words(self.document.text)
+        return replace(
+            self,
+            pairs=pairs,
+            query_coverage=cover(query, ((pair.kind, pair.query_span) for pair in pairs), self.query_boilerplate),
+            document_coverage=cover(
+                document, ((pair.kind, pair.document_span) for pair in pairs), self.document_boilerplate
+            ),
+        )
 
     @property
     def query_unmatched(self) -> tuple[Span, ...]:

@@ -40,6 +40,7 @@ from rprs.cli.options import (
 from rprs.cli.queries import QuerySources, check_explain_order, check_index_first
 from rprs.cli.system import selected_system
 from rprs.errors import UsageError
+from rprs.results.wording import NOTHING_SHARED
 from rprs.spec import DEPTH
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def search(
                 messages.print(f"{id!r} of the index is left out because it has the id of the query: see --keep-self")
         results = searcher.search(documents, k, **options)
         _print_results(searcher, documents, results, partial(searcher.about, documents, k, **options), context)
-    _print_summary(messages, searcher, results)
+    _print_summary(messages, searcher, results, restricted=any((where, before, options["exclude"])))
 
 
 def explain(
@@ -238,23 +239,22 @@ def _print_explanation(
     from rprs.results.serialize import explanation_object
 
     format, min_similarity = context.params["format"], context.params["min_similarity"]
-    index, strong = searcher.index, explanation.at_least(min_similarity)
-    sentences = index.sentences(explanation.document.id)
     if format is ExplanationFormat.html:
-        query_sentences = index.query_sentences(explanation.query)
-        sys.stdout.write(report(explanation, query_sentences, sentences, about(), min_similarity))
+        alignment = explanation.alignment
+        sentences = alignment.query_sentences, alignment.document_sentences
+        sys.stdout.write(report(explanation, *sentences, about(), min_similarity))
     elif format is ExplanationFormat.table:
-        print_explanation(strong, len(sentences), context.params["all_pairs"])
+        print_explanation(explanation, context.params["all_pairs"])
     else:
-        print_object(explanation_object(strong, len(sentences)), lines=format is ExplanationFormat.jsonl)
+        print_object(explanation_object(explanation), lines=format is ExplanationFormat.jsonl)
 
 
-def _print_summary(messages: Messages, searcher: Searcher, results: Results) -> None:
+def _print_summary(messages: Messages, searcher: Searcher, results: Results, *, restricted: bool) -> None:
     """The notes of a search, its system, its size, and the seconds of each stage."""
     for note in results.notes:
         messages.print(note)
     if not results:
-        messages.print("No documents found")
+        messages.print("No similar document passes the filters: relax them" if restricted else NOTHING_SHARED)
     times = ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in results.seconds.items())
     messages.print(
         f"{searcher.system}: {counted(results.query_sentences, 'sentence')} against "

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rprs import spec
+from rprs.alignment.calibration import FALLBACK, Calibration
 from rprs.document import NO_SENTENCES, Document, Sentences, document_id
 from rprs.encode import Encoder
 from rprs.errors import IndexCorrupt, InvalidIndex, NoDocument, UsageError
@@ -218,6 +219,11 @@ class Index(Mapping[str, Document]):
     def knows_language(self, query: Document) -> bool:
         """Whether the encoder knows the script of the query, as measured when the documents were encoded."""
         return knows_text(self._language, query.text, lambda: self.encoder)
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        """The bar for sentences with the same idea."""
+        return FALLBACK
 
     @property
     def fingerprint(self) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from rprs.document import Value
 from rprs.results.hits import Hit
-from rprs.results.one_line import one_line
+from rprs.results.one_line import one_line, provenance
 from rprs.results.serialize import About
 
 __all__ = ["columns", "csv_text", "write"]
@@ -20,27 +20,29 @@ _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
 
 
 def write(hits: Sequence[Hit], about: About) -> str:
-    """One line per hit: its numbers, its best pair of sentences, its metadata, and the provenance of the result.
+    """A comment with the provenance of the result, the names of the columns, and one line per hit.
 
-    A metadata field with the name of another column is called `metadata.` and its name. A text that a spreadsheet
-    would run as a formula begins with an apostrophe.
+    The comment is one cell that begins with `# rprs:`; `pandas.read_csv(path, skiprows=1)` skips it. A metadata field
+    with the name of another column is called `metadata.` and its name. A text that a spreadsheet would run as a formula
+    begins with an apostrophe.
     """
-    origin = {f"about.{name}": value for name, value in about.object().items()}
-    table = {**columns(hits, reserved=[*origin]), **{name: [value] * len(hits) for name, value in origin.items()}}
-    return csv_text([*table], zip(*table.values(), strict=True))
+    table = columns(hits)
+    return csv_text([*table], zip(*table.values(), strict=True), f"# rprs: {provenance(about)}")
 
 
-def csv_text(header: Sequence[str], rows: Iterable[Sequence[Value]]) -> str:
-    """A table as CSV in which no text can run as a formula."""
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[Value]], comment: str = "") -> str:
+    """A table as CSV in which no text can run as a formula, after a line with a comment, if there is one."""
     stream = io.StringIO(newline="")
     writer = csv.writer(stream)
+    if comment:
+        writer.writerow([comment])
     writer.writerow(map(_cell, header))
     writer.writerows(map(_cell, row) for row in rows)
     return stream.getvalue()
 
 
-def columns(hits: Sequence[Hit], reserved: Sequence[str] = ()) -> dict[str, list[Value]]:
-    """The values of all hits by column: numbers, best pair of sentences, metadata; no field has a reserved name."""
+def columns(hits: Sequence[Hit]) -> dict[str, list[Value]]:
+    """The values of all hits by column: numbers, best pair of sentences, metadata."""
     parts = [name for name in _names(hit.parts for hit in hits) if name not in ("qp", "dp")]
     pairs = [hit.pairs[0] if hit.pairs else None for hit in hits]
     table: dict[str, list[Value]] = {
@@ -58,7 +60,7 @@ def columns(hits: Sequence[Hit], reserved: Sequence[str] = ()) -> dict[str, list
         "document_sentence": [one_line(pair.document) if pair else None for pair in pairs],
     }
     fields = _names(hit.metadata for hit in hits)
-    for field, name in zip(fields, _unique(fields, [*table, *reserved]), strict=True):
+    for field, name in zip(fields, _unique(fields, [*table]), strict=True):
         table[name] = [hit.metadata.get(field) for hit in hits]
     return table
 

@@ -23,7 +23,7 @@ import httpx
 import numpy as np
 
 from rprs import errors
-from rprs.document import Document, Query, Ranking, query_documents
+from rprs.document import Document, Query, Ranking, Sentences, query_documents
 from rprs.errors import Busy, NoDocument, RprsError, ServiceError, UsageError
 from rprs.index import Added
 from rprs.progress import Advance, Progress, silent
@@ -340,7 +340,14 @@ def _document(body: Mapping[str, Any]) -> Document:
 
 
 def _explanation(body: Mapping[str, Any]) -> Explanation:
-    return explanation_from(body["explanation"], _document(body["query"]), _document(body["document"]))
+    query, document = body["query"], body["document"]
+    sentences = _sentences(query), _sentences(document)
+    return explanation_from(body["explanation"], _document(query), _document(document), sentences)
+
+
+def _sentences(body: Mapping[str, Any]) -> Sentences:
+    spans, paragraphs = body["spans"], body["paragraphs"]
+    return Sentences(np.array(spans, dtype=np.int64).reshape(-1, 2), np.array(paragraphs, dtype=np.int32))
 
 
 class _Retry(Exception):

@@ -11,6 +11,7 @@ from rprs.document import Document, Sentences, combine
 from rprs.errors import ReadError
 from rprs.results import FORMATS
 from rprs.results.hits import Explanation, Results
+from rprs.results.names import hits_name, report_name
 from rprs.results.report import report
 from rprs.results.serialize import About, explanation_object, results_object
 from rprs.search import Searcher
@@ -21,12 +22,21 @@ from rprs.serve.requests import Submission, document_of, query_documents, seeds_
 from rprs.serve.service import Service, Snapshot
 from rprs.serve.uploads import read_uploads
 
-__all__ = ["Handlers", "as_json"]
+__all__ = ["File", "Handlers", "as_json"]
 
 
 def as_json(value: Mapping[str, Any]) -> bytes:
     """JSON as the command line prints it."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file to be downloaded."""
+
+    name: str
+    media_type: str
+    data: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,28 +113,30 @@ class Handlers:
                 {
                     "job": job.id,
                     "about": search.about.object(),
-                    "explanation": explanation_object(explanation, len(document)),
+                    "explanation": explanation_object(explanation),
                     "query": _aligned_text(search.query, query, seeds),
                     "document": _aligned_text(explanation.document, document, []),
                 }
             )
 
-    def export(self, job: Job, submission: Submission[ExportRequest]) -> bytes:
-        """Hits as a file."""
+    def export(self, job: Job, submission: Submission[ExportRequest]) -> File:
+        """Hits as a file, named for the query."""
         with self.service.snapshot() as snapshot:
             search = self._search(job, snapshot, submission)
             omitted = set(submission.request.without)
             hits = [hit for hit in search.results() if hit.id not in omitted]
             format = FORMATS[submission.request.format]
-            return format.write(hits, search.about).encode(format.encoding)
+            data = format.write(hits, search.about).encode(format.encoding)
+            return File(hits_name(search.query, format.suffix), format.media_type, data)
 
-    def report(self, job: Job, submission: Submission[ReportRequest]) -> bytes:
-        """The side-by-side view as one HTML file."""
+    def report(self, job: Job, submission: Submission[ReportRequest]) -> File:
+        """The side-by-side view as one HTML file, named for both documents."""
         with self.service.snapshot() as snapshot:
             search, id = self._search(job, snapshot, submission), submission.request.document
             explanation = search.explanation(id)
             query, document = snapshot.index.query_sentences(search.query), snapshot.index.sentences(id)
-            return report(explanation, query, document, search.about, submission.request.min_similarity).encode()
+            html = report(explanation, query, document, search.about, submission.request.min_similarity)
+            return File(report_name(search.query, explanation.document), "text/html", html.encode())
 
     def add(self, job: Job, submission: Submission[AddRequest]) -> bytes:
         """Add documents to the index."""

@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from rprs.results.hits import Pair
+from rprs.alignment.values import Pair, Relation
+from rprs.results.hits import Duplicate
 from rprs.results.serialize import About
 
 __all__ = [
@@ -124,6 +125,17 @@ class Error(BaseModel):
     kind: str = Field(description="The class of the error.", examples=["EmptyQuery"])
 
 
+class Coverage(BaseModel):
+    """How many words of a text have a counterpart in the other, by kind."""
+
+    words: int
+    identical: int
+    reworded: int
+    same_idea: int
+    matched: int
+    share: float
+
+
 class Hit(BaseModel):
     """A document in the results. Further components of the re-ranker's score are additional numbers."""
 
@@ -140,6 +152,10 @@ class Hit(BaseModel):
     first_score: float | None
     metadata: dict[str, Value]
     pairs: list[Pair]
+    query_coverage: Coverage | None
+    document_coverage: Coverage | None
+    relation: Relation
+    duplicates: list[Duplicate]
 
 
 class Uncovered(BaseModel):
@@ -155,10 +171,12 @@ class Explanation(Hit):
     in_pool: bool
     query_title: str
     query_sentences: int
-    query_sentences_matched: int
     sentences: int
-    sentences_matched: int
+    query_boilerplate: list[Span]
+    document_boilerplate: list[Span]
     uncovered: list[Uncovered]
+    document_uncovered: list[Uncovered]
+    without_boilerplate: dict[str, Coverage]
     notes: list[str]
 
 
