@@ -194,8 +194,9 @@ function amount(k, depth, prefix) {
 }
 
 function boilerplateSwitch(checked, prefix) {
-  return el("div", { class: "field" }, el("label", { class: "tick", title: "Captions, headings, citations and phrases that many documents here have" },
-    el("input", { type: "checkbox", id: `${prefix}-boilerplate`, checked }), el("span", {}, "Include boilerplate")));
+  const help = "Captions, headings, citations and phrases that many documents here have";
+  return el("div", { class: "field" }, el("div", {}, el("label", { class: "tick", title: help },
+    el("input", { type: "checkbox", id: `${prefix}-boilerplate`, checked }), el("span", {}, "Include boilerplate"))));
 }
 
 /** The date limit: none, or a field that both the query and the documents have. */
