@@ -219,6 +219,8 @@ class Searcher:
         exclude: Iterable[str] = (),
         before: str | date | None = None,
         undated: Undated = "keep",
+        group: bool = True,
+        boilerplate: bool = True,
         fingerprint: str | None = None,
     ) -> About:
         """Everything needed to reproduce a search; `fingerprint` is that of the index, if it is known already."""
@@ -242,6 +244,8 @@ class Searcher:
             exclude=json.dumps(sorted(set(exclude)), ensure_ascii=False) if exclude else None,
             before=limit.resolved(documents) if limit else None,
             undated=limit.undated if limit else None,
+            grouping=None if group else "none",
+            boilerplate=None if boilerplate else "left out",
         )
 
     # ------------------------------------------------------------------------ stages

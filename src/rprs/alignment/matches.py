@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from rprs.alignment.values import Kind
 
-__all__ = ["Match", "join_neighbours"]
+__all__ = ["Match", "Range", "join_neighbours"]
 
 Range = tuple[int, int]  # words: first, stop
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz.distance import Indel
 
-from rprs.alignment.matches import Match
+from rprs.alignment.matches import Match, Range
 from rprs.alignment.sides import Side
 
 __all__ = ["LEAST_SIMILARITY", "reworded"]
@@ -28,6 +28,7 @@ LEAST_SIMILARITY = 0.6  # of the words in common
 LEAST_WORDS = 4  # of a sentence: a shorter one is equal or not
 LONGEST_GROUP = 3  # neighbouring sentences that one sentence may have become
 GROUP_PENALTY = 0.05  # a group must be that much more similar than a sentence
+MEMBER_SHARE = 0.5  # of the words of each sentence of a group are equal, at least
 KEPT = 4  # candidates of each sentence that are aligned
 MOST_PLACES = 1000  # a word in more sentences than that finds no candidates
 
@@ -50,13 +51,13 @@ def reworded(
     if not len(query.words) or not len(document.words):
         return []
     ours, theirs, counts = _numbered(query, document)
-    texts = _as_text(ours), _as_text(theirs)
+    texts, bounds = (_as_text(ours), _as_text(theirs)), (query.bounds, document.bounds)
     matches: dict[Match, None] = {}
     for pair in _candidates(query, document, ours, theirs, counts, query_open):
-        matches.update(dict.fromkeys(_best(pair, texts)))
-    swapped = texts[1], texts[0]
+        matches.update(dict.fromkeys(_best(pair, texts, bounds)))
+    swapped, bounds = (texts[1], texts[0]), (bounds[1], bounds[0])
     for pair in _candidates(document, query, theirs, ours, counts, document_open):
-        matches.update(dict.fromkeys(_swap(match) for match in _best(pair, swapped)))
+        matches.update(dict.fromkeys(_swap(match) for match in _best(pair, swapped, bounds)))
     return list(matches)
 
 
@@ -121,28 +122,42 @@ def _as_text(numbers: Ints) -> str:
     return codes.astype("<u4").tobytes().decode("utf-32-le") if codes.max(initial=0) < 0x110000 else ""
 
 
-def _best(candidates: list[Candidate], texts: tuple[str, str]) -> list[Match]:
+def _best(candidates: list[Candidate], texts: tuple[str, str], bounds: tuple[Ints, Ints]) -> list[Match]:
     """The most similar candidate, aligned; none if all are too different."""
-    best, best_similarity = None, 0.0
-    for candidate in candidates:
-        first, stop, other, other_stop, group = candidate
+    scored = []
+    for first, stop, other, other_stop, group in candidates:
         similarity = Indel.normalized_similarity(
             texts[0][first:stop], texts[1][other:other_stop], score_cutoff=LEAST_SIMILARITY
         )
-        weighted = similarity - GROUP_PENALTY * group
-        if similarity >= LEAST_SIMILARITY and weighted > best_similarity:
-            best, best_similarity = candidate, weighted
-    if best is None:
-        return []
-    first, stop, other, other_stop, _ = best
+        if similarity >= LEAST_SIMILARITY:
+            scored.append((similarity - GROUP_PENALTY * group, -first, -other, stop, other_stop, group))
+    for _, first, other, stop, other_stop, group in sorted(scored, reverse=True):
+        match = _aligned((-first, stop), (-other, other_stop), texts)
+        if not group or _is_balanced(match, bounds):
+            return [match]
+    return []
+
+
+def _aligned(query: Range, document: Range, texts: tuple[str, str]) -> Match:
+    left, right = texts[0][slice(*query)], texts[1][slice(*document)]
     equal = tuple(
-        (first + block.a, other + block.b, block.size)
-        for block in Indel.editops(texts[0][first:stop], texts[1][other:other_stop]).as_matching_blocks()
+        (query[0] + block.a, document[0] + block.b, block.size)
+        for block in Indel.editops(left, right).as_matching_blocks()
         if block.size
     )
     common = sum(size for _, _, size in equal)
-    similarity = 2 * common / (stop - first + other_stop - other)
-    return [Match("reworded", (first, stop), (other, other_stop), similarity, equal)]
+    return Match("reworded", query, document, 2 * common / (len(left) + len(right)), equal)
+
+
+def _is_balanced(match: Match, bounds: tuple[Ints, Ints]) -> bool:
+    """Whether each sentence of a group contributes: at least `MEMBER_SHARE` of its words are equal."""
+    for side, (words, own) in enumerate(((match.query, bounds[0]), (match.document, bounds[1]))):
+        low, high = np.searchsorted(own, words)
+        for first, stop in zip(own[low:high].tolist(), own[low + 1 : high + 1].tolist(), strict=True):
+            equal = sum(max(0, min(block[side] + block[2], stop) - max(block[side], first)) for block in match.equal)
+            if equal < MEMBER_SHARE * (stop - first):
+                return False
+    return True
 
 
 def _swap(match: Match) -> Match:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from rprs.document import Document, Sentences
@@ -78,8 +78,8 @@ class Alignment:
 
     query: Document
     document: Document
-    query_sentences: Sentences
-    document_sentences: Sentences
+    query_sentences: Sentences = field(compare=False)
+    document_sentences: Sentences = field(compare=False)
     pairs: tuple[Pair, ...]  # in the order of the query, then of the document
     query_coverage: Coverage
     document_coverage: Coverage

@@ -20,6 +20,7 @@ Ints = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
 
 LEAST_RUN = 8  # words: a shorter run is found only if it is a whole sentence
+LEAST_ANYWHERE = 4  # words: a whole sentence of that length is found within a longer one, too
 TRIED = 48  # places of one sequence that are extended, at most
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
@@ -49,36 +50,48 @@ def window_hashes(words: Hashes, length: int = LEAST_RUN) -> Hashes:
 
 
 def equal_sentences(query: Hashes, document: Hashes, query_bounds: Ints, document_bounds: Ints) -> Ints:
-    """(s, 3): sentences of fewer than `LEAST_RUN` words that both texts have, as runs like those of `common_runs`.
+    """(s, 3): sentences of fewer than `LEAST_RUN` words that the other text has, as runs like those of `common_runs`.
 
-    Each is paired with the next equal sentence of the other text, counted from the partner of the one before.
+    One of `LEAST_ANYWHERE` words or more may stand anywhere in the other text, a shorter one must be a sentence there,
+    too. Each is paired with the next place in the other text, counted from the partner of the one before.
     """
-    ours, theirs = _short_sentences(query, query_bounds), _short_sentences(document, document_bounds)
-    forwards = _partners(ours, theirs)
-    backwards = [(mine, partner, size) for partner, mine, size in _partners(theirs, ours)]
-    return np.array(sorted({*forwards, *backwards}), dtype=np.int64).reshape(-1, 3)
+    forwards = _find_sentences(query, query_bounds, document, document_bounds)
+    backwards = _find_sentences(document, document_bounds, query, query_bounds)[:, [1, 0, 2]]
+    return np.unique(np.concatenate([forwards, backwards]), axis=0)
 
 
-def _short_sentences(words: Hashes, bounds: Ints) -> list[tuple[tuple[int, ...], int]]:
-    """The words of each short sentence, and where they start."""
-    sizes = np.diff(bounds)
-    short = np.flatnonzero((sizes > 0) & (sizes < LEAST_RUN))
-    return [(tuple(words[bounds[at] : bounds[at + 1]].tolist()), int(bounds[at])) for at in short]
+def _find_sentences(words: Hashes, bounds: Ints, others: Hashes, other_bounds: Ints) -> Ints:
+    sizes, other_sizes = np.diff(bounds), np.diff(other_bounds)
+    pieces = [np.empty((0, 3), dtype=np.int64)]
+    for length in range(1, LEAST_RUN):
+        starts = bounds[:-1][sizes == length]
+        windows = window_hashes(others, length)
+        anywhere = length >= LEAST_ANYWHERE
+        places = np.arange(len(windows)) if anywhere else other_bounds[:-1][other_sizes == length]
+        if not len(starts) or not len(places):
+            continue
+        sought = window_hashes(words, length)[starts]
+        places = places[np.isin(windows[places], sought)]
+        order = np.argsort(windows[places], kind="stable")
+        pieces.append(_next_places(sought, starts, windows[places][order], places[order], length))
+    return np.concatenate(pieces)
 
 
-def _partners(
-    ours: list[tuple[tuple[int, ...], int]], theirs: list[tuple[tuple[int, ...], int]]
-) -> list[tuple[int, int, int]]:
-    places: dict[tuple[int, ...], list[int]] = {}
-    for words, start in theirs:
-        places.setdefault(words, []).append(start)
-    pairs, last = [], -1
-    for words, start in ours:
-        if words in places:
-            partner = next((place for place in places[words] if place > last), places[words][0])
-            pairs.append((start, partner, len(words)))
-            last = partner
-    return pairs
+@numba.njit(nogil=True, cache=True)
+def _next_places(sought: Any, starts: Any, hashes: Any, places: Any, length: int) -> Any:
+    """(s, 3): for each sequence, its next place behind that of the one before, or its first."""
+    runs = np.empty((len(sought), 3), dtype=np.int64)
+    count, last = 0, -1
+    for at in range(len(sought)):
+        low = np.searchsorted(hashes, sought[at], side="left")
+        high = np.searchsorted(hashes, sought[at], side="right")
+        if low == high:
+            continue
+        behind = low + np.searchsorted(places[low:high], last, side="right")
+        last = places[behind if behind < high else low]
+        runs[count, 0], runs[count, 1], runs[count, 2] = starts[at], last, length
+        count += 1
+    return runs[:count]
 
 
 def _sorted(windows: Hashes) -> tuple[Hashes, Ints]:

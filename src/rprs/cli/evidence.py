@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rprs.alignment.describe import coverage_sentence, similarity_text
+from rprs.alignment.describe import coverage_percentages, coverage_sentence, similarity_text
 from rprs.alignment.evidence import most_telling
 from rprs.alignment.values import Alignment, Coverage, Kind, Pair, Span
 from rprs.cli.output import stdout_console, title_suffix
@@ -82,9 +82,8 @@ def bar(coverage: Coverage | None, width: int = 4) -> str:
     """The share of words with a counterpart as a bar and a percentage, nine columns wide."""
     if coverage is None:
         return " " * (width + 5)
-    share = coverage.share
-    percent = min(round(100 * share), 99 if share < 1 else 100)
-    full, rest = divmod(round(share * width * 8), 8)
+    percent = coverage_percentages(coverage)[0]
+    full, rest = divmod(round(coverage.share * width * 8), 8)
     blocks = "█" * full + (_BLOCKS[rest] if rest else "")
     return f"{blocks:<{width}} {percent:>3}%"
 

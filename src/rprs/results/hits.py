@@ -94,7 +94,7 @@ class Results(Sequence[Hit]):
         return hits_html(self.hits, self.notes)
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame with one row per hit and the columns of the CSV export: rank, id, score, qp, dp, ..."""
+        """A pandas DataFrame with one row per hit and the columns of the CSV export: rank, id, title, relation, ..."""
         from rprs.evaluation.frame import data_frame
         from rprs.results.csv_table import columns
 

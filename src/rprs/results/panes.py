@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import pairwise
 from re import compile as pattern
 
 from rprs.alignment.values import KINDS, Change, Pair, Span
@@ -121,7 +122,8 @@ class _Segments:
         self.next = 0  # the first pair that has not begun
         self.active: list[Numbered] = []
         self.boilerplate, self.unmatched = _Spans(pane.boilerplate), _Spans(pane.unmatched)
-        spans = [pane._span(part) for _, pair in pane.pairs for part in (pair, *pair.changes)]
+        spans = [pane._span(pair) for _, pair in pane.pairs]
+        spans += [pane._span(change) for _, pair in pane.pairs for change in pair.changes]
         self.cuts = sorted({offset for span in (*spans, *pane.boilerplate, *pane.unmatched) for offset in span})
         self.changes = {number: _Spans(map(pane._span, pair.changes)) for number, pair in pane.pairs}
 
@@ -129,7 +131,7 @@ class _Segments:
         """The segments of a paragraph: span, strongest pair, class without a pair, whether its words were changed."""
         inner = self.cuts[bisect_right(self.cuts, start) : bisect_right(self.cuts, end)]
         offsets = [start, *inner, *([end] if not inner or inner[-1] != end else [])]
-        for first, last in zip(offsets, offsets[1:], strict=False):
+        for first, last in pairwise(offsets):
             best = self._strongest(first)
             plain_class = "common" if first in self.boilerplate else "open" if first in self.unmatched else ""
             yield (first, last), best, plain_class, best is not None and first in self.changes[best[0]]

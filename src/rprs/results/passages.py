@@ -13,7 +13,18 @@ from rprs.alignment.values import KINDS, Change, Kind, Pair, Span
 from rprs.document import Sentences
 from rprs.results.one_line import INVISIBLE
 
-__all__ = ["SIGNS", "Passage", "Piece", "Side", "count_kinds", "describe_pair", "kind_class", "passages", "pieces", "shortened"]
+__all__ = [
+    "SIGNS",
+    "Passage",
+    "Piece",
+    "Side",
+    "count_kinds",
+    "describe_pair",
+    "kind_class",
+    "passages",
+    "pieces",
+    "shortened",
+]
 
 Side = Literal["query", "document"]
 

@@ -149,7 +149,7 @@ def _telling(pairs: Sequence[Numbered]) -> str:
         f'<blockquote dir="auto">{_passage(pair, "document", EXCERPT)}</blockquote></li>'
         for number, pair in shown
     )
-    return f"<h2>Most telling matches</h2>\n<ol class=\"telling\">{''.join(items)}</ol>"
+    return f'<h2>Most telling matches</h2>\n<ol class="telling">{"".join(items)}</ol>'
 
 
 def _scores(hit: Hit, in_pool: bool) -> dict[str, object]:

@@ -51,6 +51,8 @@ class About:
     exclude: str | None = None  # the ids of excluded documents, sorted, as a JSON list
     before: str | None = None  # the field and the date of a date limit: date=2015-06-01
     undated: str | None = None  # what a date limit did with documents without a date: keep or drop
+    grouping: str | None = None  # "none" if near duplicates are hits of their own
+    boilerplate: str | None = None  # "left out" if matches and coverage do not include it
 
     def object(self) -> dict[str, Any]:
         """As a JSON object."""

@@ -148,9 +148,21 @@ def _add_search(router: APIRouter, runner: JobRunner, handlers: Handlers) -> Non
         openapi_extra=body_schema(models.ExplainRequest),
     )
     async def explain(request: Request, x_job: XJob = None) -> Response:
-        """Show why a document in the index is similar to the query: both texts and all aligned sentence pairs."""
+        """Show why a document in the index is similar to the query: both texts and all matching passages."""
         submission = await read_request(request, models.ExplainRequest)
         return await runner.respond(request, x_job, lambda job: handlers.explain(job, submission))
+
+    @router.post(
+        "/align",
+        responses={**_success(models.AlignResponse, True), **_errors(404, 409, 415, 504)},
+        openapi_extra=body_schema(models.AlignRequest, files=False),
+    )
+    async def align(request: Request, x_job: XJob = None) -> Response:
+        """Show what two documents have in common, without a search; each is a text, or a document in the index."""
+        submission = await read_request(request, models.AlignRequest)
+        if submission.files:
+            raise HTTPException(415, "The body must be application/json: send both documents as texts or ids")
+        return await runner.respond(request, x_job, lambda job: handlers.align(job, submission))
 
 
 def _add_export(router: APIRouter, runner: JobRunner, handlers: Handlers) -> None:
