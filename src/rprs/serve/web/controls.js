@@ -90,7 +90,7 @@ export class Controls {
   count() {
     for (const button of this.toggles) button.lastChild.textContent = count(this.pairs.countOf(button.dataset.kind, this.boilerplate));
     const { shown, all } = this.pairs;
-    this.shown.textContent = shown === all.length ? plural(shown, "match", "matches") : `${count(shown)} of ${plural(all.length, "match", "matches")} shown`;
+    this.shown.textContent = shown === all.length ? "" : `${count(shown)} of ${plural(all.length, "match", "matches")} shown`;
   }
 
   /** Whether unmatched text is highlighted, and in how many passages on each side.

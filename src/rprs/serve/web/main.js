@@ -124,8 +124,9 @@ async function showComparison(entry, id, at = null) {
     const link = address && new URL(address, location.href).href;
     answer.query.title ||= queryName(entry.query);
     fill(root);
-    const name = displayName(answer.document);
-    view = showAligned(root, answer, { back: goBack, report: (shown) => saveReport(entry, { id, name }, shown), link, at, boilerplate: entry.choice.boilerplate });
+    const [mine, name] = [answer.query, answer.document].map(displayName);
+    const report = (shown) => saveReport(entry, { id, name: `${mine} and ${name}` }, shown);
+    view = showAligned(root, answer, { back: goBack, report, link, at, boilerplate: entry.choice.boilerplate });
     document.title = `${name} – rprs`;
   } catch (error) {
     line.end();
@@ -244,11 +245,11 @@ async function exportAs(format) {
   }
 }
 
-/** @param {Entry} entry @param {{id: string, name: string}} document @param {{kinds: string[], boilerplate: boolean}} shown */
+/** @param {Entry} entry @param {{id: string, name: string}} document and the name of the report @param {{kinds: string[], boilerplate: boolean}} shown */
 async function saveReport(entry, { id, name }, shown) {
   try {
     const { blob } = await api.report(payload(entry.query, { ...options(entry.choice), ...shown, document: id }));
-    download({ name: fileName(`${queryName(entry.query)} and ${name}`, ".html"), blob });
+    download({ name: fileName(name, ".html"), blob });
   } catch (error) {
     showError(byId("error"), error, { index: info.index, again: () => saveReport(entry, { id, name }, shown) });
   }

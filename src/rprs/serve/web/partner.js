@@ -4,9 +4,9 @@
  */
 
 import { el, icon } from "./dom.js";
-import { flat } from "./format.js";
 import { described, kindClass, signOf } from "./kinds.js";
 import { passage, tracked } from "./passage.js";
+import { excerpt } from "./query.js";
 
 /** @typedef {import("./pairs.js").Pair} Pair */
 /** @typedef {import("./pairs.js").Which} Which */
@@ -46,7 +46,7 @@ export function partnerBox(texts, pair, side, names, on) {
  * @param {(pair: Pair) => void} choose
  */
 export function listPartners(root, button, texts, pairs, there, choose) {
-  const words = (pair) => flat(texts[there].text.slice(...pair[there])).slice(0, EXCERPT);
+  const words = (pair) => excerpt(texts[there].text.slice(...pair[there]), EXCERPT);
   const items = pairs.map((pair) => el("li", {}, el("button", { type: "button", class: kindClass(pair.kind), dataset: { number: String(pair.number) } },
     el("span", { class: "sign", "aria-hidden": "true" }, signOf(pair.kind)), el("span", {}, words(pair), el("span", { class: "hint" }, ` ${described(pair)}`)))));
   const list = el("div", { class: "partners", popover: "auto", "aria-label": "Matches of this passage" }, el("ul", {}, items));

@@ -96,7 +96,7 @@ export function excerpt(text, length = 48) {
 }
 
 /** A file name for something about a query, such as "similar to Heron v. Otter.csv". @param {string} name @param {string} suffix */
-export const fileName = (name, suffix) => `${excerpt(name, 80).replace(/[\\/:*?"<>|\u0000-\u001f“”…]+/gu, " ").replace(/\s+/gu, " ").trim()}${suffix}`;
+export const fileName = (name, suffix) => `${excerpt(name, 120).replace(/[\\/:*?"<>|\u0000-\u001f“”…]+/gu, " ").replace(/\s+/gu, " ").trim()}${suffix}`;
 
 // ---------------------------------------------------------------------------- addresses
 
