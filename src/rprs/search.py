@@ -30,7 +30,7 @@ from rprs.rank.stages import Mask
 from rprs.rank.system import SystemOptions, as_system
 from rprs.read import read_exclusions
 from rprs.read.inputs import Queries, read_query_set
-from rprs.results.hits import Duplicate, Explanation, Hit, Pair, Results
+from rprs.results.hits import Duplicate, Explanation, Hit, Results
 from rprs.results.run import Run
 from rprs.results.serialize import About
 
@@ -205,7 +205,7 @@ class Searcher:
         document = combine(documents)
         outcome = self._run(document, allowed.mask, also=id)
         alignment = Evidence(document, self.index, self.progress).align(id, boilerplate=boilerplate)
-        hit = _aligned(self._hit(outcome, outcome.final.ids.index(id)), alignment, alignment.pairs)
+        hit = _aligned(self._hit(outcome, outcome.final.ids.index(id)), alignment)
         notes = (*allowed.notes, *self._notes(outcome))
         return Explanation(hit, not np.isnan(hit.first_score), alignment, notes)
 
@@ -363,14 +363,13 @@ class Searcher:
     def _with_evidence(self, hit: Hit, evidence: Evidence, pairs: int, boilerplate: bool) -> Hit:
         if not pairs:
             return hit
-        alignment = evidence.align(hit.id, boilerplate=boilerplate)
-        return _aligned(hit, alignment, evidence.telling(alignment, pairs))
+        return _aligned(hit, evidence.summary(hit.id, pairs, boilerplate=boilerplate))
 
 
-def _aligned(hit: Hit, alignment: Alignment, pairs: tuple[Pair, ...]) -> Hit:
+def _aligned(hit: Hit, alignment: Alignment) -> Hit:
     return replace(
         hit,
-        pairs=pairs,
+        pairs=alignment.pairs,
         query_coverage=alignment.query_coverage,
         document_coverage=alignment.document_coverage,
         relation=alignment.relation,

@@ -1,37 +1,44 @@
-"""The most telling pairs of an alignment: distinct, long and similar; boilerplate only if there is nothing better."""
+"""The most telling pairs of an alignment: distinct × long × similar; boilerplate only if there is nothing better."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from rprs.alignment.values import Pair
 
-__all__ = ["most_telling"]
+__all__ = ["by_length", "most_telling"]
 
 LONGEST = 60  # words: a longer passage is not more telling
 
 
-def _equally(_: Pair) -> float:
-    return 1.0
+def by_length(pairs: Sequence[Pair]) -> list[Pair]:
+    """The pairs by length × similarity, the largest first."""
+    return sorted(pairs, key=lambda pair: (-_weight(pair), pair.query_span, pair.document_span))
 
 
-def most_telling(
-    pairs: Sequence[Pair], size: int, distinctness: Callable[[Pair], float] = _equally
-) -> tuple[Pair, ...]:
+def most_telling(pairs: Sequence[Pair], size: int, distinctness: Sequence[float] | None = None) -> tuple[Pair, ...]:
     """Up to `size` pairs, the most telling first; no two of them share characters of either text."""
-
-    def weight(pair: Pair) -> float:
-        words = min(pair.query_words, pair.document_words, LONGEST)
-        return distinctness(pair) * words * pair.similarity
-
-    order = sorted(pairs, key=lambda pair: (pair.boilerplate, -weight(pair), pair.query_span, pair.document_span))
+    weights = distinctness or [1.0] * len(pairs)
+    order = sorted(
+        zip(pairs, weights, strict=True),
+        key=lambda item: (
+            item[0].boilerplate,
+            -item[1] * _weight(item[0]),
+            item[0].query_span,
+            item[0].document_span,
+        ),
+    )
     chosen: list[Pair] = []
-    for pair in order:
+    for pair, _ in order:
         if len(chosen) == size:
             break
         if not any(_overlap(pair, other) for other in chosen):
             chosen.append(pair)
     return tuple(chosen)
+
+
+def _weight(pair: Pair) -> float:
+    return min(pair.query_words, pair.document_words, LONGEST) * pair.similarity
 
 
 def _overlap(pair: Pair, other: Pair) -> bool:

@@ -44,7 +44,10 @@ class Pair:
     changes: tuple[Change, ...] = ()  # of a reworded pair, in text order
 
     def __repr__(self) -> str:
-        return f"<Pair, {self.kind} ({self.similarity:.2f}): {_short(self.query)!r} ⇄ {_short(self.document)!r}>"
+        from rprs.alignment.describe import similarity_text
+
+        similarity = "" if self.kind == "identical" else f" ({similarity_text(self)})"
+        return f"<Pair, {self.kind}{similarity}: {_short(self.query)!r} ⇄ {_short(self.document)!r}>"
 
     def _repr_html_(self) -> str:
         from rprs.results.notebook import pairs_html
@@ -102,6 +105,16 @@ class Alignment:
                 document, ((pair.kind, pair.document_span) for pair in pairs), self.document_boilerplate
             ),
         )
+
+    def __repr__(self) -> str:
+        pairs = f"{len(self.pairs):,} pair{'' if len(self.pairs) == 1 else 's'}"
+        shares = f"{self.query_coverage.share:.0%} and {self.document_coverage.share:.0%} of words"
+        return f"<Alignment of {self.query.id} and {self.document.id}: {pairs}, {shares}>"
+
+    def _repr_html_(self) -> str:
+        from rprs.results.notebook import alignment_html
+
+        return alignment_html(self)
 
     @property
     def query_unmatched(self) -> tuple[Span, ...]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rprs.cli.options import AllPairs, ExplanationFormat, Kinds, NoBoilerplate, chosen_kinds
+
+if TYPE_CHECKING:
+    from rprs.document import Document
 
 
 def align(
@@ -60,14 +63,24 @@ def align(
     from rprs.results.report import alignment_report
     from rprs.results.serialize import alignment_object
 
-    document = rprs.read_one(other) if index is None or Path(other).exists() else other
-    alignment = rprs.align(read_file(file), document, index=index, boilerplate=not no_boilerplate)
+    query = read_file(file)
+    document = rprs.read_one(other) if index is None or Path(other).exists() else _indexed(index, other)
+    alignment = rprs.align(query, document, index=index, boilerplate=not no_boilerplate)
     kinds = chosen_kinds(kind)
     if format is ExplanationFormat.html:
-        details = {"version": rprs.__version__, "index": None if index is None else index.resolve().name}
+        details = {"version": rprs.__version__, **({"index": index.resolve().name} if index else {})}
         sys.stdout.write(alignment_report(alignment, details, kinds))
     elif format is ExplanationFormat.table:
         print_alignment(alignment, kinds, all_pairs)
     else:
         kept = tuple(pair for pair in alignment.pairs if pair.kind in kinds)
         print_object(alignment_object(replace(alignment, pairs=kept)), lines=format is ExplanationFormat.jsonl)
+
+
+def _indexed(path: Path, id: str) -> Document:
+    """A document of an index; an unknown id is an error that suggests similar ones."""
+    from rprs.index import Index
+    from rprs.index.lookup import require_id
+
+    with Index(path) as index:
+        return index.document(require_id(index, id))

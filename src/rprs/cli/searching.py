@@ -44,7 +44,6 @@ from rprs.cli.options import (
 from rprs.cli.queries import QuerySources, check_explain_order, check_index_first
 from rprs.cli.system import selected_system
 from rprs.errors import UsageError
-from rprs.results.wording import NOTHING_SHARED
 from rprs.spec import DEPTH
 
 if TYPE_CHECKING:
@@ -271,6 +270,8 @@ def _print_explanation(explanation: Explanation, about: Callable[[], About], con
 
 def _print_summary(messages: Messages, searcher: Searcher, results: Results, *, restricted: bool) -> None:
     """The notes of a search, its system, its size, and the seconds of each stage."""
+    from rprs.results.wording import NOTHING_SHARED
+
     for note in results.notes:
         messages.print(note)
     if not results:

@@ -20,6 +20,7 @@ from rprs.document import NO_SENTENCES, Document, Sentences, document_id
 from rprs.encode import Encoder
 from rprs.errors import IndexCorrupt, InvalidIndex, NoDocument, UsageError
 from rprs.index.arguments import index_path, require_count, require_document
+from rprs.index.calibrate import measure_calibration
 from rprs.index.catalog import Catalog
 from rprs.index.dates import Dates, read_dates
 from rprs.index.encoders import open_encoder, reusable_encoder
@@ -222,8 +223,13 @@ class Index(Mapping[str, Document]):
 
     @cached_property
     def calibration(self) -> Calibration:
-        """The bar for sentences with the same idea."""
-        return FALLBACK
+        """The bar for sentences with the same idea: the stored one, or measured now if there is none yet."""
+        with self._lock:
+            stored = self.catalog.calibration
+            if stored is None:
+                segments = {segment.number: segment for segment in self.segments}
+                stored = measure_calibration(self.catalog, segments, self.generation)
+        return stored if stored.bars else FALLBACK
 
     @property
     def fingerprint(self) -> str:

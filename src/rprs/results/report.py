@@ -34,7 +34,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-
 
 def explanation_report(explanation: Explanation, about: About, kinds: Collection[Kind] = KINDS) -> str:
     """The report of a query and a document that a search found; its footer has everything needed to reproduce it."""
-    facts = {name.replace("_", " "): value for name, value in about.object().items()}
+    facts = {name.replace("_", " "): value for name, value in about.object().items() if value is not None}
     notes = {f"note {number}": note for number, note in enumerate(explanation.notes, 1)}
     details = {**_scores(explanation.hit, explanation.in_pool), **facts, **notes}
     return alignment_report(explanation.alignment, details, kinds)
@@ -173,8 +173,6 @@ def _facts(facts: Mapping[str, object]) -> str:
 
 
 def _value(value: object) -> str:
-    if value is None:
-        return "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
     text = html_text(str(value))
