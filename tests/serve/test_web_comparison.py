@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 # Sentences that differ by a word or two, some that nothing is like, and characters that JavaScript counts as two.
 ORCHARD_BOOK = [line.replace("the", "the 🍐", 1) for line in invent_sentences(ORCHARD, 160)]
 FOREIGN = [f"Quarks {word} through seventeen indigo manifolds." for word in "tunnel drift spin decay bounce".split()]
+ALIEN = [f"Gluons {word} beneath eleven scarlet lattices." for word in "hum flicker".split()]
+CHRONICLE_LINES = [*ALIEN, *ORCHARD_BOOK]
 QUERY = paragraphs(
     [
         *FOREIGN[:2],
@@ -32,7 +34,7 @@ QUERY = paragraphs(
     ]
 )
 MINE = Document("mine", QUERY, "What I ask")
-CHRONICLE = Document("chronicle", paragraphs(ORCHARD_BOOK), "A chronicle of the orchard", {"date": "1999-01-02"})
+CHRONICLE = Document("chronicle", paragraphs(CHRONICLE_LINES), "A chronicle of the orchard", {"date": "1999-01-02"})
 BOOK = Document("book", book(), "The book of the harbour")
 OTHERS = [
     Document(
@@ -109,7 +111,7 @@ def toggle(page: Page, kind: Kind) -> None:
 
 def filled(page: Page) -> None:
     """Wait until both texts are complete."""
-    expect(side(page, "document").locator(".sentence")).to_have_count(len(ORCHARD_BOOK))
+    expect(side(page, "document").locator(".sentence")).to_have_count(len(CHRONICLE_LINES))
     expect(side(page, "query").locator(".sentence")).to_have_count(QUERY.count("."))
 
 
@@ -344,7 +346,7 @@ def test_the_report_can_be_mailed(view: Visit, expected: Explanation, chrome: Br
         rows = [" ".join(row.split()) for row in page.locator("#pairs tbody tr").all_inner_texts()]
         assert len(rows) == len(kept)
         texts = page.locator("#texts").evaluate("node => node.textContent")
-        assert [line for line in (*FOREIGN, *ORCHARD_BOOK) if line not in texts] == []
+        assert [line for line in (*FOREIGN, *CHRONICLE_LINES) if line not in texts] == []
         about = page.locator("#about").inner_text()
         fingerprint = view.page.evaluate("fetch('/api/v1/info').then(answer => answer.json())")["fingerprint"]
         assert all(part in about for part in (__version__, fingerprint, "blend", "fuse"))

@@ -209,7 +209,7 @@ class AlignedView {
   resized() {
     const held = this.current && this.visible.every((side) => this.panes[side].wasVisible(this.current[side][0]));
     for (const side of this.visible) this.panes[side].resize();
-    if (held && !NARROW.matches) this.level(this.current, "query");
+    if (held && !NARROW.matches) this.bringCurrent("query");
     this.draw();
   }
 
@@ -288,10 +288,11 @@ class AlignedView {
 
   /** Put a pair level again if the texts have moved while they were rendered, unless the reader has scrolled since. */
   settle(pair, anchor, tries = TRIES) {
-    const journeys = () => SIDES.map((side) => this.panes[side].journey).join();
-    const before = journeys();
-    setTimeout(() => {
-      if (this.ended.signal.aborted || this.current !== pair || journeys() !== before || NARROW.matches) return;
+    const moves = () => SIDES.map((side) => this.panes[side].moves).join();
+    const before = moves();
+    clearTimeout(this.settling);
+    this.settling = setTimeout(() => {
+      if (this.ended.signal.aborted || this.current !== pair || moves() !== before || NARROW.matches) return;
       const [left, right] = SIDES.map((side) => this.panes[side].topOf(pair[side][0]));
       if (Math.abs(left - right) <= 1) return;
       this.level(pair, anchor);
@@ -322,6 +323,7 @@ class AlignedView {
 
   jump(side, offset) {
     const pane = this.panes[side];
+    pane.moves++;
     if (this.texts[side].starts.length) pane.bring(this.texts[side].starts[pane.sentenceAt(offset)], pane.height * UPPER);
   }
 

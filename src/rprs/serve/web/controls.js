@@ -79,8 +79,8 @@ export class Controls {
     }
     this.where.replaceChildren(
       el("strong", {}, `Match ${count(pair.number)}`),
-      el("span", { class: "where-kind" }, described(pair)),
       el("span", {}, `${count(this.pairs.placeOf(pair))} of ${count(shown)}`),
+      el("span", { class: "where-kind" }, described(pair)),
     );
     this.previous.setAttribute("aria-disabled", String(!this.pairs.beside(pair.number, -1)));
     this.next.setAttribute("aria-disabled", String(!this.pairs.beside(pair.number, 1)));

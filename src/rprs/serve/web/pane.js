@@ -58,6 +58,7 @@ export class Pane {
     this.stale = [];
     this.withPage = false; // whether the text scrolls with the page
     this.journey = 0; // counts jumps, so that a new one cancels the settling of the last
+    this.moves = 0; // counts those of the reader
     this.pressed = { x: 0, y: 0 };
     this.visible = [0, 0]; // offsets of the text that was last on screen
     this.width = 0;
@@ -70,7 +71,7 @@ export class Pane {
     this.scroller.addEventListener("click", (event) => this.clicked(event));
     this.scroller.addEventListener("pointerdown", ({ clientX: x, clientY: y }) => (this.pressed = { x, y }));
     for (const name of ["wheel", "touchmove", "pointerdown"])
-      this.scroller.addEventListener(name, () => this.journey++, { passive: true });
+      this.scroller.addEventListener(name, () => (this.journey++, this.moves++), { passive: true });
   }
 
   /** Fill the first blocks now, and the others in slices until `signal` aborts.
