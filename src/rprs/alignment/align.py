@@ -56,8 +56,8 @@ def align_sides(query: Side, document: Side, calibration: Calibration | None = N
 
 
 def _identical(query: Side, document: Side) -> list[Match]:
-    words = query.words.hashes, document.words.hashes
-    runs = np.concatenate([common_runs(*words), equal_sentences(*words, query.bounds, document.bounds)])
+    sides = query.sequences, document.sequences
+    runs = np.concatenate([common_runs(*sides), equal_sentences(*sides)])
     return [
         Match("identical", (left, left + size), (right, right + size), 1.0)
         for left, right, size in np.unique(runs, axis=0).tolist()

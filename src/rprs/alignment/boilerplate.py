@@ -3,8 +3,8 @@
 A passage is frequent if its least frequent phrase of three terms is in many documents: no sentence is in more documents
 than any of its phrases. Many are 2% of the documents, but at least 5, and 100 are always many.
 
-The rules recognise, in scripts with capital letters, captions and headings (short, and every longer word is capitalised)
-and bare citations (numbers and names, with hardly any other word), and in all scripts very short sentences.
+The rules recognise captions and headings (short, and every longer word is capitalised), bare citations and lists of
+names (hardly any other word) in scripts with capital letters, and very short sentences in all scripts.
 """
 
 from __future__ import annotations
@@ -24,19 +24,20 @@ MOST_MANY = 100
 SHORT = 4  # words: fewer are a very short sentence
 SHORT_UNSPACED = 8  # characters, in scripts without spaces
 HEADING = 14  # words, at most
-CITATION = 60  # words, at most
-CONTENT_SHARE = 0.15  # of the words of a citation are other words, at most
+CITATION = 300  # words, at most
+CITATION_SHARE = 0.15  # of the words of a citation are other words, at most
+NAMES_SHARE = 0.1  # of those of a list of names
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d+(?:[^\W_]*)")
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 _NUMBER = re.compile(r"\d")
 _FUNCTION = frozenset(
     """about above after also among and another any are argued because been before between both but certiorari cert
-    cited citing compare concurred concurring decided denied dissented dissenting does during each even ever from granted
-    have here herein hereinafter ibid infra into judgment more much must near note notes only onto opinion other over page
-    pages para part per plurality post pp quoted quoting reargued rehearing reporter same section sections seriatim slip
-    some such supra syllabus than that their them then there these they this those through under until unto upon versus
-    volume were what when where which while whom whose with within without""".split()
+    cited citing compare concurred concurring decided denied dissented dissenting does during each even ever from
+    granted have here herein hereinafter ibid infra into judgment more much must near note notes only onto opinion other
+    over page pages para part per plurality post pp quoted quoting reargued rehearing reporter same section sections
+    slip some such supra syllabus than that their them then there these they this those through under until unto upon
+    versus volume were what when where which while whom whose with within without""".split()
 )
 _LONGER = 4  # letters of a word that is capitalised in a title
 
@@ -61,9 +62,9 @@ def is_formal(text: str) -> bool:
     small = sum(word[0].islower() for word in content)
     if len(words) <= HEADING and content and small == 0 and not _is_sentence(words):
         return True
-    numbers = bool(_NUMBER.search(text))
-    shouted = all(word.isupper() for word in content) and len(words) > HEADING
-    return numbers and not shouted and len(words) <= CITATION and small <= CONTENT_SHARE * len(words)
+    if len(words) > CITATION or all(word.isupper() for word in content):  # a clause in capital letters is no citation
+        return False
+    return small <= (CITATION_SHARE if _NUMBER.search(text) else NAMES_SHARE) * len(words)
 
 
 def _is_sentence(words: list[str]) -> bool:

@@ -98,7 +98,7 @@ def _commonness(similarity: NDArray[Any], starts: NDArray[Any]) -> NDArray[Any]:
 
 
 def _add_maxima(similarity: NDArray[Any], maxima: list[list[NDArray[Any]]]) -> None:
-    """Add the best similarities of probes within chunks of 1, 2, 4, ... sentences; a last, smaller chunk is left out."""
+    """Add the best similarities of probes within chunks of 1, 2, 4, ... sentences, without a last, smaller chunk."""
     exponent = 0
     while similarity.shape[1]:
         if exponent == len(maxima):
@@ -113,7 +113,7 @@ def _likeness(vectors: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
     means = np.array([each.mean(axis=0, dtype=np.float64) for each in vectors])
     means -= means.mean(axis=0)
     means /= np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12)
-    return np.round(means @ means.T, 6)
+    return np.asarray(np.round(means @ means.T, 6))
 
 
 def _evenly(size: int, count: int) -> NDArray[np.int64]:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from rprs.alignment.calibration import Calibration
 from rprs.alignment.matches import Match
 from rprs.alignment.sides import Side
-from rprs.scoring.vectors import precision_of
 
 __all__ = ["same_ideas"]
 
@@ -27,7 +26,7 @@ def same_ideas(
     ours, theirs = _comparable(query), _comparable(document)
     if not len(ours) or not len(theirs):
         return []
-    pairs = _best_partners(query.sentences.vectors[ours], document.sentences.vectors[theirs])
+    pairs = _best_partners(query.vectors[ours], document.vectors[theirs])
     bars = calibration.bar(len(document.sentences)), calibration.bar(len(query.sentences))
     matches: dict[tuple[int, int], float] = {}
     for (rows, columns, similarity), opened, bar in zip(
@@ -55,14 +54,13 @@ def _words(side: Side, sentence: int) -> tuple[int, int]:
 
 def _best_partners(query: NDArray[Any], document: NDArray[Any]) -> tuple[Any, Any]:
     """For each row of both: rows, columns and similarities; of equally similar partners, the first."""
-    wide = precision_of(query).wide
-    right = np.ascontiguousarray(document.astype(wide).T)
+    wide, right = query.dtype, document.T
     columns = np.zeros(len(query), dtype=np.int64)
     best = np.zeros(len(query), dtype=wide)
     rows = np.zeros(len(document), dtype=np.int64)
     best_of_column = np.full(len(document), -np.inf, dtype=wide)
     for start in range(0, len(query), ROWS):
-        similarity = query[start : start + ROWS].astype(wide) @ right
+        similarity = query[start : start + ROWS] @ right
         part = slice(start, start + len(similarity))
         columns[part] = similarity.argmax(axis=1)
         best[part] = similarity[np.arange(len(similarity)), columns[part]]

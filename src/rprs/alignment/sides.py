@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rprs.alignment.candidates import WordPairs
 from rprs.alignment.values import Span
+from rprs.alignment.verbatim import Sequences
 from rprs.alignment.words import Words, fold_words, resolve_breaks
 from rprs.document import Document, Sentences
+from rprs.scoring.vectors import precision_of
 
 __all__ = ["Side", "make_side", "settle_breaks"]
 
@@ -24,6 +29,27 @@ class Side:
     sentences: Sentences
     words: Words
     bounds: Ints  # (m + 1,): the words of sentence s are bounds[s]:bounds[s + 1]
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """(m,): the number of words of each sentence."""
+        return np.diff(self.bounds)
+
+    @cached_property
+    def sequences(self) -> Sequences:
+        """Its sequences of words."""
+        return Sequences(self.words.hashes, self.bounds)
+
+    @cached_property
+    def word_pairs(self) -> WordPairs:
+        """Its sentences by their pairs of words."""
+        return WordPairs(self.words.hashes, self.bounds)
+
+    @cached_property
+    def vectors(self) -> NDArray[np.floating[Any]]:
+        """The vectors of its sentences in the type in which their products are exact."""
+        vectors = self.sentences.vectors
+        return vectors.astype(precision_of(vectors).wide)
 
     def span(self, first: int, stop: int) -> Span:
         """The characters of the words from `first` to `stop`, with the punctuation of sentences that they fill."""

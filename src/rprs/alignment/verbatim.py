@@ -8,13 +8,14 @@ side, a bounded number of them is tried: the ones next to the last run, and othe
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LEAST_RUN", "common_runs", "equal_sentences", "window_hashes"]
+__all__ = ["LEAST_RUN", "Sequences", "common_runs", "equal_sentences", "window_hashes"]
 
 Ints = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
@@ -25,56 +26,150 @@ TRIED = 48  # places of one sequence that are extended, at most
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
-def common_runs(query: Hashes, document: Hashes) -> Ints:
+class Sequences:
+    """The words of a text with its sentences, and tables of its sequences, which are computed once for many texts."""
+
+    def __init__(self, words: Hashes, bounds: Ints) -> None:
+        self.words, self.bounds = words, bounds
+
+    @cached_property
+    def windows(self) -> Hashes:
+        """The hash of the `LEAST_RUN` words at each word."""
+        return window_hashes(self.words)
+
+    @cached_property
+    def filter(self) -> NDArray[np.bool_]:
+        """Which values the first bits of these hashes have: most words of other texts need no further look."""
+        return _bits(self.windows)
+
+    @cached_property
+    def short(self) -> dict[int, tuple[Ints, Hashes]]:
+        """By length: where the sentences of fewer than `LEAST_RUN` words start, and their hashes."""
+        sizes = np.diff(self.bounds)
+        starts = {int(length): self.bounds[:-1][sizes == length] for length in np.unique(sizes)}
+        return {
+            length: (places, _sequence_hashes(self.words, places, length))
+            for length, places in starts.items()
+            if 0 < length < LEAST_RUN
+        }
+
+
+def common_runs(query: Sequences, document: Sequences) -> Ints:
     """(r, 3): first word in the query, first word in the document, and number of words of each run, in query order.
 
     Every word that is part of a common sequence of `LEAST_RUN` words is in a run, on both sides. No run can be
     extended.
     """
-    if len(query) < LEAST_RUN or len(document) < LEAST_RUN:
+    theirs = _shared(document.windows, query.filter)
+    common = np.intersect1d(query.windows, document.windows[theirs])
+    if not len(common):
         return np.empty((0, 3), dtype=np.int64)
-    query_windows, document_windows = window_hashes(query), window_hashes(document)
-    forwards = _cover(query, document, query_windows, *_sorted(document_windows))
-    backwards = _cover(document, query, document_windows, *_sorted(query_windows))[:, [1, 0, 2]]
-    return np.unique(np.concatenate([forwards, backwards]), axis=0)
+    ours = np.flatnonzero(np.isin(query.windows, common))
+    theirs = theirs[np.isin(document.windows[theirs], common)]
+    forwards = _cover(query.words, document.words, query.windows, ours, *_sorted(document.windows, theirs))
+    backwards = _cover(document.words, query.words, document.windows, theirs, *_sorted(query.windows, ours))
+    return np.unique(np.concatenate([forwards, backwards[:, [1, 0, 2]]]), axis=0)
 
 
 def window_hashes(words: Hashes, length: int = LEAST_RUN) -> Hashes:
     """(w − length + 1,): a hash of the sequence of words that starts at each word; empty if there are too few."""
-    size = max(len(words) - length + 1, 0)
-    hashes = np.zeros(size, dtype=np.uint64)
-    for place in range(length if size else 0):
-        hashes = (hashes ^ words[place : place + size]) * _FACTOR
-        hashes ^= hashes >> np.uint64(31)
+    hashes: Hashes = _sequence_hashes(words, np.arange(max(len(words) - length + 1, 0)), length)
     return hashes
 
 
-def equal_sentences(query: Hashes, document: Hashes, query_bounds: Ints, document_bounds: Ints) -> Ints:
+def equal_sentences(query: Sequences, document: Sequences) -> Ints:
     """(s, 3): sentences of fewer than `LEAST_RUN` words that the other text has, as runs like those of `common_runs`.
 
     One of `LEAST_ANYWHERE` words or more may stand anywhere in the other text, a shorter one must be a sentence there,
     too. Each is paired with the next place in the other text, counted from the partner of the one before.
     """
-    forwards = _find_sentences(query, query_bounds, document, document_bounds)
-    backwards = _find_sentences(document, document_bounds, query, query_bounds)[:, [1, 0, 2]]
+    forwards = _find_sentences(query, document)
+    backwards = _find_sentences(document, query)[:, [1, 0, 2]]
     return np.unique(np.concatenate([forwards, backwards]), axis=0)
 
 
-def _find_sentences(words: Hashes, bounds: Ints, others: Hashes, other_bounds: Ints) -> Ints:
-    sizes, other_sizes = np.diff(bounds), np.diff(other_bounds)
+def _find_sentences(side: Sequences, other: Sequences) -> Ints:
     pieces = [np.empty((0, 3), dtype=np.int64)]
-    for length in range(1, LEAST_RUN):
-        starts = bounds[:-1][sizes == length]
-        windows = window_hashes(others, length)
-        anywhere = length >= LEAST_ANYWHERE
-        places = np.arange(len(windows)) if anywhere else other_bounds[:-1][other_sizes == length]
-        if not len(starts) or not len(places):
+    for length, (starts, sought) in side.short.items():
+        if length >= LEAST_ANYWHERE:
+            places = _find(other.words, np.unique(sought), _bits(sought), length)
+            hashes = _sequence_hashes(other.words, places, length)
+        elif length in other.short:
+            places, hashes = other.short[length]
+        else:
             continue
-        sought = window_hashes(words, length)[starts]
-        places = places[np.isin(windows[places], sought)]
-        order = np.argsort(windows[places], kind="stable")
-        pieces.append(_next_places(sought, starts, windows[places][order], places[order], length))
+        order = np.argsort(hashes, kind="stable")
+        pieces.append(_next_places(sought, starts, hashes[order], places[order], length))
     return np.concatenate(pieces)
+
+
+def _bits(hashes: Hashes) -> NDArray[np.bool_]:
+    """Which values the first bits of hashes have; with 16 values for each hash, few others share one."""
+    bits = min(max(len(hashes) * 16, 2).bit_length(), 24)
+    present = np.zeros(1 << bits, dtype=bool)
+    present[hashes >> np.uint64(64 - bits)] = True
+    return present
+
+
+def _sorted(windows: Hashes, places: Ints) -> tuple[Hashes, Ints]:
+    order = np.argsort(windows[places], kind="stable")
+    return windows[places[order]], places[order]
+
+
+# ---------------------------------------------------------------------------- compiled
+
+
+@numba.njit(nogil=True, cache=True)
+def _sequence_hashes(words: Any, places: Any, length: int) -> Any:
+    """(p,): a hash of the words at each place."""
+    hashes = np.empty(len(places), dtype=np.uint64)
+    for at in range(len(places)):
+        hashes[at] = _hash_at(words, places[at], length)
+    return hashes
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def _hash_at(words: Any, place: int, length: int) -> Any:
+    value = np.uint64(0)
+    for at in range(place, place + length):
+        value = (value ^ words[at]) * _FACTOR
+        value ^= value >> np.uint64(31)
+    return value
+
+
+@numba.njit(nogil=True, cache=True)
+def _log2(size: int) -> int:
+    bits = 0
+    while 1 << bits < size:
+        bits += 1
+    return bits
+
+
+@numba.njit(nogil=True, cache=True)
+def _shared(windows: Any, present: Any) -> Any:
+    """The places of windows whose first bits another text has."""
+    places = np.empty(len(windows), dtype=np.int64)
+    count, shift = 0, np.uint64(64 - _log2(len(present)))
+    for at in range(len(windows)):
+        if present[windows[at] >> shift]:
+            places[count] = at
+            count += 1
+    return places[:count]
+
+
+@numba.njit(nogil=True, cache=True)
+def _find(words: Any, sought: Any, present: Any, length: int) -> Any:
+    """The places of some sequences, given as sorted hashes."""
+    places = np.empty(max(len(words) - length + 1, 0), dtype=np.int64)
+    count, shift = 0, np.uint64(64 - _log2(len(present)))
+    for at in range(len(places)):
+        value = _hash_at(words, at, length)
+        if present[value >> shift]:
+            found = np.searchsorted(sought, value)
+            if found < len(sought) and sought[found] == value:
+                places[count] = at
+                count += 1
+    return places[:count]
 
 
 @numba.njit(nogil=True, cache=True)
@@ -94,43 +189,29 @@ def _next_places(sought: Any, starts: Any, hashes: Any, places: Any, length: int
     return runs[:count]
 
 
-def _sorted(windows: Hashes) -> tuple[Hashes, Ints]:
-    order = np.argsort(windows, kind="stable")
-    return windows[order], order
-
-
 @numba.njit(nogil=True, cache=True)
-def _cover(words: Any, others: Any, windows: Any, sorted_windows: Any, places: Any) -> Any:
-    """(r, 3): runs that cover every word that is part of a common sequence, with as little overlap as possible."""
-    size, count = len(windows), 0
+def _cover(words: Any, others: Any, windows: Any, common: Any, sorted_windows: Any, places: Any) -> Any:
+    """(r, 3): runs that cover every word of the `common` windows, with as little overlap as possible."""
+    count = 0
     runs = np.empty((16, 3), dtype=np.int64)
-    at, covered, expected = 0, 0, 0  # covered: the end of the last run; expected: where it ended on the other side
-    while at < size:
-        run, other, length = at, 0, 0
-        low = np.searchsorted(sorted_windows, windows[at], side="left")
-        high = np.searchsorted(sorted_windows, windows[at], side="right")
-        if high > low:
-            run, other, length = _longest(words, others, places[low:high], at, expected)
-        if length == 0:
+    at, expected = 0, 0  # at: a place in `common`; expected: where the last run ended on the other side
+    while at < len(common):
+        low = np.searchsorted(sorted_windows, windows[common[at]], side="left")
+        high = np.searchsorted(sorted_windows, windows[common[at]], side="right")
+        run, other, length = _longest(words, others, places[low:high], common[at], expected)
+        if length == 0:  # other words with the same hash
             at += 1
             continue
         if count == len(runs):
             runs = np.concatenate((runs, np.empty_like(runs)))
         runs[count, 0], runs[count, 1], runs[count, 2] = run, other, length
         count += 1
-        covered, expected = run + length, other + length
-        at = _next_place(windows, sorted_windows, covered, at)
+        expected = other + length
+        # the next run starts behind this one, or as late as possible if it covers the words behind this one
+        behind = np.searchsorted(common, run + length + 1)
+        before = behind - 1
+        at = before if before > at and common[before] + LEAST_RUN > run + length else max(behind, at + 1)
     return runs[:count]
-
-
-@numba.njit(nogil=True, cache=True)
-def _next_place(windows: Any, sorted_windows: Any, covered: int, at: int) -> int:
-    """The last sequence that continues a run with as few of its words as possible, or the first one behind it."""
-    for place in range(min(covered, len(windows) - 1), max(covered - LEAST_RUN, at), -1):
-        found = np.searchsorted(sorted_windows, windows[place])
-        if found < len(sorted_windows) and sorted_windows[found] == windows[place]:
-            return place
-    return covered + 1
 
 
 @numba.njit(nogil=True, cache=True)

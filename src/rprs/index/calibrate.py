@@ -16,7 +16,7 @@ __all__ = ["measure_calibration"]
 
 
 def measure_calibration(catalog: Catalog, segments: Mapping[int, Segment], generation: int) -> Calibration:
-    """The calibration of the present documents, without bars if there are too few; a text that occurs twice counts once."""
+    """The calibration of the present documents, without bars if there are too few; equal texts count once."""
     places: dict[str, tuple[int, int]] = {}
     for number in segments:
         for _, ordinal, content_hash in catalog.segment_hashes(number):

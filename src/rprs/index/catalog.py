@@ -306,7 +306,7 @@ class Catalog(Database):
         seal(self.connection)
 
     def forget_statistics(self) -> None:
-        """Drop what was measured on the documents, because they change; the calibration stays until it is measured anew."""
+        """Drop what was measured on the documents, because they change; the calibration stays until it is replaced."""
         self.connection.execute("DELETE FROM settings WHERE key IN ('language', 'norms')")
         self.forget_files("norms/*")
         seal(self.connection)
