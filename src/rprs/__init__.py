@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from rprs.aligning import align
+    from rprs.alignment.values import Alignment, Change, Coverage
     from rprs.collection import open_collection
     from rprs.document import Document
     from rprs.errors import (
@@ -62,7 +64,7 @@ if TYPE_CHECKING:
     from rprs.read import read as read_all
     from rprs.read.inputs import Documents
     from rprs.reranking import rerank
-    from rprs.results.hits import Explanation, Hit, Pair, Results
+    from rprs.results.hits import Duplicate, Explanation, Hit, Pair, Results
     from rprs.results.run import Run
     from rprs.scoring.vectors import VectorType
     from rprs.search import Searcher
@@ -78,16 +80,20 @@ __all__ = [
     "RPRS",
     "SDR",
     "Added",
+    "Alignment",
     "Birch",
     "Blend",
     "Busy",
     "Cancelled",
+    "Change",
     "Client",
     "Comparison",
     "Cosine",
+    "Coverage",
     "Cross",
     "DiskFull",
     "Document",
+    "Duplicate",
     "EmptyQuery",
     "Evaluation",
     "Explanation",
@@ -122,6 +128,7 @@ __all__ = [
     "Tuned",
     "UsageError",
     "Writer",
+    "align",
     "build",
     "compare",
     "evaluate",
@@ -142,6 +149,8 @@ __all__ = [
 
 # module → names; "read as read_all", since `rprs.read` is a module
 _HOME = {
+    "rprs.aligning": ["align"],
+    "rprs.alignment.values": ["Alignment", "Change", "Coverage"],
     "rprs.collection": ["open_collection"],
     "rprs.document": ["Document"],
     "rprs.errors": [
@@ -190,7 +199,7 @@ _HOME = {
         "write_run",
     ],
     "rprs.reranking": ["rerank"],
-    "rprs.results.hits": ["Explanation", "Hit", "Pair", "Results"],
+    "rprs.results.hits": ["Duplicate", "Explanation", "Hit", "Pair", "Results"],
     "rprs.results.run": ["Run"],
     "rprs.search": ["Searcher"],
     "rprs.serve.client": ["Client"],

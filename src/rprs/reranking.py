@@ -11,7 +11,6 @@ from rprs.errors import UsageError
 
 if TYPE_CHECKING:
     from rprs.document import Document, Query
-    from rprs.index.encoders import LoadedEncoder
     from rprs.progress import Progress
     from rprs.rank import Ranker, Reranker
     from rprs.read.inputs import Documents
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["rerank"]
 
 AUTO = "auto"  # as in the default system, with an n of rprs that suits the number of sentences
-
-_LAST_ENCODER: dict[str, LoadedEncoder] = {}  # at most one: loading a model takes longer than re-ranking a few texts
 
 
 def rerank(
@@ -53,6 +50,7 @@ def rerank(
     """
     from rprs import spec
     from rprs.document import query_documents
+    from rprs.index.encoders import load_once
     from rprs.index.memory import index_in_memory
     from rprs.progress import as_progress
     from rprs.rank import System
@@ -72,7 +70,7 @@ def rerank(
         encoder=encoder,
         vectors=vectors,
         progress=bars,
-        load=_load,
+        load=load_once,
     ) as index:
         if rerank == AUTO:
             system = system.changed(rerank=_default_reranker(int(index.sentence_counts.sum())))
@@ -112,17 +110,3 @@ def _candidates(documents: Any) -> list[Document]:
         if positions.setdefault(id, position) != position:
             raise UsageError(f"Documents {positions[id]} and {position} have the same id {id!r:.80}: ids must differ")
     return candidates
-
-
-def _load(component: Any, progress: Progress) -> LoadedEncoder:
-    """Load an encoder, or take the one that the last call loaded."""
-    from rprs import spec
-    from rprs.index.encoders import load_encoder
-
-    key = spec.text(component, full=True)
-    loaded = _LAST_ENCODER.get(key)
-    if loaded is None:
-        loaded = load_encoder(component, progress)
-        _LAST_ENCODER.clear()
-        _LAST_ENCODER[key] = loaded
-    return loaded

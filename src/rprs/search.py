@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
@@ -14,36 +14,35 @@ from typing import Any, Unpack
 import numpy as np
 
 from rprs import __version__
-from rprs.document import Document, Query, Ranking, Sentences, combine, query_documents
+from rprs.alignment.duplicates import Grouping
+from rprs.alignment.values import Alignment
+from rprs.document import Document, Query, Ranking, combine, query_documents
 from rprs.errors import EmptyQuery, UsageError
+from rprs.evidence import Evidence
 from rprs.files.cache import Cache, as_cache
 from rprs.index import Index
 from rprs.progress import Progress, as_progress, show_scans
 from rprs.rank import System, load_candidates
 from rprs.rank.batch import Allowed, allowed_documents, cached_ranking, mask_digest
 from rprs.rank.date_limit import DateLimit, Undated, as_date_limit
+from rprs.rank.equal_texts import equal_scores
 from rprs.rank.identity import identity
 from rprs.rank.stages import Mask
 from rprs.rank.system import SystemOptions, as_system
 from rprs.read import read_exclusions
 from rprs.read.inputs import Queries, read_query_set
-from rprs.results.hits import Explanation, Hit, Pair, Results
+from rprs.results.hits import Duplicate, Explanation, Hit, Results
 from rprs.results.run import Run
 from rprs.results.serialize import About
-from rprs.scoring.neighbours import neighbours
 
 __all__ = ["Searcher"]
-
-TELLING = 30  # characters: shorter sentences (headings, citations) are poor evidence and are shown last
-NEAREST = 5  # neighbours of a sentence that serve as evidence where the re-ranker computes none
 
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
     first: Ranking
     final: Ranking
-    query: Sentences
-    pool: Sequence[Sentences]
+    sentences: int  # of the query
     seconds: dict[str, float]
 
     @property
@@ -85,14 +84,17 @@ class Searcher:
         before: str | date | None = None,
         undated: Undated = "keep",
         pairs: int = 3,
+        group: bool = True,
+        boilerplate: bool = True,
     ) -> Results:
-        """The k documents most similar to a text, a document, or several combined, with their best aligned pairs.
+        """The k documents most similar to a text, a document, or several combined, with their most telling pairs.
 
         The query itself, by its id or its text, is left out unless `keep_self`, and so are the ids to `exclude`;
         `where` is a metadata filter. `before="date"` leaves out documents that are newer than the query by that
         metadata field, `before="2015-06-01"` those newer than that day, and `undated="drop"` also those without a date.
-        Where a re-ranker does not align sentences, the pairs come from the 5 nearest neighbours of each query sentence
-        among the candidates' sentences; ranks and scores are the re-ranker's own.
+        Documents with the same or almost the same text are `duplicates` of the best of them, unless `group=False`;
+        ranks are those of the list without groups. The pairs come from the alignment of the query with each hit, as in
+        `align`; `boilerplate=False` leaves boilerplate out of pairs and coverage.
         """
         _require_count("k", k)
         _require_count("pairs", pairs)
@@ -101,11 +103,21 @@ class Searcher:
         document = combine(documents)
         outcome = self._run(document, allowed.mask)
         with _timed(outcome.seconds, "evidence"):
-            outcome = _with_neighbours(outcome) if pairs and k else outcome
-            size = min(k, len(self.system.cut(outcome.final)))
-            hits = tuple(self._hit(document, outcome, place, pairs) for place in range(size))
+            evidence = Evidence(document, self.index, self.progress)
+            groups = self._groups(outcome, evidence, k, group)
+            hits = tuple(
+                self._with_evidence(
+                    self._hit(outcome, place, evidence.document, duplicates), evidence, pairs, boilerplate
+                )
+                for place, duplicates in groups
+            )
         notes = (*allowed.notes, *self._notes(outcome))
-        return Results(hits, len(outcome.first), len(outcome.query), notes, outcome.seconds)
+        return Results(hits, len(outcome.first), outcome.sentences, notes, outcome.seconds)
+
+    def align(self, query: Query, id: str, *, boilerplate: bool = True) -> Alignment:
+        """What a query and a document of the index have in common; nothing of other documents' sentences enters."""
+        evidence = Evidence(combine(query_documents(query)), self.index, self.progress)
+        return evidence.align(id, boilerplate=boilerplate)
 
     def rank(
         self,
@@ -184,30 +196,21 @@ class Searcher:
         exclude: Iterable[str] = (),
         before: str | date | None = None,
         undated: Undated = "keep",
+        boilerplate: bool = True,
     ) -> Explanation:
-        """Every aligned pair between a query and a document of the index, with the candidates of the same search.
+        """The alignment of a query with a document of the index, and the document's place in the same search.
 
-        A document that the search leaves out, such as the query itself, is appended to the candidates. The pairs are
-        the re-ranker's own, or as in `search`.
+        A document that the search leaves out, such as the query itself, is appended to the candidates.
         """
-        if self.system.rerank is None:
-            raise UsageError("There is nothing to explain without a re-ranker: choose one, for example rprs")
-        documents, target = query_documents(query), self.index.document(id)
+        documents = query_documents(query)
+        self.index.document(id)  # a wrong id is an error before anything is computed
         allowed = self._allowed(documents, where, keep_self, exclude, as_date_limit(before, undated))
         document = combine(documents)
-        outcome = _with_neighbours(self._run(document, allowed.mask, also=id))
-        hit = self._hit(document, outcome, outcome.final.ids.index(id), None)
-        covered = {pair.query_span for pair in hit.pairs}
-        spans = [(start, end) for start, end in outcome.query.spans.tolist()]
-        return Explanation(
-            hit=hit,
-            in_pool=not np.isnan(hit.first_score),
-            query=document,
-            document=target,
-            sentences=len(outcome.query),
-            uncovered=tuple(span for span in spans if span not in covered),
-            notes=(*allowed.notes, *self._notes(outcome)),
-        )
+        outcome = self._run(document, allowed.mask, also=id)
+        alignment = Evidence(document, self.index, self.progress).align(id, boilerplate=boilerplate)
+        hit = _aligned(self._hit(outcome, outcome.final.ids.index(id), self.index.document), alignment)
+        notes = (*allowed.notes, *self._notes(outcome))
+        return Explanation(hit, not np.isnan(hit.first_score), alignment, notes)
 
     def about(
         self,
@@ -219,6 +222,8 @@ class Searcher:
         exclude: Iterable[str] = (),
         before: str | date | None = None,
         undated: Undated = "keep",
+        group: bool = True,
+        boilerplate: bool = True,
         fingerprint: str | None = None,
     ) -> About:
         """Everything needed to reproduce a search; `fingerprint` is that of the index, if it is known already."""
@@ -242,6 +247,8 @@ class Searcher:
             exclude=json.dumps(sorted(set(exclude)), ensure_ascii=False) if exclude else None,
             before=limit.resolved(documents) if limit else None,
             undated=limit.undated if limit else None,
+            grouping=None if group else "none",
+            boilerplate=None if boilerplate else "left out",
         )
 
     # ------------------------------------------------------------------------ stages
@@ -283,7 +290,7 @@ class Searcher:
         if also is not None and also not in first.ids:
             first = Ranking((*first.ids, also), np.append(first.scores, np.nan), notes=first.notes)
         if reranker is None:
-            return _Outcome(first, first, query, [], seconds)
+            return _Outcome(first, first, len(query), seconds)
         with _timed(seconds, "candidates"):
             candidates = load_candidates(self.index, document, first)
             pool = candidates.sentences
@@ -291,8 +298,8 @@ class Searcher:
             _timed(seconds, "re-ranking"),
             self.progress("re-ranking", sum(len(sentences) for sentences in pool), "sentences") as advance,
         ):
-            final = reranker.rerank(query, candidates, advance)
-        return _Outcome(first, final, query, pool, seconds)
+            final = equal_scores(reranker.rerank(query, candidates, advance), self.index)
+        return _Outcome(first, final, len(query), seconds)
 
     def _cache_key(self, cache: Cache | None) -> dict[str, Any] | None:
         """What a ranking depends on besides its query; None where it cannot be cached."""
@@ -319,9 +326,36 @@ class Searcher:
 
     # ------------------------------------------------------------------------ evidence
 
-    def _hit(self, query: Document, outcome: _Outcome, place: int, pairs: int | None) -> Hit:
+    def _groups(
+        self, outcome: _Outcome, evidence: Evidence, k: int, group: bool
+    ) -> list[tuple[int, tuple[Duplicate, ...]]]:
+        """The places of the first k hits in the ranking, each with the documents that are grouped under it."""
+        ranking = self.system.cut(outcome.final)
+        if not group:
+            return [(place, ()) for place in range(min(k, len(ranking)))]
+        groups: list[tuple[int, list[Duplicate]]] = []
+        grouping = Grouping()
+        for place, id in enumerate(ranking.ids):
+            leader, relation = grouping.add(evidence.side(id).words)
+            if leader < len(groups):
+                document = evidence.document(id)
+                score = float(ranking.scores[place])
+                groups[leader][1].append(Duplicate(id, document.title, relation, score, place + 1, document.metadata))
+            elif len(groups) == k:
+                break
+            else:
+                groups.append((place, []))
+        return [(place, tuple(duplicates)) for place, duplicates in groups]
+
+    def _hit(
+        self,
+        outcome: _Outcome,
+        place: int,
+        read: Callable[[str], Document],
+        duplicates: tuple[Duplicate, ...] = (),
+    ) -> Hit:
         id = outcome.final.ids[place]
-        document = self.index.document(id)
+        document = read(id)
         candidate = outcome.first.ids.index(id)
         return Hit(
             rank=place + 1,
@@ -332,67 +366,28 @@ class Searcher:
             first_rank=candidate + 1,
             first_score=float(outcome.first.scores[candidate]),
             parts={name: float(values[place]) for name, values in outcome.final.parts.items()},
-            pairs=_pairs(query, document, outcome, candidate, pairs),
+            duplicates=duplicates,
         )
+
+    def _with_evidence(self, hit: Hit, evidence: Evidence, pairs: int, boilerplate: bool) -> Hit:
+        if not pairs:
+            return hit
+        return _aligned(hit, evidence.summary(hit.id, pairs, boilerplate=boilerplate))
+
+
+def _aligned(hit: Hit, alignment: Alignment) -> Hit:
+    return replace(
+        hit,
+        pairs=alignment.pairs,
+        query_coverage=alignment.query_coverage,
+        document_coverage=alignment.document_coverage,
+        relation=alignment.relation,
+    )
 
 
 def _require_count(name: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
         raise UsageError(f"{name} must be an integer in [0, inf). Got {value!r} instead.")
-
-
-def _with_neighbours(outcome: _Outcome) -> _Outcome:
-    """With neighbours as evidence, also where the re-ranker computed none; without a re-ranker there are no vectors."""
-    if outcome.final.neighbours is not None or not outcome.pool:
-        return outcome
-    nearest = neighbours(outcome.query.vectors, [sentences.vectors for sentences in outcome.pool], NEAREST)
-    return replace(outcome, final=replace(outcome.final, neighbours=nearest))
-
-
-def _pairs(
-    query: Document, document: Document, outcome: _Outcome, candidate: int, limit: int | None
-) -> tuple[Pair, ...]:
-    """The aligned pairs of one candidate: all in the query's order, or the best few."""
-    nearest = outcome.final.neighbours
-    if nearest is None:
-        return ()
-    rows, places = np.nonzero(nearest.document == candidate)
-    similarity = nearest.similarity[rows, places]
-    sentence = nearest.sentence[rows, places] - nearest.offsets[candidate]
-    spans = outcome.pool[candidate].spans
-    if limit is not None:
-        rows, places, similarity, sentence = _best(
-            limit, outcome.query.spans, spans, (rows, places, similarity, sentence)
-        )
-    return tuple(
-        _pair(
-            query.text, document.text, outcome.query.spans[row], spans[number], min(float(value), 1.0), int(place) + 1
-        )
-        for row, number, value, place in zip(rows, sentence, similarity, places, strict=True)
-    )
-
-
-def _pair(query: str, document: str, left: Any, right: Any, similarity: float, place: int) -> Pair:
-    query_span, document_span = (int(left[0]), int(left[1])), (int(right[0]), int(right[1]))
-    return Pair(
-        query[slice(*query_span)], document[slice(*document_span)], similarity, query_span, document_span, place
-    )
-
-
-def _best(limit: int, query_spans: Any, spans: Any, columns: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The most similar pairs, long sentences first, no sentence twice; of pairs equal to two digits, the longer."""
-    rows, _, similarity, sentence = columns
-    shortest = np.minimum(np.diff(query_spans[rows])[:, 0], np.diff(spans[sentence])[:, 0])
-    chosen: list[int] = []
-    used: set[tuple[str, int]] = set()
-    for pair in np.lexsort((sentence, rows, -shortest, -np.round(similarity, 2), shortest < TELLING)):
-        if len(chosen) >= limit:
-            break
-        ends = {("query", int(rows[pair])), ("document", int(sentence[pair]))}
-        if not ends & used:
-            chosen.append(int(pair))
-            used |= ends
-    return tuple(column[chosen] for column in columns)
 
 
 @contextmanager

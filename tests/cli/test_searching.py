@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from rprs import Document, Explanation, Hit, Index, Pair, Searcher, read_one
-from rprs.cli import output
-from tests.support.cli import QUERY, TEXTS, rprs_error, rprs_ok, sample_index
+from rprs import Document, Index, Searcher, read_one
+from rprs.alignment.describe import coverage_sentence
+from rprs.results.passages import SIGNS, describe_pair
+from tests.support.cli import ENCODER, QUERY, TEXTS, rprs_error, rprs_ok, sample_index
 
 
 @pytest.fixture(scope="module")
@@ -59,16 +58,48 @@ def test_several_documents_are_combined_into_one_query(
     assert [pair["similarity"] for pair in why[0]["pairs"]] == [pair.similarity for pair in explained.hit.pairs]
 
 
-def test_search_prints_hits_with_their_evidence(index_path: Path, query: Path) -> None:
-    outcome = rprs_ok("search", index_path, query, "-k", "3")
+def test_search_prints_hits_with_their_evidence(index_path: Path, index: Index, query: Path) -> None:
+    outcome = rprs_ok("search", index_path, query, "-k", "3", width=500)
     header, hit, left, right, *_ = outcome.out.splitlines()
-    assert header.split() == ["#", "score", "QP", "DP", "first", "document"]
+    assert header.split() == ["#", "of", "yours", "of", "theirs", "document"]
     assert hit.split()[0] == "1"
     assert hit.endswith("lease.txt")
-    assert hit.count("%") == 2
-    assert left.strip().split("  ")[1] in QUERY.splitlines()
-    assert right.strip().removeprefix("⇄").strip() in TEXTS["lease.txt"].splitlines()
-    assert len(outcome.out.splitlines()) == 1 + 3 * 3
+    (expected, *_) = Searcher(index).search(Document("query.txt", QUERY), 3)
+    shares = [round(100 * part.share) for part in (expected.query_coverage, expected.document_coverage) if part]
+    assert re.findall(r"(\d+)%", hit) == [str(share) for share in shares]
+    pair = expected.pairs[0]
+    assert left.startswith(f"     {SIGNS[pair.kind]} {describe_pair(pair)}: ")
+    assert right.startswith("     ⇄ ")
+    assert " ".join(pair.query.split()) in re.sub(r"\[-|-\]", "", left)
+    assert " ".join(pair.document.split()) in re.sub(r"\{\+|\+\}", "", right)
+
+
+def test_details_are_the_scores_and_the_keyword_rank(index_path: Path, index: Index, query: Path) -> None:
+    hit = Searcher(index).search(Document("query.txt", QUERY), 1)[0]
+    text = rprs_ok("search", index_path, query, "-k", "1", "--details").out
+    assert f"     score {hit.score:.4f} (QP {hit.qp:.3f}, DP {hit.dp:.3f}); keyword rank {hit.first_rank}" in text
+    assert "score" not in rprs_ok("search", index_path, query, "-k", "1").out
+
+
+def test_duplicates_are_listed_beneath_their_hit(tmp_path: Path, query: Path) -> None:
+    sources = tmp_path / "sources"
+    sources.mkdir()
+    for name in ("lease.txt", "copy of lease.txt"):
+        (sources / name).write_text(TEXTS["lease.txt"])
+    (sources / "loan.txt").write_text(TEXTS["loan.txt"])
+    path = tmp_path / "twins.rprs"
+    rprs_ok("index", sources, "--to", path, "--encoder", ENCODER)
+    hits = rprs_ok("search", path, query, "--format", "jsonl").objects
+    first = hits[0]
+    (twin,) = first["duplicates"]
+    assert {first["id"], twin["id"]} == {"lease.txt", "copy of lease.txt"}
+    assert (twin["relation"], twin["score"], twin["rank"]) == ("identical", first["score"], 2)
+    assert f"     also {twin['id']} (identical text)" in rprs_ok("search", path, query).out
+    apart = rprs_ok("search", path, query, "--no-grouping", "--format", "jsonl").objects
+    assert ids(apart)[:2] == [first["id"], twin["id"]]
+    assert not apart[0]["duplicates"]
+    assert "grouping=none" in rprs_ok("search", path, query, "--no-grouping", "--format", "csv").out
+    assert "boilerplate=left out" in rprs_ok("search", path, query, "--no-boilerplate", "--format", "csv").out
 
 
 def test_search_prints_the_system_and_the_seconds_of_each_stage(index_path: Path, query: Path) -> None:
@@ -79,11 +110,11 @@ def test_search_prints_the_system_and_the_seconds_of_each_stage(index_path: Path
     assert all(stage in messages for stage in ("sentences", "first stage", "candidates", "re-ranking", "evidence"))
 
 
-@pytest.mark.parametrize("width", [40, 79, 150])
+@pytest.mark.parametrize("width", [40, 79, 250])
 def test_no_line_of_the_table_is_wider_than_the_terminal(index_path: Path, query: Path, width: int) -> None:
     lines = rprs_ok("search", index_path, query, width=width).out.splitlines()
     assert max(cell_len(line) for line in lines) <= width
-    assert any(line.endswith("…") for line in lines) == (width < 150)
+    assert any(line.endswith("…") for line in lines) == (width < 250)
 
 
 def test_search_as_jsonl_has_everything(index_path: Path, index: Index, query: Path) -> None:
@@ -146,7 +177,9 @@ def test_where_restricts_the_hits(index_path: Path, query: Path) -> None:
     assert ids(hits) == ["moss-v-reed"]
     outcome = rprs_ok("search", index_path, query, "--where", "court = nowhere")
     assert outcome.out == ""
-    assert "No documents found" in outcome.err
+    assert "No similar document passes the filters: relax them" in outcome.err
+    nothing = rprs_ok("search", index_path, "--text", "Zyzzyva quokka.")
+    assert (nothing.out, nothing.err.splitlines()[0]) == ("", "No document here shares any words with yours.")
 
 
 FINCH = "finch-v-crane"
@@ -155,16 +188,16 @@ FINCH = "finch-v-crane"
 def test_a_date_limit_leaves_out_newer_documents(index_path: Path, index: Index) -> None:
     words = ("search", index_path, "--id", FINCH, "--before", "date", "--format", "jsonl")
     outcome = rprs_ok(*words)
-    dates = [hit["metadata"]["date"] for hit in outcome.objects]
+    dates = [hit["metadata"].get("date", "") for hit in outcome.objects]
     assert ids(outcome.objects) == [hit.id for hit in Searcher(index).search(index.document(FINCH), before="date")]
-    assert max(dates) <= "2011-09-14" < max(str(index.document(id).metadata["date"]) for id in index)
-    assert "Date limit: nothing newer than 2011-09-14; 7 documents left out" in outcome.err
-    assert "Date limit: 0 documents without a date kept" in outcome.err
+    assert max(dates) <= "2011-09-14" < max(str(index.document(id).metadata.get("date", "")) for id in index)
+    assert "Date limit: nothing newer than 2011-09-14; 3 documents left out" in outcome.err
+    assert "Date limit: 4 documents without a date kept" in outcome.err
     given = rprs_ok("search", index_path, "--id", FINCH, "--before", "2011-09-14", "--format", "jsonl")
     assert given.objects == outcome.objects
     exported = rprs_ok(*words[:-1], "csv", "--undated", "drop").out
     assert "date=2011-09-14" in exported
-    assert ",drop" in exported
+    assert "; undated=drop" in exported
     explained = rprs_ok("explain", index_path, "--id", FINCH, "loan.txt", "--before", "date").err
     assert "Date limit: nothing newer than 2011-09-14" in explained
 
@@ -179,9 +212,10 @@ def test_an_error_of_a_date_limit_is_one_line(index_path: Path) -> None:
 
 def test_without_a_reranker_the_order_is_that_of_the_first_stage(index_path: Path, query: Path) -> None:
     outcome = rprs_ok("search", index_path, query, "--rerank", "none", "-k", "2")
-    assert outcome.out.splitlines()[0].split() == ["#", "score", "first", "document"]
+    assert outcome.out.splitlines()[0].split() == ["#", "of", "yours", "of", "theirs", "document"]
     (hit,) = rprs_ok("search", index_path, query, "--rerank", "none", "-k", "1", "--format", "jsonl").objects
-    assert (hit["qp"], hit["dp"], hit["pairs"]) == (None, None, [])
+    assert (hit["qp"], hit["dp"]) == (None, None)
+    assert hit["pairs"]
     assert hit["score"] == hit["first_score"]
 
 
@@ -297,20 +331,21 @@ def test_explain_for_a_text_as_the_query(index_path: Path, query: Path) -> None:
     assert from_text["query"].startswith("text-")
 
 
-def test_explain_prints_pairs_side_by_side_and_uncovered_passages(index_path: Path, query: Path) -> None:
+def test_explain_prints_matches_side_by_side_and_what_has_no_counterpart(
+    index_path: Path, index: Index, query: Path
+) -> None:
     system = ("--first", "bm25", "--rerank", "rprs(n=2)")
     outcome = rprs_ok("explain", index_path, query, "lease.txt", *system, width=160)
     text = outcome.out
-    title, scores, shares, *_ = text.splitlines()
+    alignment = Searcher(index).align(Document("query.txt", QUERY), "lease.txt")
+    title, yours, theirs, *_ = text.splitlines()
     assert title == "query.txt  ⇄  lease.txt"
-    assert scores.startswith("score 0.")
-    assert "rank 1, 1 in the first stage" in scores
-    assert "sentences of the query" in shares
-    row = next(line for line in text.splitlines() if "three months of written notice" in line)
-    assert "I want to end the lease" in row
-    assert "Either party may end this lease" in row
-    assert "Without a match: 2 of 6 sentences of the query" in text
-    assert "4–5  Nobody has ever seen the purple dragon" in text
+    assert yours == f"{coverage_sentence(alignment.query_coverage, 'query')}."
+    assert theirs == f"{coverage_sentence(alignment.document_coverage, 'document')}."
+    assert "purple dragon" in text.partition("Without a counterpart: ")[2]
+    *_, caution, details = text.splitlines()
+    assert caution == "Scores help you prioritise; they are not legal conclusions."
+    assert re.fullmatch(r"Technical details: rank 1; score 0\.\d+ \(QP 0\.\d+, DP 0\.\d+\); keyword rank 1", details)
     assert "bm25 → rprs(n=2) in " in outcome.err
 
 
@@ -321,9 +356,10 @@ def test_explain_as_jsonl_has_everything(index_path: Path, index: Index, query: 
     assert (record["score"], record["qp"], record["dp"]) == (explained.hit.score, explained.hit.qp, explained.hit.dp)
     assert len(record["pairs"]) == len(explained.hit.pairs)
     assert (record["query_sentences"], record["sentences"]) == (6, 5)
-    assert record["query_sentences_matched"] + len(record["uncovered"]) == 6
-    assert record["sentences_matched"] == len({tuple(pair["document_span"]) for pair in record["pairs"]})
+    assert record["query_coverage"]["share"] == explained.alignment.query_coverage.share
+    assert [tuple(part["span"]) for part in record["uncovered"]] == [*explained.uncovered]
     assert all(QUERY[slice(*part["span"])] == part["text"] for part in record["uncovered"])
+    assert {*record["without_boilerplate"]} == {"query_coverage", "document_coverage"}
 
 
 def test_explain_for_a_document_of_the_index_as_the_query(index_path: Path) -> None:
@@ -331,91 +367,37 @@ def test_explain_for_a_document_of_the_index_as_the_query(index_path: Path) -> N
     assert text.startswith("heron-v-otter  Heron v. Otter  ⇄  sublease.txt\n")
 
 
-def test_weak_pairs_can_be_left_out(index_path: Path, query: Path) -> None:
-    words = ("explain", index_path, query, "lease.txt", "--format", "jsonl")
-    (everything,), (strong,) = rprs_ok(*words).objects, rprs_ok(*words, "--min-similarity", "0.7").objects
-    assert strong["pairs"] == [pair for pair in everything["pairs"] if pair["similarity"] >= 0.7]
-    assert 0 < len(strong["pairs"]) < len(everything["pairs"])
-    assert len(strong["uncovered"]) + strong["query_sentences_matched"] == 6
-    assert strong["score"] == everything["score"]
+def test_kinds_of_match_and_boilerplate_can_be_left_out(index_path: Path, index: Index, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.txt"
+    copy.write_text(f"{TEXTS['lease.txt'].splitlines()[1]}\n{QUERY}")
+    words = ("explain", index_path, copy, "lease.txt", "--format", "jsonl")
+    (everything,), (same,) = rprs_ok(*words).objects, rprs_ok(*words, "--kind", "identical").objects
+    assert {pair["kind"] for pair in everything["pairs"]} > {"identical"}
+    assert same["pairs"] == [pair for pair in everything["pairs"] if pair["kind"] == "identical"]
+    assert (same["score"], same["query_coverage"]) == (everything["score"], everything["query_coverage"])
+    others = rprs_ok(*words, "--kind", "reworded", "--kind", "same-idea").objects[0]["pairs"]
+    assert others == [pair for pair in everything["pairs"] if pair["kind"] != "identical"]
+    (bare,) = rprs_ok(*words, "--no-boilerplate").objects
+    expected = Searcher(index).explain(read_one(copy), "lease.txt", boilerplate=False)
+    assert len(bare["pairs"]) == len(expected.hit.pairs)
+    assert bare["query_coverage"] == everything["without_boilerplate"]["query_coverage"]
 
 
 def test_a_document_outside_the_candidates_is_explained_all_the_same(index_path: Path, query: Path) -> None:
     words = ("explain", index_path, query, "patent-copy", "--depth", "2")
-    assert "not among the candidates of the first stage" in rprs_ok(*words).out
+    assert "not among the candidates of the search; added to them" in rprs_ok(*words).out
     (record,) = rprs_ok(*words, "--format", "jsonl").objects
     assert (record["in_pool"], record["first_score"]) == (False, None)
-
-
-def test_all_pairs_come_in_the_order_of_the_query(index_path: Path, index: Index, tmp_path: Path) -> None:
-    long = tmp_path / "long.txt"
-    long.write_text("\n".join(f"In the year {year} the tenant paid the rent of the house late." for year in range(30)))
-    few, everything = (
-        rprs_ok("explain", index_path, long, "lease.txt", *more, width=200).out for more in ([], ["--all"])
-    )
-    total = len(Searcher(index).explain(Document("q", long.read_text()), "lease.txt").hit.pairs)
-    assert total > output.PAIRS
-    assert f"The 20 best of {total} pairs; --all prints them all" in few
-    assert "--all" not in everything
-    rows = [line for line in everything.splitlines() if "In the year" in line]
-    years = [int(row.split("In the year ")[1].split()[0]) for row in rows if row.split()[0].isdigit()]
-    assert years == sorted(years)
 
 
 def test_an_error_of_an_explanation_is_one_line(index_path: Path, query: Path) -> None:
     assert rprs_error("explain", index_path, query, "nobody") == f"There is no document 'nobody' in {index_path}"
     assert "the id of one document" in rprs_error("explain", index_path, query)
-    assert "nothing to explain without a re-ranker" in rprs_error(
-        "explain", index_path, query, "lease.txt", "--rerank", "none"
-    )
+    assert "--kind" in rprs_error("explain", index_path, query, "lease.txt", "--kind", "similar")
 
 
-# ---------------------------------------------------------------------------- parts of the output
-
-
-def test_bars_are_as_wide_as_their_share() -> None:
-    assert output.bar(0.0) == "       0%"
-    assert output.bar(0.5) == "██    50%"
-    assert output.bar(0.28125) == "█▏    28%"
-    assert output.bar(1.0) == "████ 100%"
-    assert output.bar(float("nan")).strip() == ""
-    assert {len(output.bar(share / 100)) for share in range(101)} == {9}
-
-
-@pytest.mark.parametrize(("rank", "first", "text"), [(1, 13, "13 ↑12"), (5, 2, "2 ↓3"), (4, 4, "4 =")])
-def test_movements(rank: int, first: int, text: str) -> None:
-    assert output.movement(Hit(rank, "x", 0.0, "", {}, first, 0.0)) == text
-
-
-@given(st.text(alphabet="ab 漢字é", max_size=80), st.integers(20, 60))
-def test_a_shortened_text_fits_and_keeps_its_ends(text: str, width: int) -> None:
-    text = output.flat(text)
-    short = output.shorten(text, width)
-    assert cell_len(short) <= width
-    if short != text:
-        start, end = short.split(" … ") if " … " in short else short.split("…")
-        assert text.startswith(start.strip())
-        assert text.endswith(end.strip())
-
-
-def explanation(spans: list[tuple[int, int]], covered: set[int]) -> Explanation:
-    pairs = tuple(Pair("q", "d", 0.5, span, (0, 1), 1) for number, span in enumerate(spans) if number in covered)
-    hit = Hit(1, "d", 0.1, "", {}, 1, 1.0, {}, pairs)
-    query, document = Document("q", "x" * 100), Document("d", "y")
-    uncovered = tuple(span for number, span in enumerate(spans) if number not in covered)
-    return Explanation(hit, True, query, document, len(spans), uncovered)
-
-
-def test_neighbouring_uncovered_sentences_make_one_passage() -> None:
-    spans = [(0, 9), (10, 19), (20, 29), (30, 39), (40, 49)]
-    passages = output.uncovered_passages(explanation(spans, {2}))
-    assert passages == [output.Passage(1, 2, (0, 19)), output.Passage(4, 5, (30, 49))]
-    assert output.uncovered_passages(explanation(spans, set(range(5)))) == []
-
-
-def test_a_sentence_is_better_evidence_than_a_heading() -> None:
-    heading = Pair("Section 5.", "Section 5.", 1.0, (0, 10), (0, 10), 1)
-    telling = replace(heading, query="The tenant pays the rent every month.", document="The rent is paid every month.")
-    assert (
-        output.most_similar([heading, replace(telling, document="The tenant pays the rent monthly.")], 1)[0] != heading
-    )
+def test_explain_works_without_a_reranker(index_path: Path, query: Path) -> None:
+    words = ("explain", index_path, query, "lease.txt", "--format", "jsonl")
+    (plain,), (usual,) = rprs_ok(*words, "--rerank", "none").objects, rprs_ok(*words).objects
+    assert plain["pairs"] == usual["pairs"]
+    assert (plain["qp"], plain["score"]) == (None, plain["first_score"])

@@ -61,14 +61,14 @@ def test_every_format_is_read_plain_and_compressed(tmp_path: Path) -> None:
         assert texts[2] == texts[0], suffix
 
 
-def test_metadata_of_a_file_are_its_path_and_date_unless_it_has_its_own(tmp_path: Path) -> None:
+def test_the_date_of_a_document_is_the_one_that_it_states_never_that_of_its_file(tmp_path: Path) -> None:
     write_files(
         tmp_path, {"a.txt": "text", "b.html": "<meta name=date content=1999-12-31><p>text", "c.jsonl": '{"text": "x"}'}
     )
     for path in tmp_path.iterdir():
         os.utime(path, (1_000_000_000, 1_000_000_000))
     plain, page, record = outcome(tmp_path)[0]
-    assert plain.metadata == {"path": str(tmp_path / "a.txt"), "date": "2001-09-09"}
+    assert plain.metadata == {"path": str(tmp_path / "a.txt")}
     assert page.metadata["date"] == "1999-12-31"
     assert record.id == "c.jsonl#1"
     assert record.metadata == {"path": str(tmp_path / "c.jsonl")}
@@ -146,6 +146,7 @@ def test_a_name_that_is_not_utf8_gives_an_id_that_can_be_stored(tmp_path: Path) 
 # ---------------------------------------------------------------------------- what is skipped
 
 
+DAMAGED = "can't be opened; it may be damaged"
 SKIPPED = {
     "empty.txt": (b"", "an empty file"),
     "empty.txt.gz": (gzip.compress(b""), "an empty file"),
@@ -154,17 +155,17 @@ SKIPPED = {
     "noise.txt": (bytes(range(1, 32)) * 10, "a binary file, not text"),
     "picture.png": (b"\x89PNG\r\n", "an unsupported file type"),
     "README": (b"read me", "an unsupported file type"),
-    "scan.pdf": (pdf([[], []]), "a PDF without text on its 2 page(s): if it is a scan, run OCR first"),
+    "scan.pdf": (pdf([[], []]), "No readable text: it looks like a scan. Run OCR first."),
     "secret.pdf": (encrypted(pdf([PROSE]), "key"), "an encrypted PDF: save a copy that opens without a password"),
-    "cut.pdf": (pdf([PROSE])[:40], "damaged? "),
-    "no.pdf": (b"hello", "damaged? "),
-    "cut.docx": (word(*PROSE)[:-200], "damaged? BadZipFile: File is not a zip file"),
+    "cut.pdf": (pdf([PROSE])[:40], f"{DAMAGED} ("),
+    "no.pdf": (b"hello", f"{DAMAGED} ("),
+    "cut.docx": (word(*PROSE)[:-200], f"{DAMAGED} (BadZipFile: File is not a zip file)"),
     "none.docx": (word(), "contains no text"),
     "cut.rtf": (b"hello", r"not an RTF file, or damaged: it does not begin with {\rtf"),
     "bare.html": (b"<html><script>var x</script></html>", "contains no text"),
-    "cut.txt.gz": (gzip.compress(PROSE[0].encode())[:-9], "damaged? EOFError: Compressed file ended before"),
-    "no.txt.gz": (b"hello", "damaged? BadGzipFile: Not a gzipped file"),
-    "no.txt.xz": (b"hello", "damaged? LZMAError: Input format not supported"),
+    "cut.txt.gz": (gzip.compress(PROSE[0].encode())[:-9], f"{DAMAGED} (EOFError: Compressed file ended before"),
+    "no.txt.gz": (b"hello", f"{DAMAGED} (BadGzipFile: Not a gzipped file"),
+    "no.txt.xz": (b"hello", f"{DAMAGED} (LZMAError: Input format not supported"),
     "none.json": (b"[]", "contains no documents"),
     "header.license": (b"---\nkey: x\nname: X\n---\n", "contains no text"),
 }

@@ -140,7 +140,8 @@ def test_html_may_be_nested_deeper_than_python_recurses(tmp_path: Path) -> None:
 
 
 def test_word_paragraphs_tables_and_properties(tmp_path: Path) -> None:
-    result = document(tmp_path, "a.docx", word(*PROSE, title="Lease", rows=[["Rent", "Due\nSoon"], ["100", "monthly"]]))
+    data = word(*PROSE, title="Lease", rows=[["Rent", "Due\nSoon"], ["100", "monthly"]])
+    result = document(tmp_path, "lease.docx", data)
     assert result.title == "Lease"
     assert metadata(result) == {"author": "A. Clerk"}
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", str(result.metadata["date"]))
@@ -213,7 +214,9 @@ def test_rtf_in_another_code_page(tmp_path: Path) -> None:
 
 def test_pdf_pages_and_properties(tmp_path: Path) -> None:
     result = document(
-        tmp_path, "a.pdf", pdf([PROSE, ["Signed."]], Title="Lease", Author="A. Clerk", CreationDate="D:20150309100000")
+        tmp_path,
+        "lease.pdf",
+        pdf([PROSE, ["Signed."]], Title="Lease", Author="A. Clerk", CreationDate="D:20150309"),
     )
     assert (result.title, result.metadata["author"], result.metadata["date"]) == ("Lease", "A. Clerk", "2015-03-09")
     assert result.text.split("\n\n") == [" ".join(PROSE), "Signed."]

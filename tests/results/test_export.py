@@ -1,4 +1,4 @@
-"""Exported hits and the HTML report, read back by independent parsers."""
+"""Exported hits, read back by independent parsers."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ import csv
 import io
 import json
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import rispy
 from bibtexparser.entrypoint import parse_string
@@ -22,13 +19,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rprs
-from rprs import Document, Explanation, Hit, Index, Pair, Searcher, System, UsageError, read_run
-from rprs.document import Metadata, Sentences, Value
+from rprs import Coverage, Document, Duplicate, Hit, Index, Pair, Searcher, UsageError, read_run
+from rprs.document import Metadata, Value
 from rprs.results import FORMATS
 from rprs.results.one_line import one_line
-from rprs.results.report import report
 from rprs.results.serialize import About, about_from, hit_from
-from tests.support.cli import QUERY, TEXTS, rprs_error, rprs_ok, sample_index
+from tests.support.cli import QUERY, rprs_ok, sample_index
 
 ABOUT = About(
     version="0.1.0",
@@ -54,9 +50,11 @@ SETTINGS = (
 
 
 def hit(id: str = "a", title: str = "", metadata: Metadata | None = None, rank: int = 1, **others: Value) -> Hit:
-    pair = Pair("The rent\nis due.", "=The rent was due.", 0.75, (0, 16), (3, 21), 1)
+    pair = Pair("The rent\nis due.", "=The rent was due.", "reworded", 0.75, (0, 16), (3, 21), 4, 4)
     fields = {**(metadata or {}), **others}
-    return Hit(rank, id, 1.5 / rank, title, fields, rank + 2, 7.25, {"qp": 0.5, "dp": 0.25}, (pair,))
+    scores = {"qp": 0.5, "dp": 0.25}
+    coverage = Coverage(40, 4, 2, 10), Coverage(300, 0, 1, 0)
+    return Hit(rank, id, 1.5 / rank, title, fields, rank + 2, 7.25, scores, (pair,), *coverage)
 
 
 def export(name: str, *hits: Hit) -> str:
@@ -66,31 +64,54 @@ def export(name: str, *hits: Hit) -> str:
 # ---------------------------------------------------------------------------- csv
 
 
+COLUMNS = 22  # without metadata
+
+
 def rows(*hits: Hit) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(export("csv", *hits), newline=""), strict=True))
+    lines = io.StringIO(export("csv", *hits), newline="")
+    (comment,) = next(csv.reader([next(lines)], strict=True))
+    assert comment == f"# rprs: {SETTINGS}"
+    return list(csv.DictReader(lines, strict=True))
 
 
-def test_a_sheet_has_numbers_evidence_metadata_and_settings() -> None:
+def test_a_sheet_has_numbers_evidence_and_metadata_after_its_settings() -> None:
     first, second = rows(hit("a", "A title", court="hill", pages=12), hit("b", rank=2, open=True, share=-0.5))
-    assert list(first)[:11] == [
-        *("rank", "id", "title", "score", "qp", "dp", "first_rank", "first_score"),
-        *("similarity", "query_sentence", "document_sentence"),
+    assert list(first)[:COLUMNS] == [
+        *("rank", "id", "title", "relation", "query_matched", "query_identical", "query_reworded", "query_same_idea"),
+        *("document_matched", "document_identical", "document_reworded", "document_same_idea", "duplicates"),
+        *("score", "qp", "dp", "first_rank", "first_score"),
+        *("kind", "similarity", "query_passage", "document_passage"),
     ]
-    assert list(first)[11:15] == ["court", "pages", "open", "share"]
+    assert list(first)[COLUMNS:] == ["court", "pages", "open", "share"]
+    shares = [first[f"query_{name}"] for name in ("matched", "identical", "reworded", "same_idea")]
+    assert shares == ["0.4", "0.1", "0.05", "0.25"]  # 16, 4, 2 and 10 of 40 words
+    assert (first["document_matched"], first["relation"], first["kind"]) == ("0.0033", "different", "reworded")
     assert (first["rank"], first["score"], first["qp"], first["first_rank"]) == ("1", "1.5", "0.5", "3")
-    assert (first["similarity"], first["query_sentence"]) == ("0.75", "The rent is due.")
+    assert (first["similarity"], first["query_passage"]) == ("0.75", "The rent is due.")
     assert (first["pages"], first["open"], second["open"], second["share"]) == ("12", "", "true", "-0.5")
-    assert {name.removeprefix("about."): second[name] for name in second if name.startswith("about.")} == {
-        name: "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-        for name, value in ABOUT.object().items()
-    }
+
+
+def test_pandas_reads_a_sheet_as_exported(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    path, format = tmp_path / "hits.csv", FORMATS["csv"]
+    path.write_text(export("csv", hit("a", "A # title", court="hill"), hit("b", rank=2)), format.encoding, newline="")
+    frame = pandas.read_csv(path, skiprows=1)
+    assert frame["title"].iloc[0] == "A # title"
+    assert frame["score"].tolist() == [1.5, 0.75]
+    assert path.read_bytes().startswith(b'\xef\xbb\xbf"# rprs: ')  # a spreadsheet recognises UTF-8
+
+
+def test_duplicates_are_in_the_row_of_their_hit() -> None:
+    twins = Duplicate("b.txt", "B", "identical", 1.25, 2, {}), Duplicate("c", "", "near duplicate", 1.0, 4, {})
+    ((row),) = rows(replace(hit(), duplicates=twins, relation="near duplicate"))
+    assert (row["duplicates"], row["relation"]) == ("b.txt (identical); c (near duplicate)", "near duplicate")
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1 2", "-2+3", "@SUM(A1)", "\tx", "\rx", "＝1", '=HYPERLINK("http://x")'])
 def test_no_cell_is_a_formula(text: str) -> None:
     ((row),) = rows(replace(hit(text, text, note=text), score=-1.5))
     assert {row["id"], row["title"], row["note"]} == {f"'{text}"}
-    assert row["document_sentence"] == "'=The rent was due."
+    assert row["document_passage"] == "'=The rent was due."
     assert row["score"] == "-1.5"
 
 
@@ -100,17 +121,17 @@ def test_a_number_in_a_text_stays_a_number() -> None:
 
 
 def test_metadata_that_have_the_name_of_a_column_get_another_name() -> None:
-    fields: dict[str, Value] = {"title": "other", "metadata.title": "third", "about.k": "fourth", "=x": "fifth"}
+    fields: dict[str, Value] = {"title": "other", "metadata.title": "third", "=x": "fourth"}
     ((row),) = rows(hit("a", "mine", fields))
-    values = [row[name] for name in ("title", "metadata.metadata.title", "metadata.title", "metadata.about.k", "'=x")]
-    assert values == ["mine", "other", "third", "fourth", "fifth"]
-    assert row["about.k"] == "10"
+    values = [row[name] for name in ("title", "metadata.metadata.title", "metadata.title", "'=x")]
+    assert values == ["mine", "other", "third", "fourth"]
 
 
 def test_a_missing_value_is_an_empty_cell() -> None:
-    bare = replace(hit(), parts={"maxsim": 0.125}, pairs=(), first_score=float("nan"))
+    bare = replace(hit(), parts={"maxsim": 0.125}, pairs=(), first_score=float("nan"), query_coverage=None)
     ((row),) = rows(bare)
     assert (row["qp"], row["dp"], row["maxsim"], row["first_score"], row["similarity"]) == ("", "", "0.125", "", "")
+    assert row["query_matched"] == ""
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
@@ -124,7 +145,7 @@ def test_whatever_a_hit_holds_a_sheet_can_be_read_back(id: str, title: str, meta
     ((row),) = rows(hit(id, title, metadata))
     assert None not in row
     assert {row["id"], row["id"].removeprefix("'")} >= {id}
-    assert len(row) == 11 + len(metadata) + len(ABOUT.object())
+    assert len(row) == COLUMNS + len(metadata)
     assert not any(re.match(r"[=@\t\r\n]", cell) for cell in row.values())
 
 
@@ -169,7 +190,7 @@ CASE = hit(
     url="https://example.org/moss?a=1&b=%7B2",
     docket_number="12-345",
 )
-NOTES = "rank 1, score 1.5, QP 0.5, DP 0.25; rank 3 in the first stage"
+NOTES = "rank 1, score 1.5, QP 0.5, DP 0.25; keyword rank 3"
 
 
 def test_a_case_in_ris_by_hand() -> None:
@@ -267,7 +288,7 @@ def test_authors_come_one_by_one(field: str, authors: list[str] | None) -> None:
 @pytest.mark.parametrize(
     ("metadata", "year", "day"),
     [
-        ({"year": 1998, "date": "2024-01-01"}, "1998", None),  # the date is that of the file
+        ({"year": 1998, "date": "2024-01-01"}, "1998", None),  # the date of another edition
         ({"year": "1998", "date": "1998-03-02"}, "1998", "1998/03/02/"),
         ({"date": "2024-01-01", "decision_date": "1998-03"}, "1998", "1998/03//"),
         ({"published": "D:19980302120000"}, "1998", "1998/03/02/"),
@@ -276,6 +297,17 @@ def test_authors_come_one_by_one(field: str, authors: list[str] | None) -> None:
 def test_the_date_of_a_reference(metadata: dict[str, Value], year: str, day: str | None) -> None:
     (reference,) = rispy.loads(export("ris", hit(metadata=metadata)))
     assert (reference["year"], reference.get("date")) == (year, day)
+
+
+def test_a_reference_to_a_file_that_states_no_date_has_no_year(tmp_path: Path) -> None:
+    path = tmp_path / "lease.txt"
+    path.write_text("The tenant pays the rent.")
+    document = rprs.read_one(path)
+    plain = hit(document.id, document.title, document.metadata)
+    (reference,) = rispy.loads(export("ris", plain))
+    assert not {"year", "date"} & {*reference}
+    assert not re.search(r"^  (year|date) =", export("bibtex", plain), re.MULTILINE)
+    assert "date" not in rows(plain)[0]
 
 
 def test_a_doi_is_found_in_its_address() -> None:
@@ -325,49 +357,7 @@ def test_whatever_a_hit_holds_references_can_be_read_back(title: str, court: str
     assert plain == one_line(title)
 
 
-# ---------------------------------------------------------------------------- the report
-
-
-class Page(HTMLParser):
-    """What a browser would see: elements with attributes, and the text of both panes without the numbers of pairs."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.panes: dict[str, str] = {}
-        self.cells: list[str] = []
-        self._open: list[str] = []
-        self._pane = ""
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        values = dict(attrs)
-        self.elements.append((tag, values))
-        if tag in ("meta", "wbr"):
-            return
-        self._open.append(tag)
-        if tag == "section":
-            self._pane = values.get("id") or ""
-        if tag == "td":
-            self.cells.append("")
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self._open.pop() == tag
-        if tag == "p" and self._pane:
-            self.panes[self._pane] += " "
-
-    def handle_data(self, data: str) -> None:
-        if "p" in self._open and "a" not in self._open:
-            self.panes[self._pane] = self.panes.get(self._pane, "") + data
-        if "td" in self._open:
-            self.cells[-1] += data
-
-    def all(self, tag: str) -> list[dict[str, str | None]]:
-        return [attributes for name, attributes in self.elements if name == tag]
-
-
-def words(text: str) -> list[str]:
-    return text.split()
+# ---------------------------------------------------------------------------- the command line
 
 
 @pytest.fixture(scope="module")
@@ -379,146 +369,6 @@ def index_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def index(index_path: Path) -> Iterator[Index]:
     with Index(index_path) as index:
         yield index
-
-
-def reported(index: Index, id: str = "lease.txt", min_similarity: float = -1.0) -> tuple[Explanation, Page, str]:
-    searcher, query = Searcher(index), Document("query.txt", QUERY)
-    explanation = searcher.explain(query, id)
-    about = searcher.about(query, 10)
-    sentences = index.query_sentences(query), index.sentences(id)
-    text = report(explanation, *sentences, about, min_similarity)
-    return explanation, Page(text), text
-
-
-def test_the_report_has_both_texts_and_each_pair_on_both_sides(index: Index) -> None:
-    explanation, page, text = reported(index)
-    assert words(page.panes["query"]) == words(QUERY)
-    assert words(page.panes["document"]) == words(TEXTS["lease.txt"])
-    links = {link["id"]: link["href"] for link in page.all("a") if link.get("id")}
-    count = len(explanation.hit.pairs)
-    assert count > 5
-    assert links == {f"{a}{n}": f"#{b}{n}" for n in range(1, count + 1) for a, b in ("qd", "dq")}
-    assert page.cells == [
-        cell
-        for number, pair in enumerate(explanation.hit.pairs, 1)
-        for cell in (str(number), one_line(pair.query), f"{pair.similarity:.3f}", one_line(pair.document))
-    ]
-    assert "an aid to ranking, not a verdict" in text
-    assert "It guards seven golden spoons." in text.partition('id="unmatched"')[2]
-    system = System()
-    settings = (index.fingerprint, str(system.first), str(system.rerank), "made.rprs", "100")
-    assert all(f">{value}<" in text for value in settings)
-
-
-def test_the_report_leaves_weak_pairs_out_and_keeps_the_numbers_of_others(index: Index) -> None:
-    explanation, _, _ = reported(index)
-    pairs = list(enumerate(explanation.hit.pairs, 1))
-    bound = sorted(pair.similarity for _, pair in pairs)[len(pairs) // 2]
-    _, page, text = reported(index, min_similarity=bound)
-    kept = [f"q{number}" for number, pair in pairs if pair.similarity >= bound]
-    assert 0 < len(kept) < len(pairs)
-    assert [link["id"] for link in page.all("a") if (link.get("id") or "").startswith("q")] == kept
-    assert f"pairs below a similarity of {bound:g} are left out" in text
-    _, nothing, text = reported(index, min_similarity=1.0)
-    assert not [link for link in nothing.all("a") if link.get("id")]
-    assert "Unmatched sentences: 6 of 6 sentences" in text
-    assert words(nothing.panes["query"]) == words(QUERY)
-
-
-def test_the_report_loads_nothing_and_runs_nothing(index: Index) -> None:
-    _, page, text = reported(index)
-    policy = next(meta["content"] for meta in page.all("meta") if meta.get("http-equiv"))
-    assert policy == "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-    assert {tag for tag, _ in page.elements}.isdisjoint({"script", "img", "link", "iframe", "object", "svg", "form"})
-    assert all((link["href"] or "").startswith("#") for link in page.all("a"))
-    assert "url(" not in text
-    assert "@import" not in text
-    assert "path" not in re.findall(r"<dt[^>]*>([^<]*)", text)
-
-
-def spans(text: str, parts: list[str]) -> Sentences:
-    places = [(text.index(part), text.index(part) + len(part)) for part in parts]
-    return Sentences(np.array(places, dtype=np.int64).reshape(-1, 2), np.zeros(len(places), dtype=np.int32))
-
-
-NASTY = '<script>alert("x")</script> & \'"><img src=x onerror=alert(1)>'
-
-
-def test_text_in_the_report_is_only_ever_text() -> None:
-    metadata: dict[str, Value] = {NASTY: NASTY, "home": "javascript:alert(1)", "web": 'https://example.org/"onclick='}
-    query = Document(NASTY, f"{NASTY} one. Two \x00\ud800.", NASTY)
-    document = Document(f"d{NASTY}", f"𝔘 {NASTY} one. Three.", NASTY, {**metadata, "good": "https://example.org/?a&b"})
-    pair = Pair(query.text[:-7], document.text[2:-7], 0.5, (0, len(query.text) - 7), (2, len(document.text) - 7), 1)
-    nasty_hit = Hit(1, document.id, 1.0, NASTY, document.metadata, 1, 1.0, {}, (pair,))
-    explanation = Explanation(nasty_hit, True, query, document, 2, ((len(query.text) - 6, len(query.text)),), (NASTY,))
-    left = spans(query.text, [pair.query, query.text[-6:]])
-    right = spans(document.text, [pair.document, "Three."])
-    about = replace(ABOUT, where=NASTY, query=NASTY)
-    text = report(explanation, left, right, about)
-    page = Page(text.encode().decode())
-    plain = Page(report(replace(explanation, hit=replace(nasty_hit, pairs=())), left, right, about))
-    assert {tag for tag, _ in page.elements}.isdisjoint({"script", "img"})
-    assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")]
-    assert words(page.panes["document"]) == words(document.text) == words(plain.panes["document"])
-    assert words(page.panes["query"]) == words(query.text.replace("\x00\ud800", "\ufffd\ufffd"))
-    outside = [link["href"] for link in page.all("a") if not (link["href"] or "").startswith("#")]
-    assert outside == ["https://example.org/?a&b"]
-
-
-def test_text_outside_sentences_is_kept() -> None:
-    text = "Heading\n\nOne here. -- Two there.\nThe end"
-    sentences = replace(spans(text, ["One here.", "Two there."]), paragraphs=np.array([0, 1], dtype=np.int32))
-    document = Document("d", text)
-    explanation = Explanation(Hit(1, "d", 1.0, "", {}, 1, 1.0), True, document, document, 2, (), ())
-    page = Page(report(explanation, sentences, sentences, ABOUT))
-    assert words(page.panes["query"]) == words(page.panes["document"]) == words(text)
-
-
-def long_report(sentence_count: int) -> str:
-    """A report with many sentences of twenty words, every second of which matches itself."""
-    sentences = [
-        f"Sentence {number} has as many words as twenty which is what a sentence of a court has in the mean."
-        for number in range(sentence_count)
-    ]
-    text = " ".join(sentences)
-    ends = np.cumsum([len(sentence) + 1 for sentence in sentences])
-    where = np.stack([np.append(0, ends[:-1]), ends - 1], axis=1)
-    split = Sentences(where, np.zeros(sentence_count, dtype=np.int32))
-    places = [(int(a), int(b)) for a, b in where[::2]]
-    pairs = tuple(Pair(text[a:b], text[a:b], 0.9, (a, b), (a, b), 1) for a, b in places)
-    document = Document("d", text)
-    hit_ = Hit(1, "d", 1.0, "", {}, 1, 1.0, {}, pairs)
-    uncovered = tuple((int(a), int(b)) for a, b in where[1::2])
-    return report(Explanation(hit_, True, document, document, sentence_count, uncovered), split, split, ABOUT)
-
-
-def test_a_report_of_100_000_words() -> None:
-    page = long_report(5_000)
-    assert page.count('class="match') == 5_000
-    assert len(page) < 8_000_000
-
-
-def test_the_work_of_a_report_grows_with_its_length() -> None:
-    """Twice as long a report takes about twice as many function calls, not four times as many."""
-
-    def calls(sentences: int) -> int:
-        count = 0
-
-        def trace(_frame: object, event: str, _argument: object) -> None:
-            nonlocal count
-            count += event in ("call", "c_call")
-
-        sys.setprofile(trace)
-        try:
-            long_report(sentences)
-        finally:
-            sys.setprofile(None)
-        return count
-
-    assert calls(800) < 2.5 * calls(400)
-
-
-# ---------------------------------------------------------------------------- the command line
 
 
 def test_the_command_line_writes_the_same_files(index_path: Path, index: Index) -> None:
@@ -536,23 +386,3 @@ def test_the_command_line_writes_the_same_files(index_path: Path, index: Index) 
         assert "candidates of 12 documents" in outcome.err
     assert [case["publisher"] for case in rispy.loads(rprs_ok("search", index_path, query, "--format", "ris").out)
             if case["type_of_reference"] == "CASE"].count("harbour") == 2  # fmt: skip
-
-
-def test_the_command_line_writes_the_report(index_path: Path) -> None:
-    query = index_path.parent / "query.txt"
-    text = rprs_ok("explain", index_path, query, "lease.txt", "--format", "html", "--min-similarity", "0.5").out
-    page = Page(text)
-    assert text.startswith("<!doctype html>")
-    assert words(page.panes["query"]) == words(QUERY)
-    assert "similarity of 0.5 are left out" in text
-    assert "no document 'nobody'" in rprs_error("explain", index_path, query, "nobody", "--format", "html")
-
-
-def test_the_report_has_the_colours_of_the_web_interface() -> None:
-    def tints(style: Path) -> list[str]:
-        return re.findall(r"--(?:match|mark)-\d: #\w+", style.read_text(encoding="utf-8"))
-
-    package = Path(rprs.__file__).parent
-    colours = tints(package / "results/report.css")
-    assert colours == tints(package / "serve/web/aligned.css")
-    assert len(colours) == 2 * 2 * 8  # behind ink and as ink, in light and in dark

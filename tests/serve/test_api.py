@@ -18,7 +18,7 @@ import httpx
 import pytest
 
 from rprs import Document, Index, Searcher, System, Writer
-from tests.support.cli import QUERY, rprs_ok, sample_index
+from tests.support.cli import QUERY, TEXTS, rprs_ok, sample_index
 from tests.support.server import TOKEN, Server, served
 
 SECRET = "Zyzzyva"  # a word that must not appear in a log
@@ -141,8 +141,38 @@ class TestResponses:
             for side in ("query", "document"):
                 start, end = pair[f"{side}_span"]
                 assert response[side]["text"][start:end] == pair[side]
-                assert [start, end] in response[side]["spans"]
+                starts, ends = zip(*response[side]["spans"], strict=True)
+                assert pair["kind"] != "same idea" or (start in starts and end in ends)  # whole sentences
         assert len(response["document"]["spans"]) == len(response["document"]["paragraphs"]) == printed["sentences"]
+
+    def test_two_documents_are_aligned(self, index_path: Path, api: httpx.Client) -> None:
+        file = index_path.parent / "query.txt"
+        (printed,) = rprs_ok("align", file, "lease.txt", "--index", index_path, "--format", "jsonl").objects
+        query = {"id": "query.txt", "title": "query", "text": file.read_text()}
+        response = json_of(api.post("/align", json={"query": query, "document": "lease.txt"}))
+        assert response["alignment"] == printed
+        assert response["document"]["text"] == TEXTS["lease.txt"]
+        assert response["query"]["seeds"][0]["id"] == "query.txt"
+        swapped = json_of(api.post("/align", json={"query": "lease.txt", "document": query}))["alignment"]
+        assert swapped["query_coverage"] == printed["document_coverage"]
+        bare = {"query": query, "document": "lease.txt", "boilerplate": False}
+        without = json_of(api.post("/align", json=bare))["alignment"]
+        assert without["query_coverage"] == printed["without_boilerplate"]["query_coverage"]
+        assert "no document 'x'" in refusal(api.post("/align", json={"query": "x", "document": query}), 404)
+        form = api.post("/align", files={"file": ("a.txt", b"x")}, data={"request": json.dumps(bare)})
+        assert "must be application/json" in refusal(form, 415)
+
+    def test_grouping_and_boilerplate_are_options(self, api: httpx.Client) -> None:
+        body = {"text": QUERY, "group": False, "boilerplate": False}
+        about = json_of(api.post("/search", json=body))["about"]
+        assert (about["grouping"], about["boilerplate"]) == ("none", "left out")
+        usual = json_of(api.post("/search", json={"text": QUERY}))
+        assert (usual["about"]["grouping"], usual["about"]["boilerplate"]) == (None, None)
+        hit = usual["hits"][0]
+        assert {"query_coverage", "document_coverage", "relation", "duplicates"} <= {*hit}
+        report = api.post("/report", json={"text": QUERY, "document": hit["id"], "kinds": ["identical"]}).text
+        assert "Left out here: reworded and same idea." in report
+        assert "kinds" in refusal(api.post("/report", json={"text": QUERY, "document": hit["id"], "kinds": ["x"]}), 422)
 
     def test_documents_are_listed_and_returned(self, index_path: Path, api: httpx.Client) -> None:
         response = json_of(api.get("/documents", params={"find": "LOAN"}))
@@ -438,6 +468,27 @@ def test_the_log_contains_neither_texts_nor_names(index_path: Path) -> None:
     assert SECRET.lower() not in log.lower()
 
 
+def test_an_unknown_address_is_a_page_for_browsers_and_one_line_for_programs(server: Server) -> None:
+    browser = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
+    page = httpx.get(f"{server.url}/nowhere", headers=browser, trust_env=False)
+    assert (page.status_code, page.headers["Content-Type"]) == (404, "text/html; charset=utf-8")
+    assert "Page not found" in page.text
+    assert 'href="/"' in page.text
+    assert "script-src 'self'" in page.headers["Content-Security-Policy"]
+    plain = httpx.get(f"{server.url}/nowhere", trust_env=False)
+    assert (plain.status_code, plain.json()["kind"]) == (404, "Not Found")
+
+
+def test_files_are_named_for_their_documents(api: httpx.Client) -> None:
+    query = {"documents": [{"text": QUERY, "id": "q.txt", "title": "Façade: a/b"}]}
+    hits = api.post("/export", json={**query, "format": "csv"}).headers["Content-Disposition"]
+    assert hits == (
+        "attachment; filename=\"Similar-to-Facade-a-b.csv\"; filename*=UTF-8''Similar%20to%20Fa%C3%A7ade%20a%20b.csv"
+    )
+    report = api.post("/report", json={**query, "document": "lease.txt"}).headers["Content-Disposition"]
+    assert 'filename="Facade-a-b-compared-with-lease.html"' in report
+
+
 def test_metrics_count_by_route(server: Server, api: httpx.Client) -> None:
     json_of(api.get("/documents/lease.txt"))
     text = httpx.get(f"{server.url}/metrics", trust_env=False).text
@@ -459,6 +510,7 @@ def test_the_announced_address_and_name_are_right(index_path: Path, monkeypatch:
         assert here.url == f"http://{host}:{here.port}"
         assert refusal(client.get("/documents/no.thing"), 404) == "There is no document 'no.thing' in made.rprs"
         assert "/docs" in refusal(client.get("/nothing"), 404)
+        assert "/docs" in refusal(client.get("/nothing", headers={"Accept": "text/html"}), 404)  # of the API
 
 
 def test_a_port_in_use_and_a_missing_token_are_one_line(index_path: Path, server: Server) -> None:

@@ -16,10 +16,12 @@ from typing import Any
 
 import pytest
 
-from rprs import Client, Document, Index, Results, Searcher
+import rprs
+from rprs import Alignment, Client, Document, Explanation, Index, Results, Searcher
 from rprs.document import Query
 from rprs.errors import Busy, EmptyQuery, MissingExtra, NoDocument, NotAllowed, RprsError, ServiceError, UsageError
 from rprs.progress import Advance, silent
+from rprs.results.serialize import alignment_object, explanation_object, results_object
 from tests.support.cli import QUERY, TEXTS, sample_index
 
 SEED = Document("query.txt", QUERY, "A tenant", {"date": "2020-01-01"})
@@ -61,9 +63,20 @@ def searcher(index_path: Path) -> Iterator[Searcher]:
         yield Searcher(index)
 
 
-def untimed(results: Results) -> str:
-    """Results without their times as text, so that NaN equals NaN."""
-    return repr(replace(results, seconds={}))
+def untimed(results: Results) -> dict[str, Any]:
+    """Results without their times as JSON, in which NaN equals NaN."""
+    return results_object(replace(results, seconds={}), "query")
+
+
+def everything(explanation: Explanation) -> tuple[Any, ...]:
+    """An explanation with both texts and their sentences as plain values."""
+    return explanation_object(explanation), *sides(explanation.alignment)
+
+
+def sides(alignment: Alignment) -> tuple[Any, ...]:
+    sentences = alignment.query_sentences, alignment.document_sentences
+    spans = [(each.spans.tolist(), each.paragraphs.tolist()) for each in sentences]
+    return alignment_object(alignment), alignment.query, alignment.document, spans
 
 
 def seeds(searcher: Searcher, name: str) -> Query:
@@ -93,6 +106,7 @@ def seeds(searcher: Searcher, name: str) -> Query:
         {"exclude": ["loan.txt", "sublease.txt"]},
         {"before": "2012", "undated": "drop"},
         {"before": date(2012, 1, 1)},
+        {"k": 12, "group": False, "boilerplate": False},
     ],
 )
 def test_a_search_is_the_same_in_every_bit(
@@ -124,10 +138,23 @@ def test_a_ranking_is_the_same_in_every_bit(client: Client, searcher: Searcher, 
 def test_an_explanation_is_the_same_in_every_bit(client: Client, searcher: Searcher, name: str, id: str) -> None:
     query = seeds(searcher, name)
     explanation = client.explain(query, id)
-    assert repr(explanation) == repr(searcher.explain(query, id))
+    assert everything(explanation) == everything(searcher.explain(query, id))
+    bare = client.explain(query, id, boilerplate=False)
+    assert everything(bare) == everything(searcher.explain(query, id, boilerplate=False))
+    assert explanation.hit.pairs
     assert [explanation.query.text[slice(*pair.query_span)] for pair in explanation.hit.pairs] == [
         pair.query for pair in explanation.hit.pairs
     ]
+
+
+@pytest.mark.parametrize("name", ["text", "string", "combined"])
+def test_an_alignment_is_the_same_in_every_bit(client: Client, searcher: Searcher, name: str) -> None:
+    query = seeds(searcher, name)
+    for boilerplate in (True, False):
+        here = searcher.align(query, "sublease.txt", boilerplate=boilerplate)
+        assert sides(client.align(query, "sublease.txt", boilerplate=boilerplate)) == sides(here)
+    other = Document("other.txt", "The tenant pays. The cat sat on the mat beside the harbour wall.", "Other")
+    assert sides(client.align(query, other)) == sides(rprs.align(query, other, index=searcher.index))
 
 
 def test_excluded_documents_are_no_candidates(client: Client, searcher: Searcher) -> None:
@@ -137,7 +164,8 @@ def test_excluded_documents_are_no_candidates(client: Client, searcher: Searcher
     assert untimed(results) == untimed(searcher.search(SEED, exclude=[best, "nobody"]))
     assert client.rank(SEED, exclude=[best]).ids == searcher.rank(SEED, exclude=[best]).ids
     second = results.hits[0].id
-    assert repr(client.explain(SEED, second, exclude=[best])) == repr(searcher.explain(SEED, second, exclude=[best]))
+    here, there = (service.explain(SEED, second, exclude=[best]) for service in (searcher, client))
+    assert everything(there) == everything(here)
 
 
 def test_without_a_reranker_missing_numbers_are_nan(index_path: Path, searcher: Searcher, tmp_path: Path) -> None:
@@ -149,8 +177,7 @@ def test_without_a_reranker_missing_numbers_are_nan(index_path: Path, searcher: 
             assert untimed(client.search(SEED)) == untimed(plain.search(SEED))
             assert client.search(SEED)[0].parts == {}
             assert client.rank(SEED).ids == plain.rank(SEED).ids
-            with pytest.raises(UsageError, match="There is nothing to explain without a re-ranker"):
-                client.explain(SEED, "loan.txt")
+            assert everything(client.explain(SEED, "loan.txt")) == everything(plain.explain(SEED, "loan.txt"))
         for wrong in (None, "another-secret-of-letters"):
             with Client(url, wrong) as client:
                 assert client.health() == "ok"
@@ -186,7 +213,7 @@ def test_progress_is_reported_with_the_same_results(url: str, searcher: Searcher
     with Client(url, progress=progress) as client:
         assert untimed(client.search(SEED)) == untimed(searcher.search(SEED))
         tasks, counts = list(progress.tasks), list(progress.counts)
-        assert repr(client.explain(SEED, "loan.txt")) == repr(searcher.explain(SEED, "loan.txt"))
+        assert everything(client.explain(SEED, "loan.txt")) == everything(searcher.explain(SEED, "loan.txt"))
         with pytest.raises(EmptyQuery):
             client.search(Document("blank", " \n "))
     assert list(dict.fromkeys(what for what, _, _ in tasks)) == ["sentences", "candidates", "ranking"]
@@ -204,6 +231,7 @@ def test_progress_is_reported_with_the_same_results(url: str, searcher: Searcher
         lambda service: service.search(Document("blank", " \n ")),
         lambda service: service.search(SEED, where="date <"),
         lambda service: service.explain(SEED, "nobody"),
+        lambda service: service.align(SEED, "nobody"),
         lambda service: service.explain(SEED, "loan.txt", before="filed"),
         lambda service: service.rank(SEED, undated="drop"),
         lambda service: service.rank([EMOJI, SEED], where="("),
@@ -404,6 +432,7 @@ def test_another_kind_of_server_is_one_line(scene: Scene) -> None:
         lambda client: client.search(SEED),
         lambda client: client.rank(SEED),
         lambda client: client.explain(SEED, "x"),
+        lambda client: client.align(SEED, "x"),
         lambda client: client.document("x"),
         lambda client: client.find("x"),
         lambda client: client.add([SEED]),

@@ -28,6 +28,7 @@ from tests.support.server import Server, served
 OPERATIONS = [
     "POST /api/v1/search",
     "POST /api/v1/explain",
+    "POST /api/v1/align",
     "POST /api/v1/export",
     "POST /api/v1/report",
     "GET /api/v1/documents",

@@ -100,7 +100,7 @@ def test_a_file_without_a_name_is_text() -> None:
 
 def test_files_without_documents() -> None:
     assert refusal(b"", "a.txt") == "an empty file"
-    assert refusal(pdf([[], []]), "scan.pdf") == "a PDF without text on its 2 page(s): if it is a scan, run OCR first"
+    assert refusal(pdf([[], []]), "scan.pdf") == "No readable text: it looks like a scan. Run OCR first."
     assert refusal(b"MZ\0\0\1", "a.txt") == "a binary file, not text"
     assert refusal(b"x", "a.exe").startswith("this file type is not supported; use csv, docx,")
 

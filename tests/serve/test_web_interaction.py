@@ -95,14 +95,14 @@ def test_a_double_click_on_back_goes_back_once(chrome: Browser, server: Server) 
         assert view(page) == "results"
 
 
-def test_dismissed_results_survive_a_reload(chrome: Browser, server: Server) -> None:
+def test_hidden_results_survive_a_reload(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         page = visited.search(text=TEXT)
         before = visited.ids()
-        page.locator(".dismiss").nth(1).click()
+        page.locator(".hide").nth(1).click()
         page.reload()
         assert visited.shows([before[0], *before[2:]])
-        expect(page.locator("#dismissed")).to_contain_text("1 dismissed")
+        expect(page.locator("#hidden-results")).to_contain_text("1 hidden")
 
 
 def test_an_error_disappears_once_it_is_resolved(chrome: Browser, server: Server) -> None:
@@ -130,7 +130,7 @@ def test_texts_in_every_script_are_complete_and_aligned_to_their_side(chrome: Br
     with visit(chrome, server.url) as visited:
         page = visited.page
         page.goto(f"{server.url}/?id=strange&open=strange")
-        sentences = page.locator(".aligned-side.query .sentence.match")
+        sentences = page.locator(".aligned-side.query .sentence:has(.match)")
         sentences.first.wait_for()
         assert [text for text in sentences.all_text_contents() if text in LEASE] == LEASE
         pieces = sentences.last.evaluate("node => [...node.querySelectorAll('.lead')].map(lead => lead.textContent)")
@@ -200,6 +200,6 @@ def test_hundreds_of_results_are_rendered_on_demand(chrome: Browser, server: Ser
         page.locator("#hits").wait_for()
         expect(hit).to_be_in_viewport()
         first = hits.first.element_handle()
-        hit.locator(".dismiss").click()
+        hit.locator(".hide").click()
         expect(hits).to_have_count(299)
         assert first.evaluate("node => node.isConnected")  # the others were not drawn again

@@ -1,4 +1,4 @@
-"""The results in a real browser: contents, filters, dismissing, export, addresses."""
+"""The results in a real browser: contents, filters, hiding, export, addresses."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from bibtexparser.entrypoint import parse_string
 from playwright.sync_api import expect
 
 from rprs import Document, Hit, Searcher, __version__, read_run
+from rprs.alignment.describe import coverage_sentence, similarity_text
+from rprs.alignment.values import Pair
 from tests.support.browser import Visit, visit
 from tests.support.cli import QUERY, sample_index
 from tests.support.server import Server
@@ -45,54 +47,126 @@ def expected_ids(searcher: Searcher, where: str | None = None, k: int = 10) -> l
 
 
 def test_every_result_matches_the_searcher(chrome: Browser, server: Server, searcher: Searcher) -> None:
-    expected = searcher.search(Document("query", QUERY), pairs=1)
-    assert {hit.first_rank > hit.rank for hit in expected} == {True, False}
+    expected = searcher.search(Document("query", QUERY), pairs=3)
+    assert {bool(hit.pairs) for hit in expected} == {True, False}
     with visit(chrome, server.url) as visited:
         page = visited.search(text=QUERY)
-        summary = (
-            f"{len(expected)} of {expected.candidates} candidates · 12 documents · {expected.query_sentences} sentences"
+        expect(page.locator("#summary")).to_have_text(
+            f"Top {len(expected)} of 12 documents · your document: {expected.query_sentences} sentences"
         )
-        expect(page.locator("#summary")).to_contain_text(summary)
         items: list[Any] = page.locator("#hits > .hit").evaluate_all(SEEN)
-    assert {bool(hit.pairs) for hit in expected} == {True, False}
-    greatest = {name: max(getattr(hit, name) for hit in expected) for name in ("qp", "dp")}
+        assert "1.00" not in page.locator("#hits").inner_text()
     for hit, item in zip(expected, items, strict=True):
-        check(hit, item, greatest)
+        check(hit, item)
 
 
 SEEN = """hits => hits.map(hit => {
-    const part = selector => hit.querySelector(selector);
-    const bar = name => ({
-        value: part(`.bar.${name} .bar-value`).textContent,
-        title: part(`.bar.${name}`).title,
-        share: part(`.bar.${name} .bar-fill`).offsetWidth / part(`.bar.${name} .bar-track`).offsetWidth,
-    });
+    const texts = selector => [...hit.querySelectorAll(selector)].map(node => node.textContent);
     return {
         id: hit.dataset.id,
-        rank: part(".rank").textContent,
-        title: part(".hit-open").textContent,
-        qp: bar("qp"),
-        dp: bar("dp"),
-        moved: part(".moved").textContent,
-        pair: [...hit.querySelectorAll("blockquote")].map(quote => quote.textContent),
-        similarity: part(".pair figcaption strong")?.textContent,
-        metadata: part(".metadata").textContent,
+        rank: texts(".rank")[0],
+        title: texts(".hit-open")[0],
+        coverage: texts(".coverage-words"),
+        kinds: texts(".pair .kind-label"),
+        pairs: texts(".pair .quote"),
+        removed: texts(".pair del"),
+        scores: texts(".technical dl")[0],
+        metadata: texts(".metadata")[0] ?? "",
     };
 })"""
 
 
-def check(hit: Hit, item: dict[str, Any], greatest: dict[str, float]) -> None:
+def check(hit: Hit, item: dict[str, Any]) -> None:
     assert (item["id"], item["rank"], item["title"]) == (hit.id, str(hit.rank), hit.title)
-    for name, most in greatest.items():
-        value = getattr(hit, name)
-        assert float(item[name]["value"]) == pytest.approx(value, abs=0.005)
-        assert f"{name.upper()} {value:.4f}" in item[name]["title"]
-        assert item[name]["share"] == pytest.approx(value / most, abs=0.02)
-    ranks = [int(rank) for rank in re.findall(r"(\d+)(?:st|nd|rd|th)", item["moved"])]
-    assert ranks == ([hit.first_rank, hit.rank] if hit.first_rank != hit.rank else [hit.rank])
-    assert item["pair"] == [text for pair in hit.pairs for text in (pair.query, pair.document)]
-    assert item["similarity"] == (f"{hit.pairs[0].similarity:.2f}" if hit.pairs else None)
+    assert hit.query_coverage
+    assert hit.document_coverage
+    assert item["coverage"] == [
+        coverage_sentence(hit.query_coverage, "query"),
+        coverage_sentence(hit.document_coverage, "document"),
+    ]
+    quotes = [" ".join(text.split()) for pair in hit.pairs for text in (pair.query, pair.document)]
+    assert item["pairs"] == quotes
+    for pair, label in zip(hit.pairs, item["kinds"], strict=True):
+        assert pair.kind in label
+        assert similarity_text(pair) in label
+    removed = [pair.query[start - pair.query_span[0] : end - pair.query_span[0]] for pair in hit.pairs
+               for change in pair.changes for start, end in [change.query_span] if start < end]  # fmt: skip
+    assert item["removed"] == [" ".join(text.split()) for text in removed]
+    assert f"Keyword rank{hit.first_rank}" in item["scores"]
     assert all(f"{name}{value}" in item["metadata"] for name, value in hit.metadata.items())
+
+
+def test_evidence_leads_to_its_place_side_by_side(chrome: Browser, server: Server, searcher: Searcher) -> None:
+    hit = next(hit for hit in searcher.search(searcher.index.document(ID)) if len(hit.pairs) > 1)
+    pair = hit.pairs[-1]
+    with visit(chrome, server.url) as visited:
+        listed(visited)
+        link = visited.page.locator(f'.hit[data-id="{hit.id}"] .pair').last
+        assert f"at={pair.query_span[0]}-{pair.document_span[0]}" in (link.get_attribute("href") or "")
+        link.click()
+        current_pair(visited, pair)
+        visited.page.reload()
+        current_pair(visited, pair)
+        visited.page.keyboard.press("Escape")
+        visited.page.locator("#hits").wait_for()
+        visited.open()
+        visited.search(text=searcher.index.document(ID).text)  # a query without an address
+        visited.page.locator(f'.hit[data-id="{hit.id}"] .pair').last.click()
+        expect(visited.page.locator(".number.current")).to_have_count(2)
+
+
+def current_pair(visited: Visit, pair: Pair) -> None:
+    expect(visited.page.locator(".number.current")).to_have_count(2)
+    for name in ("query", "document"):
+        text = "".join(visited.page.locator(f".aligned-side.{name} .segment.current").all_text_contents())
+        assert "".join(text.split()) == "".join(getattr(pair, name).split())
+
+
+def test_more_like_this_and_read_alone(chrome: Browser, server: Server, searcher: Searcher) -> None:
+    with visit(chrome, server.url) as visited:
+        listed(visited)
+        page = visited.page
+        ids = visited.ids()
+        page.locator(".hit .alone").nth(1).click()
+        expect(page.locator("#reader-title")).to_have_text(searcher.index.document(ids[1]).title)
+        text = page.locator(".reader-text").inner_text()
+        assert text.split() == searcher.index.document(ids[1]).text.split()
+        page.reload()
+        expect(page.locator("#reader-title")).to_be_visible()
+        page.go_back()
+        page.locator("#hits").wait_for()
+        page.locator(".hit .alone").nth(1).click()
+        page.locator("#reader-title").wait_for()
+        page.keyboard.press("Escape")
+        page.locator("#hits").wait_for()
+        page.locator(".hit .similar").nth(1).click()
+        similar = searcher.search(searcher.index.document(ids[1]))
+        assert visited.shows([hit.id for hit in similar])
+        assert page.url.endswith(f"/?id={ids[1]}&k=10")
+        page.go_back()
+        assert visited.shows(ids)
+        visited.open("/?read=nobody")
+        expect(page.locator("#error .notice")).to_contain_text("nobody")
+        visited.expect_error("404")
+
+
+def test_an_unknown_address_is_a_page(chrome: Browser, server: Server) -> None:
+    with visit(chrome, server.url) as visited:
+        visited.page.goto(f"{server.url}/nowhere")
+        expect(visited.page.locator("h1")).to_have_text("Page not found")
+        visited.expect_error("404")
+        visited.page.get_by_role("link", name="Back to the search").click()
+        visited.page.locator("#search-form:not([inert])").wait_for()
+
+
+def test_one_worked_example_explains_the_results(chrome: Browser, server: Server) -> None:
+    with visit(chrome, server.url) as visited:
+        listed(visited)
+        page = visited.page
+        page.get_by_text("How to read this").click()
+        expect(page.locator("#example svg[role=img]")).to_be_visible()
+        expect(page.locator("#example")).to_contain_text("6% identical, 12% reworded, 23% same idea")
+        expect(page.locator(".foot")).to_have_text("Scores help you prioritise; they are not legal conclusions.")
 
 
 def test_no_results_are_explained(chrome: Browser, server: Server) -> None:
@@ -102,7 +176,7 @@ def test_no_results_are_explained(chrome: Browser, server: Server) -> None:
         visited.open()
         visited.fill_form(text="Xylophones zigzag.")
         visited.page.locator("#submit").click()
-        expect(visited.page.locator(".no-results")).to_contain_text("shares a word")
+        expect(visited.page.locator(".no-results")).to_contain_text("No document here shares any words with yours.")
 
 
 # ---------------------------------------------------------------------------- filters
@@ -112,10 +186,10 @@ def test_filters_narrow_the_results(chrome: Browser, server: Server, searcher: S
     with visit(chrome, server.url) as visited:
         listed(visited)
         page = visited.page
-        dated = "date >= 2001-12-05 and date < 2019-05-31"
+        dated = "date >= 2001-12-05 and date < 2014-05-31"
         steps: list[tuple[Callable[[], object], str]] = [
             (partial(page.locator("#filter-date-from").fill, "2001-12-05"), "date >= 2001-12-05"),
-            (partial(page.locator("#filter-date-to").fill, "2019-05-30"), dated),
+            (partial(page.locator("#filter-date-to").fill, "2014-05-30"), dated),
             (page.locator('input[name="filter-court"]').first.check, f'{dated} and court in ("harbour")'),
         ]
         lists = [expected_ids(searcher, where) for _, where in steps]
@@ -154,8 +228,9 @@ def test_the_advanced_filter_and_its_errors(chrome: Browser, server: Server, sea
 def test_newer_documents_can_be_left_out(chrome: Browser, server: Server, searcher: Searcher) -> None:
     finch = searcher.index.document("finch-v-crane")
     limited = [hit.id for hit in searcher.search(finch, before="date")]
+    only_dated = [hit.id for hit in searcher.search(finch, before="date", undated="drop")]
     everything = [hit.id for hit in searcher.search(finch)]
-    assert len(limited) < len(everything)
+    assert len(only_dated) < len(limited) < len(everything)
     with visit(chrome, server.url) as visited:
         listed(visited, "/?id=finch-v-crane&k=10")
         page = visited.page
@@ -169,7 +244,7 @@ def test_newer_documents_can_be_left_out(chrome: Browser, server: Server, search
         panel.get_by_label("Leave out documents without a date").check()
         expect(page.locator(".notes")).to_contain_text("without a date left out")
         page.reload()
-        assert visited.shows(limited)
+        assert visited.shows(only_dated)
         expect(page.locator("#filter-before")).to_have_value("date")
         expect(page.locator("#filter-undated")).to_be_checked()
         page.locator("#technical-details > summary").click()
@@ -217,26 +292,102 @@ def test_filters_can_be_set_in_the_form(chrome: Browser, server: Server, searche
         expect(page.locator("#filter-date-from")).to_have_value("2005-01-01")
 
 
-# ---------------------------------------------------------------------------- dismissing and export
+# ---------------------------------------------------------------------------- hiding and export
 
 
-def test_dismissed_results_are_counted_omitted_and_restored(chrome: Browser, server: Server) -> None:
+def test_hidden_results_are_counted_omitted_and_restored_one_by_one(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         listed(visited)
         page = visited.page
         before = visited.ids()
         for _ in range(2):
-            page.locator(".hit .dismiss").nth(1).click()
-        expect(page.locator("#dismissed")).to_contain_text("2 dismissed")
+            page.locator(".hit .hide").nth(1).click()
+        hidden = page.locator("#hidden-results")
+        expect(hidden.locator("summary")).to_have_text("2 hidden · Show")
         assert visited.ids() == [before[0], *before[3:]]
         assert page.evaluate("document.activeElement.closest('.hit').dataset.id") == before[3]
         assert [row["id"] for row in rows(exported(visited, "csv"))] == visited.ids()
         visited.compare(before[0])
         page.keyboard.press("Escape")
         assert visited.ids() == [before[0], *before[3:]]
-        page.locator("#restore").click()
+        hidden.locator("summary").focus()
+        page.keyboard.press("Enter")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")  # restores the first of them
+        assert visited.shows([*before[:2], *before[3:]])
+        expect(hidden.locator("summary")).to_contain_text("1 hidden")
+        expect(hidden.locator("li")).to_have_attribute("data-id", before[2])
+        hidden.locator(".restore").click()
         assert visited.ids() == before
-        expect(page.locator("#dismissed")).to_have_count(0)
+        expect(hidden).to_have_count(0)
+        for _ in range(2):
+            page.locator(".hit .hide").first.click()
+        hidden.locator("summary").click()
+        page.locator("#restore-all").click()
+        assert visited.ids() == before
+
+
+def test_results_can_be_sorted_by_date(chrome: Browser, server: Server, searcher: Searcher) -> None:
+    hits = list(searcher.search(searcher.index.document(ID)))
+    dated = [hit for hit in hits if "date" in hit.metadata]
+    undated = [hit.id for hit in hits if "date" not in hit.metadata]
+    oldest = [hit.id for hit in sorted(dated, key=lambda hit: str(hit.metadata["date"]))]
+    with visit(chrome, server.url) as visited:
+        listed(visited)
+        page = visited.page
+        requests = len(visited.api_requests)
+        page.locator("#sort").select_option("oldest")
+        assert visited.shows([*oldest, *undated])
+        expect(page.locator("#sort")).to_be_focused()
+        page.locator("#sort").select_option("newest")
+        assert visited.shows([*oldest[::-1], *undated])
+        assert len(visited.api_requests) == requests
+        assert "sort=newest" in page.url
+        page.reload()
+        assert visited.shows([*oldest[::-1], *undated])
+        ranks = page.locator("#hits .rank").all_inner_texts()
+        assert sorted(map(int, ranks)) == list(range(1, len(hits) + 1)) != list(map(int, ranks))
+
+
+def test_the_histogram_of_dates_filters_with_the_keyboard(chrome: Browser, server: Server, searcher: Searcher) -> None:
+    hits = list(searcher.search(searcher.index.document(ID)))
+    years = [int(str(hit.metadata["date"])[:4]) for hit in hits if "date" in hit.metadata]
+    with visit(chrome, server.url) as visited:
+        listed(visited)
+        page = visited.page
+        bars = page.locator("#results-filters .histogram button")
+        labels = [bar.get_attribute("aria-label") or "" for bar in bars.all()]
+        counts = [re.fullmatch(r"(\d{4})(?:–(\d{4}))?: (\d+) results?", label) for label in labels]
+        assert all(counts)
+        for match in filter(None, counts):
+            first, last, count = int(match[1]), int(match[2] or match[1]), int(match[3])
+            assert sum(first <= year <= last for year in years) == count
+        bar = page.locator("#results-filters .histogram button:enabled").first
+        first = labels[0][:4]
+        bar.focus()
+        page.keyboard.press("Enter")
+        expect(page.locator("#filter-date-from")).to_have_value(f"{first}-01-01")
+        end = page.locator("#filter-date-to").input_value()
+        where = f"date >= {first} and date < {int(end[:4]) + 1}"
+        assert visited.shows(expected_ids(searcher, where))
+        page.get_by_role("button", name="Clear filters").click()
+        assert visited.shows([hit.id for hit in hits])
+
+
+def test_counts_beside_filters_follow_the_list(chrome: Browser, server: Server, searcher: Searcher) -> None:
+    hits = list(searcher.search(searcher.index.document(ID)))
+    courts = [str(hit.metadata["court"]) for hit in hits if "court" in hit.metadata]
+    with visit(chrome, server.url) as visited:
+        listed(visited)
+        page = visited.page
+        box = page.locator('.tick:has(input[name="filter-court"][value="harbour"])')
+        expect(box.locator(".times")).to_have_text(str(courts.count("harbour")))
+        gone = next(hit.id for hit in hits if hit.metadata.get("court") == "harbour")
+        page.locator(f'.hit[data-id="{gone}"] .hide').click()
+        expect(box.locator(".times")).to_have_text(str(courts.count("harbour") - 1))
+        box.locator("input").check()
+        expect(page.locator('.tick:has(input[name="filter-court"][value="hill"]) .times')).to_have_text("0")
+        expect(box.locator("input")).to_be_focused()  # the form is not drawn again
 
 
 def exported(visited: Visit, format: str) -> Path:
@@ -246,6 +397,7 @@ def exported(visited: Visit, format: str) -> Path:
 
 def rows(file: Path) -> list[dict[str, str]]:
     with file.open(newline="", encoding="utf-8-sig") as lines:
+        assert next(lines).startswith('"# rprs: ')
         return list(csv.DictReader(lines))
 
 
@@ -258,6 +410,7 @@ def test_results_are_exported_in_every_format(chrome: Browser, server: Server, s
         listed(visited, f"{LIST}&where={where}")
         files = {format: exported(visited, format) for format in ("csv", "jsonl", "trec", "ris", "bibtex")}
     assert [file.suffix for file in files.values()] == [".csv", ".jsonl", ".trec", ".ris", ".bib"]
+    assert all("Similar to Heron v. Otter" in file.name for file in files.values())
     for file in files.values():
         text = file.read_text(encoding="utf-8")
         for part in (searcher.index.fingerprint, __version__, "blend", "fuse", "rprs"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from rprs.document import Document, Sentences
@@ -44,7 +44,10 @@ class Pair:
     changes: tuple[Change, ...] = ()  # of a reworded pair, in text order
 
     def __repr__(self) -> str:
-        return f"<Pair, {self.kind} ({self.similarity:.2f}): {_short(self.query)!r} ⇄ {_short(self.document)!r}>"
+        from rprs.alignment.describe import similarity_text
+
+        similarity = "" if self.kind == "identical" else f" ({similarity_text(self)})"
+        return f"<Pair, {self.kind}{similarity}: {_short(self.query)!r} ⇄ {_short(self.document)!r}>"
 
     def _repr_html_(self) -> str:
         from rprs.results.notebook import pairs_html
@@ -78,14 +81,40 @@ class Alignment:
 
     query: Document
     document: Document
-    query_sentences: Sentences
-    document_sentences: Sentences
+    query_sentences: Sentences = field(compare=False)
+    document_sentences: Sentences = field(compare=False)
     pairs: tuple[Pair, ...]  # in the order of the query, then of the document
     query_coverage: Coverage
     document_coverage: Coverage
     query_boilerplate: tuple[Span, ...]  # the sentences that are boilerplate, in text order
     document_boilerplate: tuple[Span, ...]
     relation: Relation = "different"
+
+    def without_boilerplate(self) -> Alignment:
+        """Without boilerplate: neither its pairs nor its words count, neither as matched words nor in the total."""
+        from rprs.alignment.coverage import cover
+        from rprs.alignment.words import fold_words
+
+        pairs = tuple(pair for pair in self.pairs if not pair.boilerplate)
+        query, document = fold_words(self.query.text), fold_words(self.document.text)
+        return replace(
+            self,
+            pairs=pairs,
+            query_coverage=cover(query, ((pair.kind, pair.query_span) for pair in pairs), self.query_boilerplate),
+            document_coverage=cover(
+                document, ((pair.kind, pair.document_span) for pair in pairs), self.document_boilerplate
+            ),
+        )
+
+    def __repr__(self) -> str:
+        pairs = f"{len(self.pairs):,} pair{'' if len(self.pairs) == 1 else 's'}"
+        shares = f"{self.query_coverage.share:.0%} and {self.document_coverage.share:.0%} of words"
+        return f"<Alignment of {self.query.id} and {self.document.id}: {pairs}, {shares}>"
+
+    def _repr_html_(self) -> str:
+        from rprs.results.notebook import alignment_html
+
+        return alignment_html(self)
 
     @property
     def query_unmatched(self) -> tuple[Span, ...]:

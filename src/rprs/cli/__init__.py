@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 from rprs import __version__
 from rprs.cli import (
     adapting,
+    aligning,
     browsing,
     converting,
     indexing,
@@ -146,6 +147,7 @@ for verb in (
     system.systems,
     searching.search,
     searching.explain,
+    aligning.align,
     serving.serve,
     running.run,
     running.rerank,

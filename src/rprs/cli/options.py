@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rprs.spec import DEFAULT
+
+if TYPE_CHECKING:
+    from rprs.alignment.values import Kind
 
 FIRST, RERANK = DEFAULT["ranker"], DEFAULT["reranker"]
 
@@ -32,6 +36,14 @@ class ExplanationFormat(StrEnum):
     json = "json"
     jsonl = "jsonl"
     html = "html"
+
+
+class MatchKind(StrEnum):
+    """Kinds of match, as they are written on the command line."""
+
+    identical = "identical"
+    reworded = "reworded"
+    same_idea = "same-idea"
 
 
 class ListFormat(StrEnum):
@@ -236,7 +248,26 @@ Tag = Annotated[
 ]
 StrictQueries = Annotated[bool, typer.Option("--strict", help="Stop at the first query that cannot be answered.")]
 VerboseQueries = Annotated[bool, typer.Option("--verbose", help="Name all queries that fail, not only the first 20.")]
-MinSimilarity = Annotated[float, typer.Option(help="Leave out pairs with a lower similarity.", min=-1.0, max=1.0)]
-AllPairs = Annotated[
-    bool, typer.Option("--all", help="Print all pairs in the order of the query, not only the 20 most similar.")
+Kinds = Annotated[
+    list[MatchKind] | None,
+    typer.Option(
+        "--kind", help="Only matches of this kind; may be repeated.", show_default="all kinds", case_sensitive=False
+    ),
 ]
+NoBoilerplate = Annotated[
+    bool,
+    typer.Option(
+        "--no-boilerplate",
+        help="Leave out captions, headings, bare citations and passages that many documents have, also of coverage.",
+    ),
+]
+NoGrouping = Annotated[bool, typer.Option("--no-grouping", help="List near duplicates as hits of their own.")]
+Details = Annotated[bool, typer.Option("--details", help="Print the scores and the keyword rank of each hit.")]
+AllPairs = Annotated[bool, typer.Option("--all", help="Print all matches, not only the 20 most telling.")]
+
+
+def chosen_kinds(chosen: Sequence[MatchKind] | None) -> list[Kind]:
+    """The kinds that `--kind` names; all of them if it is not given."""
+    from rprs.alignment.values import KINDS
+
+    return [kind for kind in KINDS if not chosen or kind.replace(" ", "-") in chosen]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rprs.document import Document
     from rprs.index import Index
 
-__all__ = ["STDIN", "QuerySources", "check_explain_order", "check_index_first", "read_listed_queries"]
+__all__ = ["STDIN", "QuerySources", "check_explain_order", "check_index_first", "read_file", "read_listed_queries"]
 
 STDIN = "-"
 
@@ -40,7 +40,7 @@ class QuerySources:
                 "the index"
             )
         texts = [] if self.text is None else [text_document(self.text)]
-        return [*map(_read_file, self.files), *texts, *(index.document(require_id(index, id)) for id in self.ids)]
+        return [*map(read_file, self.files), *texts, *(index.document(require_id(index, id)) for id in self.ids)]
 
     def excluded_ids(self, documents: Sequence[Document], table: Path | None) -> frozenset[str]:
         """The documents that a table, or else the exclude.tsv beside a query file, forbids for this query."""
@@ -51,7 +51,8 @@ class QuerySources:
         return frozenset(id for pairs in tables for document in documents for id in pairs.get(document.id, ()))
 
 
-def _read_file(file: str) -> Document:
+def read_file(file: str) -> Document:
+    """A query document from a file or standard input."""
     from rprs.document import Document
     from rprs.read import read_one
     from rprs.read.encoding import clean, decode

@@ -19,13 +19,16 @@ from rprs.cli.options import (
     AllPairs,
     Before,
     Depth,
+    Details,
     ExcludeForQuery,
     ExplanationFormat,
     First,
     HitFormat,
     IndexPath,
     KeepSelf,
-    MinSimilarity,
+    Kinds,
+    NoBoilerplate,
+    NoGrouping,
     QueryFiles,
     QueryIds,
     QueryText,
@@ -36,6 +39,7 @@ from rprs.cli.options import (
     Undated,
     UndatedDocuments,
     Where,
+    chosen_kinds,
 )
 from rprs.cli.queries import QuerySources, check_explain_order, check_index_first
 from rprs.cli.system import selected_system
@@ -63,6 +67,13 @@ class SearchOptions(TypedDict):
     undated: UndatedChoice
 
 
+class EvidenceOptions(TypedDict):
+    """The keyword arguments of `Searcher.search` that decide how hits and their evidence are shown."""
+
+    group: bool
+    boilerplate: bool
+
+
 def search(
     context: typer.Context,
     path: IndexPath,
@@ -86,13 +97,17 @@ def search(
     undated: UndatedDocuments = Undated.keep,
     keep_self: KeepSelf = False,
     exclude: ExcludeForQuery = None,
+    no_grouping: NoGrouping = False,
+    no_boilerplate: NoBoilerplate = False,
+    details: Details = False,
     format: Annotated[HitFormat, typer.Option("--format", help="The format of the hits.")] = HitFormat.table,
 ) -> None:
     """Find the documents that are most similar to a whole document.
 
-    Each hit has its score, the share of the query that it covers (QP), the share of it that matches the query (DP), its
-    rank in the first stage, and the best pair of sentences as evidence. The query itself is left out. Several documents
-    can be combined into one query.
+    Each hit has the share of your document that has a counterpart in it (of yours), the share of its own text that has
+    one in yours (of theirs), and the most telling pair of passages: identical (=), reworded (±) or with the same idea
+    (≈). Documents with the same or almost the same text are listed beneath the best of them. The query itself is left
+    out. Several documents can be combined into one query.
 
     Example: rprs search cases.rprs brief.pdf
 
@@ -112,9 +127,12 @@ def search(
         if not keep_self:
             for id in searcher.index.namesakes(documents):
                 messages.print(f"{id!r} of the index is left out because it has the id of the query: see --keep-self")
-        results = searcher.search(documents, k, **options)
-        _print_results(searcher, documents, results, partial(searcher.about, documents, k, **options), context)
-    _print_summary(messages, searcher, results)
+        group = not no_grouping and format is not HitFormat.trec  # a run ranks documents, not groups
+        evidence: EvidenceOptions = {"group": group, "boilerplate": not no_boilerplate}
+        results = searcher.search(documents, k, **options, **evidence)
+        about = partial(searcher.about, documents, k, **options, **evidence)
+        _print_results(searcher, documents, results, about, context)
+    _print_summary(messages, searcher, results, restricted=any((where, before, options["exclude"])))
 
 
 def explain(
@@ -142,22 +160,24 @@ def explain(
     undated: UndatedDocuments = Undated.keep,
     keep_self: KeepSelf = False,
     exclude: ExcludeForQuery = None,
-    min_similarity: MinSimilarity = -1.0,
+    kind: Kinds = None,
+    no_boilerplate: NoBoilerplate = False,
     all_pairs: AllPairs = False,
     format: Annotated[
         ExplanationFormat, typer.Option("--format", help="The format of the explanation.")
     ] = ExplanationFormat.table,
 ) -> None:
-    """Show why a document of the index is similar to the query: pairs of sentences side by side.
+    """Show why a document of the index is similar to the query: matching passages side by side.
 
-    A pair is a sentence of the query with one of its nearest sentences in the candidates. The parts of the query
-    without a match in the document come last. The html format is one file with both texts, which can be mailed.
+    A match is identical (=), reworded (±, with the changed words marked) or has the same idea (≈). The parts of the
+    query without a counterpart come last, then the rank and scores of the document in a search. The html format is one
+    file with both texts, which can be mailed.
 
     Example: rprs explain cases.rprs brief.pdf 2016/brown.txt
 
     Example: rprs explain cases.rprs brief.pdf 2016/brown.txt --format html > brown.html
 
-    Example: rprs explain cases.rprs --id 2016/smith.txt 2016/brown.txt --min-similarity 0.6
+    Example: rprs explain cases.rprs --id 2016/smith.txt 2016/brown.txt --kind identical --kind reworded
 
     Example: rprs explain cases.rprs --text "The landlord kept the deposit." 2016/brown.txt --format json
     """
@@ -173,9 +193,10 @@ def explain(
         )
     check_explain_order(path, file, name)
     with _open_search(context, path, file) as (searcher, documents, options):
-        explanation = searcher.explain(documents, resolve_id(searcher.index, name), **options)
-        about = partial(searcher.about, documents, DEFAULT_K, **options)
-        _print_explanation(searcher, explanation, about, context)
+        id = resolve_id(searcher.index, name)
+        explanation = searcher.explain(documents, id, **options, boilerplate=not no_boilerplate)
+        about = partial(searcher.about, documents, DEFAULT_K, **options, boilerplate=not no_boilerplate)
+        _print_explanation(explanation, about, context)
     for note in explanation.notes:
         messages.print(note)
     messages.print(f"{searcher.system} in {perf_counter() - started:.2f} s")
@@ -212,7 +233,8 @@ def _open_search(
 def _print_results(
     searcher: Searcher, documents: list[Document], results: Results, about: Callable[[], About], context: typer.Context
 ) -> None:
-    from rprs.cli.output import print_hits, print_objects
+    from rprs.cli.evidence import print_hits
+    from rprs.cli.output import print_objects
     from rprs.document import combine
     from rprs.results import FORMATS
     from rprs.results.hits import ranking_of
@@ -227,34 +249,33 @@ def _print_results(
     elif format is HitFormat.trec:
         Run({query.id: ranking_of(results)}, searcher.system.tag).write(sys.stdout)
     elif results:
-        print_hits(results)
+        print_hits(results, details=context.params["details"])
 
 
-def _print_explanation(
-    searcher: Searcher, explanation: Explanation, about: Callable[[], About], context: typer.Context
-) -> None:
-    from rprs.cli.output import print_explanation, print_object
-    from rprs.results.report import report
+def _print_explanation(explanation: Explanation, about: Callable[[], About], context: typer.Context) -> None:
+    from rprs.cli.evidence import print_explanation
+    from rprs.cli.output import print_object
+    from rprs.results.report import explanation_report
     from rprs.results.serialize import explanation_object
 
-    format, min_similarity = context.params["format"], context.params["min_similarity"]
-    index, strong = searcher.index, explanation.at_least(min_similarity)
-    sentences = index.sentences(explanation.document.id)
+    format, kinds = context.params["format"], chosen_kinds(context.params["kind"])
     if format is ExplanationFormat.html:
-        query_sentences = index.query_sentences(explanation.query)
-        sys.stdout.write(report(explanation, query_sentences, sentences, about(), min_similarity))
+        sys.stdout.write(explanation_report(explanation, about(), kinds))
     elif format is ExplanationFormat.table:
-        print_explanation(strong, len(sentences), context.params["all_pairs"])
+        print_explanation(explanation, kinds, context.params["all_pairs"])
     else:
-        print_object(explanation_object(strong, len(sentences)), lines=format is ExplanationFormat.jsonl)
+        lines = format is ExplanationFormat.jsonl
+        print_object(explanation_object(explanation.of_kinds(kinds)), lines=lines)
 
 
-def _print_summary(messages: Messages, searcher: Searcher, results: Results) -> None:
+def _print_summary(messages: Messages, searcher: Searcher, results: Results, *, restricted: bool) -> None:
     """The notes of a search, its system, its size, and the seconds of each stage."""
+    from rprs.results.wording import NOTHING_SHARED
+
     for note in results.notes:
         messages.print(note)
     if not results:
-        messages.print("No documents found")
+        messages.print("No similar document passes the filters: relax them" if restricted else NOTHING_SHARED)
     times = ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in results.seconds.items())
     messages.print(
         f"{searcher.system}: {counted(results.query_sentences, 'sentence')} against "

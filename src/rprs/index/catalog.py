@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rprs.alignment.calibration import Calibration
 from rprs.document import Document
 from rprs.index.arguments import require_vector_type
 from rprs.index.database import FORMAT, Database, seal
@@ -106,6 +107,13 @@ class Catalog(Database):
     def language(self) -> dict[str, Any]:
         """How familiar the encoder is with the language of the collection; empty where that was not measured."""
         return dict(json.loads(self.setting("language") or "{}"))
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """The bar for sentences with the same idea, if it was measured with the encoder in use."""
+        stored = self.setting("calibration")
+        calibration = None if stored is None else Calibration.from_object(json.loads(stored))
+        return calibration if calibration is not None and calibration.generation == self.generation else None
 
     @property
     def norms(self) -> str | None:
@@ -291,8 +299,14 @@ class Catalog(Database):
             self.connection.execute("INSERT INTO settings VALUES ('norms', ?)", (norms.path,))
         seal(self.connection)
 
+    def use_calibration(self, calibration: Calibration) -> None:
+        """Store the bar for sentences with the same idea."""
+        row = ("calibration", json.dumps(calibration.object()))
+        self.connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", row)
+        seal(self.connection)
+
     def forget_statistics(self) -> None:
-        """Drop what was measured on the documents, because they change."""
+        """Drop what was measured on the documents, because they change; the calibration stays until it is replaced."""
         self.connection.execute("DELETE FROM settings WHERE key IN ('language', 'norms')")
         self.forget_files("norms/*")
         seal(self.connection)

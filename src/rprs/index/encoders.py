@@ -31,6 +31,7 @@ __all__ = [
     "fit_encoder",
     "folder",
     "load_encoder",
+    "load_once",
     "open_encoder",
     "reusable_encoder",
     "store_encoder",
@@ -74,6 +75,20 @@ def folder(generation: int) -> str:
 def load_encoder(component: Any, progress: Progress) -> LoadedEncoder:
     """Load an encoder that is not fitted to a collection."""
     return LoadedEncoder(component.load(progress), component)
+
+
+_LAST_LOADED: dict[str, LoadedEncoder] = {}  # at most one: loading a model takes longer than comparing a few texts
+
+
+def load_once(component: Any, progress: Progress) -> LoadedEncoder:
+    """Load an encoder, or take the one that the last call loaded."""
+    key = spec.text(component, full=True)
+    loaded = _LAST_LOADED.get(key)
+    if loaded is None:
+        loaded = load_encoder(component, progress)
+        _LAST_LOADED.clear()
+        _LAST_LOADED[key] = loaded
+    return loaded
 
 
 Load = Callable[[Any, Progress], LoadedEncoder]

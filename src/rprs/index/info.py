@@ -10,7 +10,15 @@ from rprs.index.catalog import Catalog
 from rprs.index.language import MANY_PIECES
 from rprs.index.reader import Index
 
-__all__ = ["describe_encoder", "describe_language", "encoder_info", "index_info", "language_advice", "size_on_disk"]
+__all__ = [
+    "describe_calibration",
+    "describe_encoder",
+    "describe_language",
+    "encoder_info",
+    "index_info",
+    "language_advice",
+    "size_on_disk",
+]
 
 
 def index_info(path: Path) -> dict[str, Any]:
@@ -36,6 +44,7 @@ def index_info(path: Path) -> dict[str, Any]:
             "vectors": catalog.vectors,
             "encoder": encoder_info(catalog),
             "language": catalog.language or None,
+            "same_idea": None if catalog.calibration is None else catalog.calibration.object(),
             "fingerprint": None if generation is None else _fingerprint(path),
         }
     finally:
@@ -101,6 +110,17 @@ def language_advice(language: Mapping[str, Any] | None) -> str | None:
     if language["pieces"] > MANY_PIECES:
         return f"The encoder was probably not trained on the language of these documents: {models}"
     return None
+
+
+def describe_calibration(calibration: Mapping[str, Any] | None) -> str:
+    """The bar for sentences with the same idea, in one line."""
+    if calibration is None:
+        return "not measured yet: it is measured when it is needed; `rprs upgrade` stores it"
+    bars, measured = calibration["bars"], f"measured on {calibration['documents']:,} documents"
+    if not bars:
+        return "not measured: the collection is too small, so the usual bars apply"
+    sizes = " and ".join(f"{bars[exponent]:.2f} among {2**exponent:,}" for exponent in (4, 10))
+    return f"from a similarity of {sizes} sentences, {measured}"
 
 
 def _unknown_scripts(language: Mapping[str, Any]) -> list[str]:

@@ -15,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rprs import spec
+from rprs.alignment.calibration import FALLBACK, Calibration
 from rprs.document import NO_SENTENCES, Document, Sentences, document_id
 from rprs.encode import Encoder
 from rprs.errors import IndexCorrupt, InvalidIndex, NoDocument, UsageError
 from rprs.index.arguments import index_path, require_count, require_document
+from rprs.index.calibrate import measure_calibration
 from rprs.index.catalog import Catalog
 from rprs.index.dates import Dates, read_dates
 from rprs.index.encoders import open_encoder, reusable_encoder
@@ -219,6 +221,16 @@ class Index(Mapping[str, Document]):
         """Whether the encoder knows the script of the query, as measured when the documents were encoded."""
         return knows_text(self._language, query.text, lambda: self.encoder)
 
+    @cached_property
+    def calibration(self) -> Calibration:
+        """The bar for sentences with the same idea: the stored one, or measured now if there is none yet."""
+        with self._lock:
+            stored = self.catalog.calibration
+            if stored is None:
+                segments = {segment.number: segment for segment in self.segments}
+                stored = measure_calibration(self.catalog, segments, self.generation)
+        return stored if stored.bars else FALLBACK
+
     @property
     def fingerprint(self) -> str:
         """A hash of settings, encoder and documents: it changes whenever a ranking could."""
@@ -346,6 +358,11 @@ class Index(Mapping[str, Document]):
         with self._lock:
             ids = self.catalog.ids_with_content(content_hash)
         return [self._number[id] for id in ids if id in self._number]
+
+    def content_hashes(self, ids: Iterable[str]) -> list[str]:
+        """The hashes of the texts of some documents."""
+        with self._lock:
+            return [label[0] for label in self.catalog.labels(ids).values()]
 
     def select(self, where: str | None) -> Mask:
         """Which documents a metadata filter selects, as a mask by document number; None selects all."""

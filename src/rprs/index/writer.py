@@ -34,6 +34,7 @@ from rprs.index.arguments import (
     settings_of,
 )
 from rprs.index.batches import FAST_BATCH, SLOW_BATCH, Batch, batches, prepare
+from rprs.index.calibrate import measure_calibration
 from rprs.index.catalog import Catalog, SegmentRow
 from rprs.index.compact import merge_segments
 from rprs.index.database import NO_INDEX
@@ -265,9 +266,10 @@ class Writer:
         self._measure()
 
     def _measure(self, language: dict[str, Any] | None = None) -> None:
-        """Measure the present documents, unless that was done: norms for the cosine, and the encoder's language.
+        """Measure the present documents, unless that was done: norms for the cosine, the encoder's language, the bar.
 
-        Removing documents keeps the `language` that was measured before, since measuring it loads the encoder.
+        Removing documents keeps the `language` that was measured before, since measuring it loads the encoder, and the
+        calibration, so that the alignment of two documents never depends on the removal of a third.
         """
         generation = self.catalog.generation
         if generation is None or self.catalog.has_statistics:
@@ -275,6 +277,7 @@ class Writer:
         norms, place = None, ""
         with Index(self.path) as snapshot:
             if language is None:
+                self._calibrate(snapshot)
                 segments = {segment.number: segment for segment in snapshot.segments}
                 language = measure_language(self.catalog, segments, self._encoder_in_use())
             if snapshot.has_phrases:
@@ -286,6 +289,13 @@ class Writer:
         with self.catalog.transaction():
             self.catalog.use_statistics(language, norms)
         self._delete_unlisted()
+
+    def _calibrate(self, snapshot: Index) -> None:
+        """Measure the bar for sentences with the same idea, and store it."""
+        segments = {segment.number: segment for segment in snapshot.segments}
+        calibration = measure_calibration(snapshot.catalog, segments, snapshot.generation)
+        with self.catalog.transaction():
+            self.catalog.use_calibration(calibration)
 
     def _encode_waiting(self) -> None:
         """Fit the encoder if there is none yet, and encode the segments without vectors."""
@@ -367,19 +377,25 @@ class Writer:
                 self.catalog.use_encoder(stored.row, stored.files)
             self._loaded = encoder
             self._delete_unlisted()
+            with Index(self.path) as snapshot:
+                self._calibrate(snapshot)
 
     def upgrade(self) -> bool:
         """Add phrases to an index that was made without them, from its own texts; False if it has them already.
 
         An interrupted upgrade resumes when it is called again. Searches continue in the meantime.
         """
-        if self.catalog.phrases and (self.catalog.has_statistics or self.catalog.generation is None):
+        measured = self.catalog.has_statistics and self.catalog.calibration is not None
+        if self.catalog.phrases and (measured or self.catalog.generation is None):
             return False
         with self._change():
             if not self.catalog.phrases:
                 add_phrases(self.path, self.catalog, self.analyzer, self.progress)
             self._encode_waiting()
             self._measure(self.catalog.language or None)
+            if self.catalog.calibration is None and self.catalog.generation is not None:
+                with Index(self.path) as snapshot:
+                    self._calibrate(snapshot)
             self._delete_unlisted()
         return True
 
@@ -392,6 +408,9 @@ class Writer:
         texts = [document_id(id) for id in ids]
         with self._change():
             language = self.catalog.language if self.catalog.has_statistics else None
+            if self.catalog.calibration is None and self.catalog.generation is not None:
+                with Index(self.path) as snapshot:
+                    self._calibrate(snapshot)
             with self.catalog.transaction():
                 count = self.catalog.remove(texts)
                 if count:

@@ -15,7 +15,7 @@ from rprs.index.segment import Terms
 from rprs.scoring import bm25, phrases
 from rprs.scoring.phrases import Postings
 
-__all__ = ["Grams", "Places", "query_grams"]
+__all__ = ["Grams", "Places", "phrase_frequencies", "query_grams"]
 
 Ints = NDArray[np.int64]
 Places = list[tuple[Ints, Ints]]  # per segment: where postings start and stop
@@ -85,3 +85,9 @@ def _frequencies(located: list[Postings], size: int, index: Index) -> Ints:
             columns = (postings.starts, postings.stops, postings.documents, postings.counts)
             bm25.live_counts(*columns, live, df, unused)
     return df
+
+
+def phrase_frequencies(phrases_of_texts: NDArray[np.uint32], index: Index) -> Ints:
+    """(p,): how many live documents have each of some phrases, sorted and distinct."""
+    located = [phrases.find(stream, phrases_of_texts) for stream in streams(index.segments)]
+    return _frequencies(located, len(phrases_of_texts), index)

@@ -12,6 +12,7 @@ from rprs.errors import ReadError
 from rprs.read import source as limits
 from rprs.read.paragraphs import Paragraphs, walk
 from rprs.read.source import Skipped, Source
+from rprs.read.titles import embedded_title
 
 __all__ = ["read_docx"]
 
@@ -45,7 +46,7 @@ def read_docx(source: Source) -> Iterator[Document | Skipped]:
         metadata["author"] = properties.author
     if properties.created is not None:
         metadata["date"] = properties.created.date().isoformat()
-    yield Document(source.id, text, properties.title or "", metadata)
+    yield Document(source.id, text, embedded_title(properties.title or "", source, text), metadata)
 
 
 def _check_size(data: bytes) -> None:

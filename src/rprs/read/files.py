@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from stat import S_ISDIR, S_ISREG
 
@@ -199,11 +198,8 @@ def documents(reader: Reader, path: Path, id: str, fields: Fields = USUAL) -> It
     """The documents of one file, ready to be stored. Any problem with the file is a `Skipped`."""
     displayed = _displayed(path)
     try:
-        date = datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat()
         with opened(path) as stream:
-            yield from _storable(
-                reader, Source(clean(id), displayed, stream, fields), {"path": displayed, "date": date}
-            )
+            yield from _storable(reader, Source(clean(id), displayed, stream, fields), {"path": displayed})
     # The one place where every exception is caught: format libraries raise all kinds on damaged or hostile files,
     # and one file must not stop the reading of ten thousand others. The reason is always reported.
     except Exception as error:
@@ -211,7 +207,7 @@ def documents(reader: Reader, path: Path, id: str, fields: Fields = USUAL) -> It
 
 
 def documents_of_stream(reader: Reader, raw: io.BufferedReader, name: str) -> Iterator[Document | Skipped]:
-    """The documents of a file that has only a name, such as an upload; they have no path and no date."""
+    """The documents of a file that has only a name, such as an upload; they have no path."""
     try:
         with unpacked(raw, PurePath(name)) as stream:
             yield from _storable(reader, Source(clean(name), _displayed(Path(name)), stream), {})
@@ -238,7 +234,7 @@ def _reason(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"cannot be read: {error.strerror}"
     message = re.sub(r"\b(?:0x[0-9a-fA-F]{6,}|\d{12,})\b", "…", str(error))  # addresses of objects mean nothing
-    return f"damaged? {type(error).__name__}: {message[:200]}"
+    return f"can't be opened; it may be damaged ({type(error).__name__}: {message[:200]})"
 
 
 def _cleaned(document: Document, source: Source, defaults: Metadata) -> Document | Skipped:
@@ -246,9 +242,7 @@ def _cleaned(document: Document, source: Source, defaults: Metadata) -> Document
     if not id or not text.strip():
         return Skipped(source.path, "contains no text" if id else f"the id {document.id!r} has no visible characters")
     is_file = document.id == source.id
-    # The date of a file is not the date of a record in it.
-    metadata: dict[str, Value] = {key: value for key, value in defaults.items() if is_file or key != "date"}
-    metadata |= {clean(str(key)): _storable_value(value) for key, value in document.metadata.items()}
+    metadata = {**defaults, **{clean(str(key)): _storable_value(value) for key, value in document.metadata.items()}}
     title = " ".join(clean(document.title).split())
     if is_file and not title:
         title = stem_of(PurePath(source.id))

@@ -11,6 +11,7 @@ from rprs.read.dates import iso_date
 from rprs.read.encoding import decode
 from rprs.read.paragraphs import Paragraphs, walk
 from rprs.read.source import Skipped, Source
+from rprs.read.titles import embedded_title
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -35,20 +36,19 @@ _CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]+)""", re.
 
 
 def read_html(source: Source) -> Iterator[Document | Skipped]:
-    """A page is one document. Its title is the page title, or else the first heading."""
+    """A page is one document. Its title is the page title if it suits the page, or else the first heading."""
     from selectolax.lexbor import LexborHTMLParser
 
     data = source.data()
     charset = _CHARSET.search(data[:4096])
     tree = LexborHTMLParser(decode(data, charset[1].decode("ascii") if charset else ""))
-    yield Document(source.id, _text(tree), _title(tree), _metadata(tree))
+    text = _text(tree)
+    title = embedded_title(_line(tree.css_first("title")), source, text) or _line(tree.css_first("h1"))
+    yield Document(source.id, text, title, _metadata(tree))
 
 
-def _title(tree: LexborHTMLParser) -> str:
-    for node in (tree.css_first("title"), tree.css_first("h1")):
-        if node is not None and (title := " ".join(node.text().split())):
-            return title
-    return ""
+def _line(node: LexborNode | None) -> str:
+    return "" if node is None else " ".join(node.text().split())
 
 
 def _metadata(tree: LexborHTMLParser) -> dict[str, Value]:

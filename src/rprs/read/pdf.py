@@ -23,6 +23,7 @@ from rprs.document import Document, Value
 from rprs.errors import ReadError
 from rprs.read.dates import iso_date
 from rprs.read.source import Skipped, Source
+from rprs.read.titles import embedded_title
 
 if TYPE_CHECKING:
     from pypdf import PdfReader
@@ -60,8 +61,9 @@ def _document(source: Source) -> Document:
     pages = [page.extract_text().splitlines() for page in pdf.pages]
     text = paragraphs(pages)
     if not text:
-        raise ReadError(f"a PDF without text on its {len(pages)} page(s): if it is a scan, run OCR first")
-    return Document(source.id, text, *_properties(pdf))
+        raise ReadError("No readable text: it looks like a scan. Run OCR first.")
+    title, metadata = _properties(pdf)
+    return Document(source.id, text, embedded_title(title, source, text), metadata)
 
 
 def _properties(pdf: PdfReader) -> tuple[str, dict[str, Value]]:

@@ -14,6 +14,7 @@ from rprs.errors import ReadError
 from rprs.read.dates import iso_date
 from rprs.read.encoding import STRAY, detect
 from rprs.read.source import Skipped, Source
+from rprs.read.titles import embedded_title
 
 __all__ = ["read_rtf"]
 
@@ -42,8 +43,8 @@ def read_rtf(source: Source) -> Iterator[Document | Skipped]:
         if date := iso_date(f"{year}-{month:0>2}-{day:0>2}"):
             metadata["date"] = date
     marked = _WORD.sub(lambda word: _MARKED.get(word[1], r"\par\par ") if word[1] else word[0], rtf)
-    text = _to_text(marked)
-    yield Document(source.id, re.sub(r"[ \t]*\n\s*\n\s*", "\n\n", text).strip(), info.get("title", ""), metadata)
+    text = re.sub(r"[ \t]*\n\s*\n\s*", "\n\n", _to_text(marked)).strip()
+    yield Document(source.id, text, embedded_title(info.get("title", ""), source, text), metadata)
 
 
 def _to_text(rtf: str) -> str:

@@ -1,10 +1,11 @@
 """Results and their export: hits as CSV, JSON lines, a TREC run, RIS or BibTeX; an explanation as an HTML report.
 
+Files are named for their documents (`rprs.results.names`).
 Every file contains what is needed to reproduce it (settings, fingerprint of the index, version):
 
 | format | where |
 |---|---|
-| csv | the last columns, whose names begin with `about.` |
+| csv | a first line with one cell, `# rprs: …` |
 | jsonl | a first line `{"about": …}` |
 | trec | the last column, the tag |
 | ris | a note (N1) of each reference |

@@ -118,7 +118,7 @@ def _date(text: str) -> str:
 
 
 def _date_in_year(year: str, dates: Sequence[str]) -> str:
-    """The first date; if the year is known, the first date in that year, since others may be dates of files."""
+    """The first date; if the year is known, the first date in that year, since others may be of a later edition."""
     return next((date for date in dates if date and date.startswith(year[:4])), year)
 
 

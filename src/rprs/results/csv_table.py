@@ -8,9 +8,10 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 
+from rprs.alignment.values import Coverage
 from rprs.document import Value
 from rprs.results.hits import Hit
-from rprs.results.one_line import one_line
+from rprs.results.one_line import one_line, provenance
 from rprs.results.serialize import About
 
 __all__ = ["columns", "csv_text", "write"]
@@ -20,47 +21,67 @@ _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
 
 
 def write(hits: Sequence[Hit], about: About) -> str:
-    """One line per hit: its numbers, its best pair of sentences, its metadata, and the provenance of the result.
+    """A comment with the provenance of the result, the names of the columns, and one line per hit.
 
-    A metadata field with the name of another column is called `metadata.` and its name. A text that a spreadsheet
-    would run as a formula begins with an apostrophe.
+    The comment is one cell that begins with `# rprs:`; `pandas.read_csv(path, skiprows=1)` skips it. A metadata field
+    with the name of another column is called `metadata.` and its name. A text that a spreadsheet would run as a formula
+    begins with an apostrophe.
     """
-    origin = {f"about.{name}": value for name, value in about.object().items()}
-    table = {**columns(hits, reserved=[*origin]), **{name: [value] * len(hits) for name, value in origin.items()}}
-    return csv_text([*table], zip(*table.values(), strict=True))
+    table = columns(hits)
+    return csv_text([*table], zip(*table.values(), strict=True), f"# rprs: {provenance(about)}")
 
 
-def csv_text(header: Sequence[str], rows: Iterable[Sequence[Value]]) -> str:
-    """A table as CSV in which no text can run as a formula."""
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[Value]], comment: str = "") -> str:
+    """A table as CSV in which no text can run as a formula, after a line with a comment, if there is one."""
     stream = io.StringIO(newline="")
     writer = csv.writer(stream)
+    if comment:
+        writer.writerow([comment])
     writer.writerow(map(_cell, header))
     writer.writerows(map(_cell, row) for row in rows)
     return stream.getvalue()
 
 
-def columns(hits: Sequence[Hit], reserved: Sequence[str] = ()) -> dict[str, list[Value]]:
-    """The values of all hits by column: numbers, best pair of sentences, metadata; no field has a reserved name."""
+def columns(hits: Sequence[Hit]) -> dict[str, list[Value]]:
+    """The values of all hits by column: coverage, scores, the most telling pair, duplicates, metadata."""
     parts = [name for name in _names(hit.parts for hit in hits) if name not in ("qp", "dp")]
     pairs = [hit.pairs[0] if hit.pairs else None for hit in hits]
     table: dict[str, list[Value]] = {
         "rank": [hit.rank for hit in hits],
         "id": [hit.id for hit in hits],
         "title": [hit.title for hit in hits],
+        "relation": [hit.relation for hit in hits],
+        **_coverage("query", [hit.query_coverage for hit in hits]),
+        **_coverage("document", [hit.document_coverage for hit in hits]),
+        "duplicates": ["; ".join(f"{each.id} ({each.relation})" for each in hit.duplicates) for hit in hits],
         "score": [hit.score for hit in hits],
         "qp": [hit.qp for hit in hits],
         "dp": [hit.dp for hit in hits],
         **{name: [hit.parts.get(name) for hit in hits] for name in parts},
         "first_rank": [hit.first_rank for hit in hits],
         "first_score": [hit.first_score for hit in hits],
+        "kind": [pair.kind if pair else None for pair in pairs],
         "similarity": [pair.similarity if pair else None for pair in pairs],
-        "query_sentence": [one_line(pair.query) if pair else None for pair in pairs],
-        "document_sentence": [one_line(pair.document) if pair else None for pair in pairs],
+        "query_passage": [one_line(pair.query) if pair else None for pair in pairs],
+        "document_passage": [one_line(pair.document) if pair else None for pair in pairs],
     }
     fields = _names(hit.metadata for hit in hits)
-    for field, name in zip(fields, _unique(fields, [*table, *reserved]), strict=True):
+    for field, name in zip(fields, _unique(fields, [*table]), strict=True):
         table[name] = [hit.metadata.get(field) for hit in hits]
     return table
+
+
+def _coverage(side: str, coverages: Sequence[Coverage | None]) -> dict[str, list[Value]]:
+    """Four columns: the share of words of one side that have a counterpart, in all and by kind."""
+    words = ("matched", "identical", "reworded", "same_idea")
+    return {
+        f"{side}_{name}": [_share(getattr(each, name), each.words) if each else None for each in coverages]
+        for name in words
+    }
+
+
+def _share(words: int, total: int) -> float:
+    return round(words / total, 4) if total else 0.0
 
 
 def _names(groups: Iterable[Iterable[str]]) -> list[str]:

@@ -2,37 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, overload
 
 import numpy as np
 
+from rprs.alignment.values import Alignment, Coverage, Kind, Pair, Relation, Span
 from rprs.document import Document, Metadata, Ranking
 
-__all__ = ["Explanation", "Hit", "Pair", "Results", "Span", "ranking_of"]
-
-Span = tuple[int, int]  # of characters: text[start:end]
+__all__ = ["Duplicate", "Explanation", "Hit", "Pair", "Results", "Span", "ranking_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """A query sentence and one of its n nearest sentences: a line of evidence."""
+class Duplicate:
+    """A document of a result list with the same or almost the same text as the hit that it is grouped under."""
 
-    query: str
-    document: str
-    similarity: float  # the cosine, at most 1
-    query_span: Span  # in the query's text
-    document_span: Span  # in the document's text
-    place: int  # from 1: its rank among the neighbours of the query sentence
-
-    def __repr__(self) -> str:
-        return f"<Pair {self.similarity:.2f}: {_short(self.query)!r} ⇄ {_short(self.document)!r}>"
-
-    def _repr_html_(self) -> str:
-        from rprs.results.notebook import pairs_html
-
-        return pairs_html([self])
+    id: str
+    title: str
+    relation: Relation  # identical or near duplicate
+    score: float
+    rank: int  # in the list without groups
+    metadata: Metadata
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +38,11 @@ class Hit:
     first_rank: int
     first_score: float
     parts: Mapping[str, float] = field(default_factory=dict)
-    pairs: tuple[Pair, ...] = ()
+    pairs: tuple[Pair, ...] = ()  # of a search: the most telling ones, best first
+    query_coverage: Coverage | None = None  # None where no pairs were asked for
+    document_coverage: Coverage | None = None
+    relation: Relation = "different"
+    duplicates: tuple[Duplicate, ...] = ()
 
     @property
     def qp(self) -> float:
@@ -99,7 +94,7 @@ class Results(Sequence[Hit]):
         return hits_html(self.hits, self.notes)
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame with one row per hit and the columns of the CSV export: rank, id, score, qp, dp, ..."""
+        """A pandas DataFrame with one row per hit and the columns of the CSV export: rank, id, title, relation, ..."""
         from rprs.evaluation.frame import data_frame
         from rprs.results.csv_table import columns
 
@@ -113,21 +108,37 @@ def ranking_of(hits: Sequence[Hit]) -> Ranking:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The evidence for one document: every aligned pair, and the parts of the query without a match."""
+    """The evidence for one document: its alignment with the query, and its place in the search."""
 
     hit: Hit  # with all its pairs, in the order of the query
     in_pool: bool  # whether the first stage found it; if not, it was appended to the candidates
-    query: Document
-    document: Document
-    sentences: int  # of the query
-    uncovered: tuple[Span, ...]  # the query's sentences without a match in the document
+    alignment: Alignment
     notes: tuple[str, ...] = ()
 
-    def at_least(self, similarity: float) -> Explanation:
-        """The explanation without weaker pairs; a query sentence that has no other pair then counts as uncovered."""
-        kept = tuple(pair for pair in self.hit.pairs if pair.similarity >= similarity)
-        lost = {pair.query_span for pair in self.hit.pairs} - {pair.query_span for pair in kept}
-        return replace(self, hit=replace(self.hit, pairs=kept), uncovered=tuple(sorted({*self.uncovered, *lost})))
+    @property
+    def query(self) -> Document:
+        """The query; several documents are combined."""
+        return self.alignment.query
+
+    @property
+    def document(self) -> Document:
+        """The document that is explained."""
+        return self.alignment.document
+
+    @property
+    def sentences(self) -> int:
+        """The number of sentences of the query."""
+        return len(self.alignment.query_sentences)
+
+    @property
+    def uncovered(self) -> tuple[Span, ...]:
+        """The query's sentences without a counterpart in the document."""
+        return self.alignment.query_unmatched
+
+    def of_kinds(self, kinds: Collection[Kind]) -> Explanation:
+        """The explanation with pairs of these kinds only; coverage stays that of all pairs."""
+        kept = tuple(pair for pair in self.hit.pairs if pair.kind in kinds)
+        return replace(self, hit=replace(self.hit, pairs=kept), alignment=replace(self.alignment, pairs=kept))
 
     def __repr__(self) -> str:
         pairs = _count(len(self.hit.pairs), "pair")

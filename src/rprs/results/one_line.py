@@ -8,14 +8,14 @@ import re
 from rprs.results.hits import Hit
 from rprs.results.serialize import About
 
-__all__ = ["describe_rank", "one_line", "provenance"]
+__all__ = ["INVISIBLE", "describe_rank", "one_line", "part_name", "provenance"]
 
-_INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 
 
 def one_line(text: str) -> str:
     """A text on one line, without control characters and characters that cannot be encoded."""
-    return " ".join(_INVISIBLE.sub(" ", text).split())
+    return " ".join(INVISIBLE.sub(" ", text).split())
 
 
 def provenance(about: About) -> str:
@@ -29,11 +29,11 @@ def _word(value: object) -> str:
 
 
 def describe_rank(hit: Hit) -> str:
-    """The rank and score of a hit, the parts of the score, and its rank in the first stage."""
-    parts = [f", {_symbol(name)} {value:.4g}" for name, value in hit.parts.items() if math.isfinite(value)]
-    return f"rank {hit.rank}, score {hit.score:.6g}{''.join(parts)}; rank {hit.first_rank} in the first stage"
+    """The rank and score of a hit, the parts of the score, and its rank in the first stage, by words and phrases."""
+    parts = [f", {part_name(name)} {value:.4g}" for name, value in hit.parts.items() if math.isfinite(value)]
+    return f"rank {hit.rank}, score {hit.score:.6g}{''.join(parts)}; keyword rank {hit.first_rank}"
 
 
-def _symbol(name: str) -> str:
+def part_name(name: str) -> str:
     """QP and DP are symbols of the paper; other parts of a score have names."""
     return name.upper() if name in ("qp", "dp") else name.replace("_", " ")

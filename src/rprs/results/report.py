@@ -1,47 +1,53 @@
-"""An explanation as one HTML file that can be mailed: it loads nothing and runs nothing.
+"""An alignment of two documents as one HTML file that can be mailed: it loads nothing and runs nothing.
 
-Both texts are side by side; the number before a sentence links to the other sentence of the pair. The file's security
-policy forbids all requests and scripts, and all text is escaped.
+It begins with a summary. Both texts are side by side; the number before a passage links to its counterpart. The file's
+security policy forbids all requests and scripts, and all text is escaped.
 """
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
-from html import escape
 from importlib.resources import files
 
+from rprs.alignment.describe import Whose, coverage_sentence, similarity_text
+from rprs.alignment.evidence import most_telling
+from rprs.alignment.values import KINDS, Alignment, Coverage, Kind, Pair, Span
 from rprs.document import Document, Metadata, Sentences
 from rprs.results.citation import web_address
-from rprs.results.hits import Explanation, Pair, Span
-from rprs.results.one_line import one_line
-from rprs.results.serialize import About, matches
+from rprs.results.hits import Explanation, Hit
+from rprs.results.names import title_of
+from rprs.results.one_line import one_line, part_name
+from rprs.results.panes import Numbered, Pane, html_text
+from rprs.results.passages import SIGNS, Side, count_kinds, describe_pair, kind_class, passages, pieces, shortened
+from rprs.results.serialize import About
+from rprs.results.wording import CAUTION, RELATIONS
 
-__all__ = ["report"]
+__all__ = ["alignment_report", "explanation_report"]
 
-TINTS = 8
+TELLING = 3  # pairs in the summary
+EXCERPT = 500  # characters of a passage in the summary
+REPEATED = 1_200  # and of a passage that is the same on both sides; it is in both texts in full
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-_NOT_IN_HTML = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
-
-Numbered = Mapping[Span, Sequence[tuple[int, Pair]]]  # the pairs of each sentence, with their numbers
 
 
-def report(
-    explanation: Explanation, query: Sentences, document: Sentences, about: About, min_similarity: float = -1.0
-) -> str:
-    """The HTML file; `query` and `document` are the sentences of both texts. Pairs below `min_similarity` are left out.
+def explanation_report(explanation: Explanation, about: About, kinds: Collection[Kind] = KINDS) -> str:
+    """The report of a query and a document that a search found; its footer has everything needed to reproduce it."""
+    facts = {name.replace("_", " "): value for name, value in about.object().items() if value is not None}
+    notes = {f"note {number}": note for number, note in enumerate(explanation.notes, 1)}
+    details = {**_scores(explanation.hit, explanation.in_pool), **facts, **notes}
+    return alignment_report(explanation.alignment, details, kinds)
 
-    Pairs are numbered in the order of the query, and keep their numbers when others are left out. The metadata field
-    `path` is omitted: it reveals folders of this computer to the recipient.
+
+def alignment_report(alignment: Alignment, details: Mapping[str, object], kinds: Collection[Kind] = KINDS) -> str:
+    """The HTML file, with matches of these kinds and the technical details.
+
+    Matches are numbered in the order of the query, and keep their numbers when other kinds are left out. The metadata
+    field `path` is omitted: it reveals folders of this computer to the recipient.
     """
-    strong = explanation.at_least(min_similarity)
-    pairs = [each for each in enumerate(explanation.hit.pairs, 1) if each[1].similarity >= min_similarity]
-    names = _name(strong.query), _name(strong.document)
-    left = _blocks(strong.query.text, query, _by_span(pairs, "query_span"), ("q", "d"), frozenset(strong.uncovered))
-    right = _blocks(strong.document.text, document, _by_span(pairs, "document_span"), ("d", "q"), frozenset())
-    weaker = f"; pairs below a similarity of {min_similarity:g} are left out" if min_similarity > -1 else ""
+    pairs = [each for each in enumerate(alignment.pairs, 1) if each[1].kind in kinds]
+    names = title_of(alignment.query), title_of(alignment.document)
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -49,36 +55,34 @@ def report(
 <meta http-equiv="Content-Security-Policy" content="{_POLICY}">
 <meta name="referrer" content="no-referrer">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{_text(one_line(f"{names[0]} ⇄ {names[1]}"))}</title>
+<title>{html_text(one_line(f"{names[0]} compared with {names[1]}"))}</title>
 <style>
 {_style()}</style>
 </head>
 <body>
 <header>
-<p class="what">Two documents, aligned sentence by sentence</p>
-<h1><span dir="auto">{_text(names[0])}</span><i>⇄</i><span dir="auto">{_text(names[1])}</span></h1>
-<ul class="numbers">
-{_lines("<li>{}</li>", _numbers(strong, len(document)))}
-</ul>
-<p class="caution">These numbers are an aid to ranking, not a verdict.</p>
-{_metadata(strong.document.metadata)}
-<nav aria-label="Sections"><a href="#texts">Both texts</a><a href="#pairs">Pairs</a><a
-href="#unmatched">Unmatched sentences</a><a href="#about">Technical details</a></nav>
+<p class="what">Two documents compared</p>
+<h1><span dir="auto">{html_text(names[0])}</span><i>⇄</i><span dir="auto">{html_text(names[1])}</span></h1>
+{_summary(alignment, pairs, kinds)}
+{_metadata(alignment.document.metadata)}
+<nav aria-label="Sections"><a href="#texts">Both texts</a><a href="#matches">Matches</a><a
+href="#unmatched">Without a counterpart</a><a href="#details">Technical details</a></nav>
 </header>
 <main>
 <div class="texts" id="texts">
-{_pane("query", "Query", strong.query, left)}
-{_pane("document", "Document", strong.document, right)}
+{_pane(alignment, "query", pairs)}
+{_pane(alignment, "document", pairs)}
 </div>
-<section class="sheet" id="pairs"><h2>{len(pairs):,} pairs of sentences{weaker}</h2>
+<section class="sheet" id="matches"><h2>{len(pairs):,} matching passages</h2>
 {_table(pairs)}
 </section>
-<section class="sheet" id="unmatched">
-{_unmatched(strong, query)}
+<section class="sheet" id="unmatched"><h2>Without a counterpart</h2>
+{_unmatched("your document", alignment.query, alignment.query_sentences, alignment.query_unmatched)}
+{_unmatched("this document", alignment.document, alignment.document_sentences, alignment.document_unmatched)}
 </section>
 </main>
-<footer id="about"><h2>Technical details</h2>
-{_about(about, explanation.notes)}
+<footer id="details"><h2>Technical details</h2>
+{_facts(details)}
 </footer>
 </body>
 </html>
@@ -90,47 +94,75 @@ def _style() -> str:
     return files("rprs.results").joinpath("report.css").read_text("utf-8")
 
 
-def _text(text: str) -> str:
-    """Text escaped for HTML, also within attributes."""
-    return escape(_NOT_IN_HTML.sub("\ufffd", text), quote=True)
+# ---------------------------------------------------------------------------- summary and facts
 
 
-def _lines(form: str, texts: Iterable[str]) -> str:
-    return "\n".join(form.format(_text(text)) for text in texts)
+def _summary(alignment: Alignment, pairs: Sequence[Numbered], kinds: Collection[Kind]) -> str:
+    left_out = [kind for kind in KINDS if kind not in kinds]
+    lines = [
+        '<section class="summary" aria-label="Summary">',
+        f'<p class="relation">{RELATIONS[alignment.relation]}</p>' if alignment.relation in RELATIONS else "",
+        _coverage(alignment.query_coverage, "query"),
+        _coverage(alignment.document_coverage, "document"),
+        _legend(pairs),
+        f"<p>Left out here: {html_text(' and '.join(left_out))}.</p>" if left_out else "",
+        _telling(pairs),
+        f'<p class="caution">{html_text(CAUTION)}</p>',
+        "</section>",
+    ]
+    return "\n".join(line for line in lines if line)
 
 
-def _name(document: Document) -> str:
-    return document.title or document.id
-
-
-# ---------------------------------------------------------------------------- numbers and facts
-
-
-def _numbers(explanation: Explanation, sentences: int) -> Iterator[str]:
-    """Rank, scores and coverage of the document, in words."""
-    hit = explanation.hit
-    if explanation.in_pool:
-        places = hit.first_rank - hit.rank
-        change = f"up {places}" if places > 0 else f"down {-places}" if places else "unchanged"
-        yield f"Rank {hit.rank}; rank {hit.first_rank} in the first stage ({change})"
-    else:
-        yield "Not among the candidates of the first stage; added to them for this comparison"
-    meaning = {
-        "qp": "QP (share of the query found in the document)",
-        "dp": "DP (share of the document that relates to the query)",
-    }
-    yield "; ".join(
-        f"{meaning.get(name, name.replace('_', ' '))} {value:.4g}"
-        for name, value in ({"Score": hit.score} | dict(hit.parts)).items()
-        if math.isfinite(value)
+def _coverage(coverage: Coverage, whose: Whose) -> str:
+    """The coverage in words, and as a bar that says the same."""
+    counts = {"identical": coverage.identical, "reworded": coverage.reworded, "same idea": coverage.same_idea}
+    parts = "".join(
+        f'<span class="{kind_class(kind)}" style="width:{100 * counts[kind] / coverage.words:.2f}%"></span>'
+        for kind in KINDS
+        if counts[kind]
     )
-    of_query, of_document = matches(hit.pairs)
-    yield f"{_share(of_query, explanation.sentences)} of the query have a match in the document"
-    yield f"{_share(of_document, sentences)} of the document match the query"
+    sentence = html_text(coverage_sentence(coverage, whose))
+    return f'<p class="coverage">{sentence}.</p>\n<div class="bar" aria-hidden="true">{parts}</div>'
 
 
-def _share(part: int, total: int) -> str:
-    return f"{part:,} of {total:,} sentences ({100 * part / max(total, 1):.0f}%)"
+def _legend(pairs: Sequence[Numbered]) -> str:
+    """How many matches there are of each kind, with the sign and colour of the kind."""
+    counts = count_kinds(pair for _, pair in pairs)
+    kinds = "".join(
+        f'<li><span class="match {kind_class(kind)}"><b>{SIGNS[kind]}</b> {kind}</span> {number:,}</li>'
+        for kind, number in counts.items()
+    )
+    boilerplate = sum(pair.boilerplate for _, pair in pairs)
+    grey = f'<li><span class="match common">boilerplate</span> {boilerplate:,} of these</li>' if boilerplate else ""
+    return f'<ul class="legend">{kinds}{grey}</ul>'
+
+
+def _telling(pairs: Sequence[Numbered]) -> str:
+    """The most telling matches."""
+    numbers = {pair: number for number, pair in pairs}
+    shown = [(numbers[pair], pair) for pair in most_telling([pair for _, pair in pairs], TELLING)]
+    if not shown:
+        return ""
+    items = (
+        f'<li class="{_row_class(pair)}"><a href="#q{number}">{SIGNS[pair.kind]}{number}</a> '
+        f"{html_text(describe_pair(pair))}{_quotations(pair)}</li>"
+        for number, pair in shown
+    )
+    return f'<h2>Most telling matches</h2>\n<ol class="telling">{"".join(items)}</ol>'
+
+
+def _quotations(pair: Pair) -> str:
+    """Both passages of a pair, shortened; the words of an identical pair once."""
+    sides: list[Side] = ["query"] if pair.kind == "identical" else ["query", "document"]
+    return "".join(f'<blockquote dir="auto">{_passage(pair, side, EXCERPT)}</blockquote>' for side in sides)
+
+
+def _scores(hit: Hit, in_pool: bool) -> dict[str, object]:
+    """The rank and the scores of a document in its search."""
+    parts = {part_name(name): f"{value:.4g}" for name, value in hit.parts.items() if math.isfinite(value)}
+    rank = {"rank": hit.rank, "keyword rank": hit.first_rank}
+    added = {"rank": "not among the candidates of the search; added to them for this comparison"}
+    return {**(rank if in_pool else added), "score": f"{hit.score:.4g}", **parts}
 
 
 def _metadata(metadata: Metadata) -> str:
@@ -138,116 +170,81 @@ def _metadata(metadata: Metadata) -> str:
     return _facts(fields) if fields else ""
 
 
-def _about(about: About, notes: Sequence[str]) -> str:
-    facts = {name.replace("_", " "): value for name, value in about.object().items()}
-    return _facts({**facts, **{f"note {number}": note for number, note in enumerate(notes, 1)}})
-
-
 def _facts(facts: Mapping[str, object]) -> str:
-    rows = (f'<dt dir="auto">{_text(name)}</dt><dd dir="auto">{_value(value)}</dd>' for name, value in facts.items())
+    rows = (
+        f'<dt dir="auto">{html_text(name)}</dt><dd dir="auto">{_value(value)}</dd>' for name, value in facts.items()
+    )
     return "\n".join(["<dl>", *rows, "</dl>"])
 
 
 def _value(value: object) -> str:
-    if value is None:
-        return "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    text = _text(str(value))
+    text = html_text(str(value))
     return f'<a href="{text}" rel="noopener noreferrer">{text}</a>' if web_address(str(value)) else text
 
 
-# ---------------------------------------------------------------------------- both texts
+# ---------------------------------------------------------------------------- texts, matches, the rest
 
 
-def _pane(side: str, role: str, document: Document, blocks: Iterable[str]) -> str:
-    label = f'<h2 id="{side}-name" dir="auto">{_text(_name(document))}<small>{role}: {_text(document.id)}</small></h2>'
-    body = "\n".join(f'<p dir="auto">{block}</p>' for block in blocks)
+def _pane(alignment: Alignment, side: Side, pairs: Sequence[Numbered]) -> str:
+    if side == "query":
+        document, sentences, role = alignment.query, alignment.query_sentences, "Your document"
+        spans = alignment.query_boilerplate, alignment.query_unmatched
+    else:
+        document, sentences, role = alignment.document, alignment.document_sentences, "This document"
+        spans = alignment.document_boilerplate, alignment.document_unmatched
+    body = "\n".join(
+        f'<p dir="auto">{paragraph}</p>'
+        for paragraph in Pane(side, document.text, sentences, pairs, *spans).paragraphs()
+    )
+    name, id = html_text(title_of(document)), html_text(document.id)
     return (
-        f'<section class="text" id="{side}" tabindex="0" aria-labelledby="{side}-name">{label}\n{body or "<p></p>"}\n'
-        "</section>"
+        f'<section class="text" id="{side}" tabindex="0" aria-labelledby="{side}-name">'
+        f'<h2 id="{side}-name" dir="auto">{name}<small>{role}: {id}</small></h2>\n{body or "<p></p>"}\n</section>'
     )
 
 
-def _by_span(pairs: Sequence[tuple[int, Pair]], side: str) -> Numbered:
-    by_span: dict[Span, list[tuple[int, Pair]]] = {}
-    for number, pair in pairs:
-        by_span.setdefault(getattr(pair, side), []).append((number, pair))
-    return by_span
-
-
-def _blocks(
-    text: str, sentences: Sentences, pairs: Numbered, sides: tuple[str, str], uncovered: frozenset[Span]
-) -> Iterator[str]:
-    """The paragraphs of the complete text, sentences marked; `sides` are the letters of this side and the other."""
-    block: list[str] = []
-    end, paragraph = 0, None
-    for (start, stop), number in zip(sentences.spans.tolist(), sentences.paragraphs.tolist(), strict=True):
-        if number != paragraph and block:
-            yield "".join(block)
-            block = []
-        between = text[end:start]
-        block.append(_text(between if block else between.lstrip()))
-        block.append(_sentence(text[start:stop], pairs.get((start, stop), ()), sides, (start, stop) in uncovered))
-        end, paragraph = stop, number
-    block.append(_text(text[end:].rstrip()))
-    yield "".join(block)
-
-
-def _sentence(text: str, pairs: Sequence[tuple[int, Pair]], sides: tuple[str, str], uncovered: bool) -> str:
+def _table(pairs: Sequence[Numbered]) -> str:
     if not pairs:
-        return f'<span class="open">{_text(text)}</span>' if uncovered else _text(text)
-    here, there = sides
-    links = "<wbr>".join(
-        f'<a id="{here}{number}" href="#{there}{number}" aria-label="Pair {number}, similarity {pair.similarity:.2f}: '
-        f'go to the other sentence" title="similarity {pair.similarity:.2f}">{number}</a>'
-        for number, pair in pairs
-    )
-    return f'<span class="match {_tint(pairs[0][0])}">{links}{_text(text)}</span>'
-
-
-def _tint(number: int) -> str:
-    return f"tint-{(number - 1) % TINTS + 1}"
-
-
-# ---------------------------------------------------------------------------- pairs and unmatched sentences
-
-
-def _table(pairs: Sequence[tuple[int, Pair]]) -> str:
-    if not pairs:
-        return "<p>No sentence of the document is among the nearest neighbours of a query sentence.</p>"
+        return "<p>No passage has a counterpart.</p>"
     rows = (
-        f'<tr><td class="number {_tint(number)}"><a href="#q{number}">{number}</a></td>'
-        f'<td dir="auto">{_text(one_line(pair.query))}</td><td class="number">{pair.similarity:.3f}</td>'
-        f'<td dir="auto">{_text(one_line(pair.document))}</td></tr>'
+        f'<tr id="p{number}" class="{_row_class(pair)}"><td class="number"><a href="#q{number}">{SIGNS[pair.kind]}'
+        f"{number}</a> <b>{pair.kind}</b>{_similarity(pair)}</td>"
+        f'<td dir="auto">{_passage(pair, "query")}</td><td dir="auto">{_passage(pair, "document")}</td></tr>'
         for number, pair in pairs
     )
-    head = '<tr><th class="number">#</th><th>query</th><th class="number">similarity</th><th>document</th></tr>'
+    head = '<tr><th class="number">match</th><th>your document</th><th>this document</th></tr>'
     return "\n".join(["<table>", f"<thead>{head}</thead>", "<tbody>", *rows, "</tbody>", "</table>"])
 
 
-def _unmatched(explanation: Explanation, query: Sentences) -> str:
-    uncovered = explanation.uncovered
-    if not uncovered:
-        return "<h2>Unmatched sentences</h2>\n<p>Every sentence of the query has a match.</p>"
-    count = f"{len(uncovered):,} of {explanation.sentences:,} sentences of the query"
-    items = (
-        f'<li dir="auto"><b>{first}{f"–{last}" if last > first else ""}</b>'
-        f"{_text(one_line(explanation.query.text[start:stop]))}</li>"
-        for first, last, (start, stop) in _passages(frozenset(uncovered), query)
+def _row_class(pair: Pair) -> str:
+    return f"{kind_class(pair.kind)}{' common' if pair.boilerplate else ''}"
+
+
+def _similarity(pair: Pair) -> str:
+    similarity = "" if pair.kind == "identical" else f"<small>{similarity_text(pair)}</small>"
+    return f"{similarity}<small>boilerplate</small>" if pair.boilerplate else similarity
+
+
+def _passage(pair: Pair, side: Side, length: int | None = None) -> str:
+    """One side of a pair, with changed words as deleted (query) or inserted (document)."""
+    tag = "del" if side == "query" else "ins"
+    limit = REPEATED if length is None and pair.kind == "identical" else length
+    cut = pieces(pair, side)
+    return "".join(
+        f"<{tag}>{html_text(piece.text)}</{tag}>" if piece.changed else html_text(piece.text)
+        for piece in (cut if limit is None else shortened(cut, limit))
     )
-    return "\n".join([f"<h2>Unmatched sentences: {count}</h2>", '<ol class="passages">', *items, "</ol>"])
 
 
-def _passages(uncovered: frozenset[Span], query: Sentences) -> Iterator[tuple[int, int, Span]]:
-    """Runs of consecutive unmatched sentences: the numbers of the first and the last, from 1, and the span."""
-    first, span = 0, (0, 0)
-    number = 0
-    for number, (start, stop) in enumerate(query.spans.tolist(), 1):
-        if (start, stop) in uncovered:
-            first, span = (first, (span[0], stop)) if first else (number, (start, stop))
-        elif first:
-            yield first, number - 1, span
-            first = 0
-    if first:
-        yield first, number, span
+def _unmatched(whose: str, document: Document, sentences: Sentences, spans: Iterable[Span]) -> str:
+    unmatched = [*spans]
+    if not unmatched:
+        return f"<h3>Every sentence of {whose} has a counterpart</h3>"
+    items = (
+        f'<li dir="auto"><b>{passage.numbers}</b>{html_text(one_line(document.text[slice(*passage.span)]))}</li>'
+        for passage in passages(sentences, unmatched)
+    )
+    count = f"{len(unmatched):,} of {len(sentences):,} sentences of {whose}"
+    return "\n".join([f"<h3>{count}</h3>", '<ol class="passages">', *items, "</ol>"])

@@ -11,17 +11,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rprs.document import Document
-from rprs.results.hits import Explanation, Hit, Pair, Results, Span
+from rprs.alignment.values import Alignment, Change, Coverage, Pair, Span
+from rprs.document import Document, Sentences
+from rprs.results.hits import Duplicate, Explanation, Hit, Results
 
 __all__ = [
     "About",
     "about_from",
+    "alignment_from",
+    "alignment_object",
+    "coverage_object",
     "explanation_from",
     "explanation_object",
     "hit_from",
     "hit_object",
-    "matches",
     "results_from",
     "results_object",
 ]
@@ -48,6 +51,8 @@ class About:
     exclude: str | None = None  # the ids of excluded documents, sorted, as a JSON list
     before: str | None = None  # the field and the date of a date limit: date=2015-06-01
     undated: str | None = None  # what a date limit did with documents without a date: keep or drop
+    grouping: str | None = None  # "none" if near duplicates are hits of their own
+    boilerplate: str | None = None  # "left out" if matches and coverage do not include it
 
     def object(self) -> dict[str, Any]:
         """As a JSON object."""
@@ -75,7 +80,18 @@ def hit_object(hit: Hit, query: str) -> dict[str, Any]:
         "first_score": _number(hit.first_score),
         "metadata": dict(hit.metadata),
         "pairs": [asdict(pair) for pair in hit.pairs],
+        "query_coverage": coverage_object(hit.query_coverage),
+        "document_coverage": coverage_object(hit.document_coverage),
+        "relation": hit.relation,
+        "duplicates": [asdict(duplicate) for duplicate in hit.duplicates],
     }
+
+
+def coverage_object(coverage: Coverage | None) -> dict[str, Any] | None:
+    """A coverage with its sum and share; null where there is no alignment."""
+    if coverage is None:
+        return None
+    return {**asdict(coverage), "matched": coverage.matched, "share": coverage.share}
 
 
 def results_object(results: Results, query: str) -> dict[str, Any]:
@@ -89,26 +105,47 @@ def results_object(results: Results, query: str) -> dict[str, Any]:
     }
 
 
-def explanation_object(explanation: Explanation, sentences: int) -> dict[str, Any]:
-    """An explanation with all its fields; `sentences` is the number of sentences of the document."""
-    matched_query, matched = matches(explanation.hit.pairs)
-    query = explanation.query
+def explanation_object(explanation: Explanation) -> dict[str, Any]:
+    """An explanation with all its fields."""
     return {
-        **hit_object(explanation.hit, query.id),
+        **hit_object(explanation.hit, explanation.query.id),
         "in_pool": explanation.in_pool,
-        "query_title": query.title,
-        "query_sentences": explanation.sentences,
-        "query_sentences_matched": matched_query,
-        "sentences": sentences,
-        "sentences_matched": matched,
-        "uncovered": [{"span": span, "text": query.text[slice(*span)]} for span in explanation.uncovered],
-        "notes": explanation.notes,
+        **_sides_object(explanation.alignment),
+        "notes": list(explanation.notes),
     }
 
 
-def matches(pairs: Sequence[Pair]) -> tuple[int, int]:
-    """The number of sentences of the query, and of the document, that occur in pairs."""
-    return len({pair.query_span for pair in pairs}), len({pair.document_span for pair in pairs})
+def alignment_object(alignment: Alignment) -> dict[str, Any]:
+    """An alignment of two documents that need not be in an index, with all its fields."""
+    return {
+        "query": alignment.query.id,
+        "id": alignment.document.id,
+        "title": alignment.document.title,
+        "relation": alignment.relation,
+        "query_coverage": coverage_object(alignment.query_coverage),
+        "document_coverage": coverage_object(alignment.document_coverage),
+        "pairs": [asdict(pair) for pair in alignment.pairs],
+        **_sides_object(alignment),
+    }
+
+
+def _sides_object(alignment: Alignment) -> dict[str, Any]:
+    query, document, bare = alignment.query, alignment.document, alignment.without_boilerplate()
+    return {
+        "query_title": query.title,
+        "query_sentences": len(alignment.query_sentences),
+        "sentences": len(alignment.document_sentences),
+        "query_boilerplate": list(alignment.query_boilerplate),
+        "document_boilerplate": list(alignment.document_boilerplate),
+        "uncovered": [{"span": span, "text": query.text[slice(*span)]} for span in alignment.query_unmatched],
+        "document_uncovered": [
+            {"span": span, "text": document.text[slice(*span)]} for span in alignment.document_unmatched
+        ],
+        "without_boilerplate": {
+            "query_coverage": coverage_object(bare.query_coverage),
+            "document_coverage": coverage_object(bare.document_coverage),
+        },
+    }
 
 
 def _number(value: float) -> float | None:
@@ -117,10 +154,13 @@ def _number(value: float) -> float | None:
 
 # ---------------------------------------------------------------------------- from JSON
 
-_HIT_FIELDS = ("query", "rank", "id", "title", "score", "first_rank", "first_score", "metadata", "pairs")
+_HIT_FIELDS = (
+    *("query", "rank", "id", "title", "score", "first_rank", "first_score", "metadata", "pairs"),
+    *("query_coverage", "document_coverage", "relation", "duplicates"),
+)
 _EXPLANATION_FIELDS = (
-    *("in_pool", "query_title", "query_sentences", "query_sentences_matched"),
-    *("sentences", "sentences_matched", "uncovered", "notes"),
+    *("in_pool", "query_title", "query_sentences", "sentences", "query_boilerplate", "document_boilerplate"),
+    *("uncovered", "document_uncovered", "without_boilerplate", "notes"),
 )
 
 
@@ -137,6 +177,10 @@ def hit_from(values: Mapping[str, Any]) -> Hit:
         first_score=_float(values["first_score"]),
         parts={name: _float(value) for name, value in parts.items() if value is not None},
         pairs=tuple(_pair(pair) for pair in values["pairs"]),
+        query_coverage=_coverage(values["query_coverage"]),
+        document_coverage=_coverage(values["document_coverage"]),
+        relation=values["relation"],
+        duplicates=tuple(Duplicate(**duplicate) for duplicate in values["duplicates"]),
     )
 
 
@@ -151,22 +195,49 @@ def results_from(values: Mapping[str, Any]) -> Results:
     )
 
 
-def explanation_from(values: Mapping[str, Any], query: Document, document: Document) -> Explanation:
-    """The inverse of `explanation_object`, given both texts."""
+def explanation_from(
+    values: Mapping[str, Any], query: Document, document: Document, sentences: tuple[Sentences, Sentences]
+) -> Explanation:
+    """The inverse of `explanation_object`, given both texts and their sentences."""
     return Explanation(
         hit=hit_from(values),
         in_pool=values["in_pool"],
-        query=query,
-        document=document,
-        sentences=values["query_sentences"],
-        uncovered=tuple(_span(part["span"]) for part in values["uncovered"]),
+        alignment=alignment_from(values, query, document, sentences),
         notes=tuple(values["notes"]),
     )
 
 
+def alignment_from(
+    values: Mapping[str, Any], query: Document, document: Document, sentences: tuple[Sentences, Sentences]
+) -> Alignment:
+    """The inverse of `alignment_object`, given both texts and their sentences; also from an explanation."""
+    query_coverage, document_coverage = _coverage(values["query_coverage"]), _coverage(values["document_coverage"])
+    assert query_coverage is not None
+    assert document_coverage is not None
+    return Alignment(
+        query=query,
+        document=document,
+        query_sentences=sentences[0],
+        document_sentences=sentences[1],
+        pairs=tuple(_pair(pair) for pair in values["pairs"]),
+        query_coverage=query_coverage,
+        document_coverage=document_coverage,
+        query_boilerplate=tuple(_span(span) for span in values["query_boilerplate"]),
+        document_boilerplate=tuple(_span(span) for span in values["document_boilerplate"]),
+        relation=values["relation"],
+    )
+
+
 def _pair(values: Mapping[str, Any]) -> Pair:
-    spans = {name: _span(values[name]) for name in ("query_span", "document_span")}
-    return Pair(**{**values, **spans})
+    spans: dict[str, Any] = {name: _span(values[name]) for name in ("query_span", "document_span")}
+    changes = tuple(Change(_span(change["query_span"]), _span(change["document_span"])) for change in values["changes"])
+    return Pair(**{**values, **spans, "changes": changes})
+
+
+def _coverage(values: Mapping[str, Any] | None) -> Coverage | None:
+    if values is None:
+        return None
+    return Coverage(values["words"], values["identical"], values["reworded"], values["same_idea"])
 
 
 def _span(values: Sequence[int]) -> Span:

@@ -104,9 +104,11 @@ def _add_pages(app: FastAPI, metrics: Metrics) -> None:
 
 
 def _add_errors(app: FastAPI, index: Path) -> None:
-    async def respond(_request: Request, error: Exception) -> Response:
+    async def respond(request: Request, error: Exception) -> Response:
         body = failure(error, index)
         status = body.pop("status")
+        if status == 404 and _expects_page(request):
+            return HTMLResponse((WEB / "not-found.html").read_bytes(), status)
         headers = {"Retry-After": RETRY} if status == 503 else dict(getattr(error, "headers", None) or {})
         return Response(as_json(body), status, headers, "application/json")
 
@@ -118,6 +120,12 @@ def _add_errors(app: FastAPI, index: Path) -> None:
     app.add_exception_handler(HTTPException, respond)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(Exception, respond)  # it is raised again and reaches the log
+
+
+def _expects_page(request: Request) -> bool:
+    """Whether a browser shows the response as a page; the API always answers in JSON."""
+    reads = request.method in ("GET", "HEAD") and not request.url.path.startswith("/api")
+    return reads and "text/html" in request.headers.get("accept", "")
 
 
 # ---------------------------------------------------------------------------- schema

@@ -23,13 +23,14 @@ import httpx
 import numpy as np
 
 from rprs import errors
-from rprs.document import Document, Query, Ranking, query_documents
+from rprs.alignment.values import Alignment
+from rprs.document import Document, Query, Ranking, Sentences, combine, query_documents
 from rprs.errors import Busy, NoDocument, RprsError, ServiceError, UsageError
 from rprs.index import Added
 from rprs.progress import Advance, Progress, silent
 from rprs.rank.date_limit import Undated
 from rprs.results.hits import Explanation, Results
-from rprs.results.serialize import explanation_from, results_from
+from rprs.results.serialize import alignment_from, explanation_from, results_from
 
 __all__ = ["Client"]
 
@@ -91,9 +92,12 @@ class Client:
         before: str | date | None = None,
         undated: Undated = "keep",
         pairs: int = 3,
+        group: bool = True,
+        boilerplate: bool = True,
     ) -> Results:
-        """The k documents most similar to a text, a document, or several combined, with their best aligned pairs."""
-        request = _request(query, where, keep_self, exclude, before, undated, k=k, pairs=pairs)
+        """The k documents most similar to a text, a document, or several combined, with their most telling pairs."""
+        evidence: dict[str, object] = {"pairs": pairs, "group": group, "boilerplate": boilerplate}
+        request = _request(query, where, keep_self, exclude, before, undated, k=k, **evidence)
         return self._read(results_from, self._run("search", request))
 
     def rank(
@@ -107,7 +111,7 @@ class Client:
         undated: Undated = "keep",
     ) -> Ranking:
         """The whole ranking without evidence; its notes are those of a search."""
-        request = _request(query, where, keep_self, exclude, before, undated, k=ALL, pairs=0)
+        request = _request(query, where, keep_self, exclude, before, undated, k=ALL, pairs=0, group=False)
         results = self._read(results_from, self._run("search", request))
         names = dict.fromkeys(name for hit in results for name in hit.parts)
         return Ranking(
@@ -127,10 +131,21 @@ class Client:
         exclude: Iterable[str] = (),
         before: str | date | None = None,
         undated: Undated = "keep",
+        boilerplate: bool = True,
     ) -> Explanation:
-        """Every aligned pair between a query and a document of the index, with the candidates of the same search."""
-        request = _request(query, where, keep_self, exclude, before, undated, document=id)
+        """The alignment of a query with a document of the index, and the document's place in the same search."""
+        options: dict[str, object] = {"document": id, "boilerplate": boilerplate}
+        request = _request(query, where, keep_self, exclude, before, undated, **options)
         return self._read(_explanation, self._run("explain", request))
+
+    def align(self, query: Query, document: Document | str, *, boilerplate: bool = True) -> Alignment:
+        """What a query and a document have in common; the document is an id in the index, or a Document."""
+        request = {
+            "query": _document_object(combine(query_documents(query))),
+            "document": _document_object(document) if isinstance(document, Document) else document,
+            "boilerplate": boilerplate,
+        }
+        return self._read(_alignment, self._run("align", request))
 
     # ------------------------------------------------------------------------ the index
 
@@ -340,7 +355,20 @@ def _document(body: Mapping[str, Any]) -> Document:
 
 
 def _explanation(body: Mapping[str, Any]) -> Explanation:
-    return explanation_from(body["explanation"], _document(body["query"]), _document(body["document"]))
+    query, document = body["query"], body["document"]
+    sentences = _sentences(query), _sentences(document)
+    return explanation_from(body["explanation"], _document(query), _document(document), sentences)
+
+
+def _alignment(body: Mapping[str, Any]) -> Alignment:
+    query, document = body["query"], body["document"]
+    sentences = _sentences(query), _sentences(document)
+    return alignment_from(body["alignment"], _document(query), _document(document), sentences)
+
+
+def _sentences(body: Mapping[str, Any]) -> Sentences:
+    spans, paragraphs = body["spans"], body["paragraphs"]
+    return Sentences(np.array(spans, dtype=np.int64).reshape(-1, 2), np.array(paragraphs, dtype=np.int32))
 
 
 class _Retry(Exception):

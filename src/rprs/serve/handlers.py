@@ -7,26 +7,37 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from rprs.aligning import align
 from rprs.document import Document, Sentences, combine
 from rprs.errors import ReadError
 from rprs.results import FORMATS
 from rprs.results.hits import Explanation, Results
-from rprs.results.report import report
-from rprs.results.serialize import About, explanation_object, results_object
+from rprs.results.names import hits_name, report_name
+from rprs.results.report import explanation_report
+from rprs.results.serialize import About, alignment_object, explanation_object, results_object
 from rprs.search import Searcher
 from rprs.serve.jobs import Job
 from rprs.serve.limits import Limits
-from rprs.serve.models import AddRequest, ExplainRequest, ExportRequest, ReportRequest, SearchRequest
-from rprs.serve.requests import Submission, document_of, query_documents, seeds_object
+from rprs.serve.models import AddRequest, AlignRequest, ExplainRequest, ExportRequest, ReportRequest, SearchRequest
+from rprs.serve.requests import Submission, aligned_document, document_of, query_documents, seeds_object
 from rprs.serve.service import Service, Snapshot
 from rprs.serve.uploads import read_uploads
 
-__all__ = ["Handlers", "as_json"]
+__all__ = ["File", "Handlers", "as_json"]
 
 
 def as_json(value: Mapping[str, Any]) -> bytes:
     """JSON as the command line prints it."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file to be downloaded."""
+
+    name: str
+    media_type: str
+    data: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +53,14 @@ class _Search:
     @property
     def about(self) -> About:
         """Everything needed to reproduce the result."""
-        return self.searcher.about(self.seeds, self.request.k, **self._filters, fingerprint=self.fingerprint)
+        options = {**self._filters, "group": self.request.group, "boilerplate": self.request.boilerplate}
+        return self.searcher.about(self.seeds, self.request.k, **options, fingerprint=self.fingerprint)
 
     def results(self) -> Results:
         """The hits within the cut-off of the system."""
-        results = self.searcher.search(self.seeds, self.request.k, **self._filters, pairs=self.request.pairs)
+        request = self.request
+        evidence: dict[str, Any] = {name: getattr(request, name) for name in ("pairs", "group", "boilerplate")}
+        results = self.searcher.search(self.seeds, request.k, **self._filters, **evidence)
         return replace(results, notes=(*results.notes, *self._same_ids()))
 
     def _same_ids(self) -> list[str]:
@@ -56,7 +70,7 @@ class _Search:
 
     def explanation(self, id: str) -> Explanation:
         """The evidence for one document."""
-        return self.searcher.explain(self.seeds, id, **self._filters)
+        return self.searcher.explain(self.seeds, id, **self._filters, boilerplate=self.request.boilerplate)
 
     @property
     def _filters(self) -> dict[str, Any]:
@@ -97,34 +111,53 @@ class Handlers:
         with self.service.snapshot() as snapshot:
             search, id = self._search(job, snapshot, submission), submission.request.document
             explanation = search.explanation(id)
-            query, document = snapshot.index.query_sentences(search.query), snapshot.index.sentences(id)
+            alignment = explanation.alignment
             seeds = seeds_object(search.seeds, snapshot.index)
             return as_json(
                 {
                     "job": job.id,
                     "about": search.about.object(),
-                    "explanation": explanation_object(explanation, len(document)),
-                    "query": _aligned_text(search.query, query, seeds),
-                    "document": _aligned_text(explanation.document, document, []),
+                    "explanation": explanation_object(explanation),
+                    "query": _aligned_text(alignment.query, alignment.query_sentences, seeds),
+                    "document": _aligned_text(alignment.document, alignment.document_sentences, []),
                 }
             )
 
-    def export(self, job: Job, submission: Submission[ExportRequest]) -> bytes:
-        """Hits as a file."""
+    def align(self, job: Job, submission: Submission[AlignRequest]) -> bytes:
+        """What two documents have in common as JSON, with both texts."""
+        request = submission.request
+        with self.service.snapshot() as snapshot:
+            index = snapshot.index
+            query, document = (aligned_document(index, each, self.limits) for each in (request.query, request.document))
+            alignment = align(query, document, index=index, boilerplate=request.boilerplate)
+            return as_json(
+                {
+                    "job": job.id,
+                    "alignment": alignment_object(alignment),
+                    "query": _aligned_text(query, alignment.query_sentences, seeds_object([query], index)),
+                    "document": _aligned_text(document, alignment.document_sentences, []),
+                }
+            )
+
+    def export(self, job: Job, submission: Submission[ExportRequest]) -> File:
+        """Hits as a file, named for the query."""
         with self.service.snapshot() as snapshot:
             search = self._search(job, snapshot, submission)
+            if submission.request.format == "trec":  # a run ranks documents, not groups
+                search = replace(search, request=submission.request.model_copy(update={"group": False}))
             omitted = set(submission.request.without)
             hits = [hit for hit in search.results() if hit.id not in omitted]
             format = FORMATS[submission.request.format]
-            return format.write(hits, search.about).encode(format.encoding)
+            data = format.write(hits, search.about).encode(format.encoding)
+            return File(hits_name(search.query, format.suffix), format.media_type, data)
 
-    def report(self, job: Job, submission: Submission[ReportRequest]) -> bytes:
-        """The side-by-side view as one HTML file."""
+    def report(self, job: Job, submission: Submission[ReportRequest]) -> File:
+        """The side-by-side view as one HTML file, named for both documents."""
         with self.service.snapshot() as snapshot:
             search, id = self._search(job, snapshot, submission), submission.request.document
             explanation = search.explanation(id)
-            query, document = snapshot.index.query_sentences(search.query), snapshot.index.sentences(id)
-            return report(explanation, query, document, search.about, submission.request.min_similarity).encode()
+            html = explanation_report(explanation, search.about, submission.request.kinds)
+            return File(report_name(search.query, explanation.document), "text/html", html.encode())
 
     def add(self, job: Job, submission: Submission[AddRequest]) -> bytes:
         """Add documents to the index."""

@@ -6,13 +6,19 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from rprs.results.hits import Pair
+from rprs.alignment.values import KINDS, Kind, Pair, Relation
+from rprs.results.hits import Duplicate
 from rprs.results.serialize import About
 
 __all__ = [
     "AddRequest",
     "Added",
+    "AlignRequest",
+    "AlignResponse",
     "AlignedText",
+    "Alignment",
+    "Coverage",
+    "Coverages",
     "Document",
     "DocumentInput",
     "DocumentSummary",
@@ -31,6 +37,7 @@ __all__ = [
     "SearchRequest",
     "SearchResponse",
     "Seed",
+    "Sides",
     "Uncovered",
 ]
 
@@ -81,7 +88,9 @@ class SearchRequest(_Strict):
     undated: Literal["keep", "drop"] = Field(
         "keep", description="What a date limit does with documents without a date."
     )
-    pairs: int = Field(3, ge=0, le=1000, description="Number of aligned sentence pairs per hit.")
+    pairs: int = Field(3, ge=0, le=1000, description="Number of matching passages per hit, the most telling first.")
+    group: bool = Field(True, description="List documents with almost the same text beneath the best of them.")
+    boilerplate: bool = Field(True, description="Include boilerplate in matches and coverage.")
     echo: bool = Field(False, description="Return the text of the query, for example as read from an upload.")
 
 
@@ -105,7 +114,15 @@ class ExportRequest(SearchRequest):
 class ReportRequest(ExplainRequest):
     """An explanation, exported as one HTML file."""
 
-    min_similarity: float = Field(-1.0, ge=-1.0, le=1.0, description="Omit pairs below this similarity.")
+    kinds: list[Kind] = Field(list(KINDS), min_length=1, max_length=3, description="The kinds of match to include.")
+
+
+class AlignRequest(_Strict):
+    """Two documents to align; each is given with its text, or by its id if it is in the index."""
+
+    query: DocumentInput | Id
+    document: DocumentInput | Id
+    boilerplate: bool = Field(True, description="Include boilerplate in matches and coverage.")
 
 
 class AddRequest(_Strict):
@@ -124,6 +141,24 @@ class Error(BaseModel):
     kind: str = Field(description="The class of the error.", examples=["EmptyQuery"])
 
 
+class Coverage(BaseModel):
+    """How many words of a text have a counterpart in the other, by kind."""
+
+    words: int
+    identical: int
+    reworded: int
+    same_idea: int
+    matched: int
+    share: float
+
+
+class Coverages(BaseModel):
+    """The coverage of both documents."""
+
+    query_coverage: Coverage
+    document_coverage: Coverage
+
+
 class Hit(BaseModel):
     """A document in the results. Further components of the re-ranker's score are additional numbers."""
 
@@ -140,6 +175,10 @@ class Hit(BaseModel):
     first_score: float | None
     metadata: dict[str, Value]
     pairs: list[Pair]
+    query_coverage: Coverage | None
+    document_coverage: Coverage | None
+    relation: Relation
+    duplicates: list[Duplicate]
 
 
 class Uncovered(BaseModel):
@@ -149,16 +188,35 @@ class Uncovered(BaseModel):
     text: str
 
 
-class Explanation(Hit):
+class Sides(BaseModel):
+    """Both documents of an alignment: their sizes, boilerplate, and sentences without a counterpart."""
+
+    query_title: str
+    query_sentences: int
+    sentences: int
+    query_boilerplate: list[Span]
+    document_boilerplate: list[Span]
+    uncovered: list[Uncovered]
+    document_uncovered: list[Uncovered]
+    without_boilerplate: Coverages
+
+
+class Alignment(Sides):
+    """What two documents have in common."""
+
+    query: str
+    id: str
+    title: str
+    relation: Relation
+    query_coverage: Coverage
+    document_coverage: Coverage
+    pairs: list[Pair]
+
+
+class Explanation(Hit, Sides):
     """A hit with all its pairs, in the order of the query."""
 
     in_pool: bool
-    query_title: str
-    query_sentences: int
-    query_sentences_matched: int
-    sentences: int
-    sentences_matched: int
-    uncovered: list[Uncovered]
     notes: list[str]
 
 
@@ -214,6 +272,15 @@ class ExplainResponse(BaseModel):
     job: str
     about: About
     explanation: Explanation
+    query: AlignedText
+    document: AlignedText
+
+
+class AlignResponse(BaseModel):
+    """What two documents have in common, with both texts."""
+
+    job: str
+    alignment: Alignment
     query: AlignedText
     document: AlignedText
 

@@ -23,6 +23,7 @@ from rprs.serve.uploads import read_upload
 
 __all__ = [
     "Submission",
+    "aligned_document",
     "body_schema",
     "document_of",
     "first_problem",
@@ -96,8 +97,8 @@ def first_problem(errors: Any) -> str:
     return f"{place}: {line}" if place else line
 
 
-def body_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """The OpenAPI description of a body: the model as JSON, or a form with files and that JSON."""
+def body_schema(model: type[BaseModel], files: bool = True) -> dict[str, Any]:
+    """The OpenAPI description of a body: the model as JSON or, if it may have files, a form with them and that JSON."""
     form = {
         "type": "object",
         "required": ["file"],
@@ -106,10 +107,9 @@ def body_schema(model: type[BaseModel]) -> dict[str, Any]:
             "request": {"type": "string", "description": f"{model.__name__} as JSON, without the files."},
         },
     }
-    content = {
-        "application/json": {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}},
-        "multipart/form-data": {"schema": form},
-    }
+    content: dict[str, Any] = {"application/json": {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}}
+    if files:
+        content["multipart/form-data"] = {"schema": form}
     return {"requestBody": {"required": True, "content": content}}
 
 
@@ -142,10 +142,21 @@ def query_documents(job: Job, index: Index, submission: Submission[Any], limits:
     seeds += [index.document(id) for id in request.ids]
     if not seeds:
         raise UsageError("The query is empty: give a text, documents, files, or ids of documents in the index")
-    characters = sum(len(seed.text) for seed in seeds)
-    if characters > limits.text_characters:
-        raise TooLarge(f"The query has {characters:,} characters; this server accepts {limits.text_characters:,}")
+    _check_length("The query", sum(len(seed.text) for seed in seeds), limits)
     return seeds
+
+
+def aligned_document(index: Index, document: DocumentInput | str, limits: Limits) -> Document:
+    """A document to align: one from the request, or one of the index by its id."""
+    if isinstance(document, str):
+        return index.document(document)
+    _check_length("The document", len(document.text), limits)
+    return document_of(document)
+
+
+def _check_length(what: str, characters: int, limits: Limits) -> None:
+    if characters > limits.text_characters:
+        raise TooLarge(f"{what} has {characters:,} characters; this server accepts {limits.text_characters:,}")
 
 
 def seeds_object(seeds: list[Document], index: Index) -> list[dict[str, Any]]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 from urllib.parse import quote
 
 from fastapi import APIRouter, Header, Query, Request
@@ -16,10 +15,11 @@ from starlette.exceptions import HTTPException
 from rprs.errors import RprsError, UsageError
 from rprs.read.source import suffixes
 from rprs.results import FORMATS
+from rprs.results.names import ascii_name
 from rprs.serve import models
 from rprs.serve.errors import failure
 from rprs.serve.events import event, stream
-from rprs.serve.handlers import Handlers, as_json
+from rprs.serve.handlers import File, Handlers, as_json
 from rprs.serve.jobs import Job, Jobs, Limiter
 from rprs.serve.limits import Limits
 from rprs.serve.log import frames
@@ -30,6 +30,7 @@ __all__ = ["API", "JobRunner", "make_router"]
 
 API = "/api/v1"
 EVENTS = "text/event-stream"
+Result = TypeVar("Result")
 
 XJob = Annotated[
     str | None, Header(description="A name for the job, which can be used to cancel it: 8 to 64 hexadecimal digits.")
@@ -63,7 +64,7 @@ class JobRunner:
             return StreamingResponse(self._events(name, work), media_type=EVENTS, headers={"Cache-Control": "no-store"})
         return Response(await self.run(request, name, work), media_type="application/json")
 
-    async def run(self, request: Request, name: str | None, work: Callable[[Job], bytes]) -> bytes:
+    async def run(self, request: Request, name: str | None, work: Callable[[Job], Result]) -> Result:
         """The result of the work, which stops if the client disconnects."""
         with self.jobs.open(name) as job:
             disconnection = asyncio.ensure_future(_stop_on_disconnect(request, job))
@@ -147,9 +148,21 @@ def _add_search(router: APIRouter, runner: JobRunner, handlers: Handlers) -> Non
         openapi_extra=body_schema(models.ExplainRequest),
     )
     async def explain(request: Request, x_job: XJob = None) -> Response:
-        """Show why a document in the index is similar to the query: both texts and all aligned sentence pairs."""
+        """Show why a document in the index is similar to the query: both texts and all matching passages."""
         submission = await read_request(request, models.ExplainRequest)
         return await runner.respond(request, x_job, lambda job: handlers.explain(job, submission))
+
+    @router.post(
+        "/align",
+        responses={**_success(models.AlignResponse, True), **_errors(404, 409, 415, 504)},
+        openapi_extra=body_schema(models.AlignRequest, files=False),
+    )
+    async def align(request: Request, x_job: XJob = None) -> Response:
+        """Show what two documents have in common, without a search; each is a text, or a document in the index."""
+        submission = await read_request(request, models.AlignRequest)
+        if submission.files:
+            raise HTTPException(415, "The body must be application/json: send both documents as texts or ids")
+        return await runner.respond(request, x_job, lambda job: handlers.align(job, submission))
 
 
 def _add_export(router: APIRouter, runner: JobRunner, handlers: Handlers) -> None:
@@ -162,11 +175,9 @@ def _add_export(router: APIRouter, runner: JobRunner, handlers: Handlers) -> Non
         response_class=Response,
     )
     async def export(request: Request, x_job: XJob = None) -> Response:
-        """Export the hits of a search as a file, with everything needed to reproduce them."""
+        """Export the hits of a search as a file named for the query, with everything needed to reproduce them."""
         submission = await read_request(request, models.ExportRequest)
-        format = FORMATS[submission.request.format]
-        data = await runner.run(request, x_job, lambda job: handlers.export(job, submission))
-        return _file(data, format.media_type, f"hits{format.suffix}")
+        return _download(await runner.run(request, x_job, lambda job: handlers.export(job, submission)))
 
     @router.post(
         "/report",
@@ -177,14 +188,13 @@ def _add_export(router: APIRouter, runner: JobRunner, handlers: Handlers) -> Non
     async def report(request: Request, x_job: XJob = None) -> Response:
         """Export both texts with their matches as one self-contained HTML file."""
         submission = await read_request(request, models.ReportRequest)
-        data = await runner.run(request, x_job, lambda job: handlers.report(job, submission))
-        return _file(data, "text/html", f"{submission.request.document}.html")
+        return _download(await runner.run(request, x_job, lambda job: handlers.report(job, submission)))
 
 
-def _file(data: bytes, media_type: str, name: str) -> Response:
-    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name).lstrip(".-") or "rprs"
-    header = f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name.replace('/', '-'), safe='')}"
-    return Response(data, media_type=media_type, headers={"Content-Disposition": header})
+def _download(file: File) -> Response:
+    names = f"filename=\"{ascii_name(file.name)}\"; filename*=UTF-8''{quote(file.name, safe='')}"
+    headers = {"Content-Disposition": f"attachment; {names}"}
+    return Response(file.data, media_type=file.media_type, headers=headers)
 
 
 def _add_documents(router: APIRouter, runner: JobRunner, handlers: Handlers, service: Service) -> None:

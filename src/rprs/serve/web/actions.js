@@ -1,5 +1,5 @@
 /**
- * Export and keyboard shortcuts of the side-by-side view.
+ * Export, print and keyboard shortcuts of the side-by-side view.
  * @module
  */
 
@@ -8,9 +8,9 @@ import { el, icon } from "./dom.js";
 const SHORTCUTS = [
   ["j", "next match"],
   ["k", "previous match"],
-  ["n", "next passage without a match"],
-  ["p", "previous passage without a match"],
-  ["Enter", "on a number: go to the matching sentence"],
+  ["n", "next unmatched passage"],
+  ["p", "previous unmatched passage"],
+  ["Enter", "on a number: go to the matching passage"],
   ["Esc", "back to the results"],
 ];
 
@@ -50,8 +50,17 @@ export function reportButton(make) {
   return button;
 }
 
+/** @param {() => void} print */
+export const printButton = (print) =>
+  el("button", { type: "button", class: "quiet small", on: { click: print } }, icon("print"), el("span", {}, "Print pairs"));
+
 /** A list of keyboard shortcuts, folded. */
 export function shortcutsFold() {
   const lines = SHORTCUTS.map(([key, words]) => el("div", {}, el("dt", {}, el("kbd", {}, key)), el("dd", {}, words)));
-  return el("details", { class: "aligned-shortcuts" }, el("summary", { class: "quiet small" }, "Shortcuts"), el("dl", {}, lines));
+  return fold("Shortcuts", "aligned-shortcuts", lines);
+}
+
+/** @param {string} title @param {string} style @param {Node[]} lines of a list of definitions @param {Node | null} [more] */
+export function fold(title, style, lines, more = null) {
+  return el("details", { class: `aligned-fold ${style}` }, el("summary", { class: "quiet small" }, title), el("div", { class: "aligned-fold-box" }, el("dl", {}, lines), more));
 }

@@ -1,17 +1,23 @@
 /**
- * The side-by-side view: a query and a result with their matched sentences numbered and coloured on both sides.
+ * The side-by-side view: a query and a result with their matches numbered and coloured on both sides. In a narrow window one
+ * text is shown, and the counterpart of a match unfolds under it.
  * @module
  */
 
-import { shortcutsFold, linkButton, reportButton } from "./actions.js";
+import { fold, linkButton, printButton, reportButton, shortcutsFold } from "./actions.js";
 import { Controls } from "./controls.js";
+import { coverageBar } from "./coverage.js";
 import { el, icon } from "./dom.js";
-import { factsOf, notesOf, titleOf } from "./facts.js";
+import { notesOf, relationLabel, scoresOf, titleOf } from "./facts.js";
+import { unmatchedPassages } from "./gaps.js";
+import { described } from "./kinds.js";
 import { DocumentMap } from "./map.js";
-import { Pairs, ROUNDING, SIDES, tintOf } from "./pairs.js";
+import { Pairs, SIDES } from "./pairs.js";
 import { Pane } from "./pane.js";
+import { listPartners, otherSide, partnerBox } from "./partner.js";
+import { printPairs } from "./print.js";
 import { displayName } from "./query.js";
-import { layOut, lowerBound } from "./text.js";
+import { layOut, lowerBound, unitsOf } from "./text.js";
 import { count, flat } from "./format.js";
 
 /** @typedef {import("./pairs.js").Which} Which */
@@ -20,17 +26,21 @@ import { count, flat } from "./format.js";
 /**
  * @typedef {object} Exits
  * @property {() => void} back to the results
- * @property {(minSimilarity: number) => unknown} report save the report; may be a promise
+ * @property {(shown: {kinds: string[], boilerplate: boolean}) => unknown} report save the report; may be a promise
  * @property {string | null} [link] an address of this view, for sharing
+ * @property {boolean} boilerplate whether it is included at first
+ * @property {[number, number] | null} [at] where a pair begins in the query and in the document, in code points: it is shown first
  */
 
-const DISCLAIMER = "These numbers are an aid to ranking, not a verdict.";
+export const DISCLAIMER = "Scores help you prioritise; they are not legal conclusions.";
 const KINDS = { query: "Your document", document: "Result" };
 const UPPER = 0.3; // of a pane's height: where a match that was off screen is placed
 const LOWER = 0.65; // a visible match above this stays in place
 const SETTLED = 150; // milliseconds until a text that was off screen has its heights
 const TRIES = 8; // to put two sentences level while their texts are being rendered
-const SPOKEN = 240; // characters of a sentence that are read out
+const SPOKEN = 240; // characters of a passage that are read out
+const NARROW = matchMedia("(max-width: 799px)"); // as in narrow.css: one text, which scrolls with the page
+const LOW = matchMedia("(max-height: 560px)"); // as in narrow.css: the header scrolls away
 
 /**
  * Show the aligned view in `root` until close() is called.
@@ -48,34 +58,53 @@ export function showAligned(root, answer, exits) {
 class AlignedView {
   /** @param {any} answer @param {Exits} exits */
   constructor(answer, exits) {
+    const { explanation, query, document: result } = answer;
     this.exits = exits;
-    this.texts = { query: layOut(answer.query), document: layOut(answer.document) };
-    this.pairs = new Pairs(answer.explanation.pairs, { query: answer.query.spans, document: answer.document.spans });
+    this.explanation = explanation;
+    this.texts = { query: layOut(query), document: layOut(result) };
+    this.names = { query: displayName(query), document: displayName(result) };
+    this.pairs = new Pairs(explanation.pairs, { query: query.text, document: result.text });
+    this.common = { query: this.sentencesAt("query", explanation.query_boilerplate), document: this.sentencesAt("document", explanation.document_boilerplate) };
     /** @type {Pair | null} */
     this.current = null;
-    this.at = 0; // where j continues: the current number, even if the slider has hidden it
+    this.at = 0; // where j continues: the current number, even if it is hidden now
     this.gapsOn = false;
-    this.gapAt = -1; // the sentence where n continues
+    this.gapAt = { query: -1, document: -1 }; // where n continues
+    /** @type {Which} */
+    this.reading = "query";
     this.ended = new AbortController();
-    this.controls = new Controls(this.pairs, {
+    const hasBoilerplate = SIDES.some((side) => this.common[side].size > 0) || this.pairs.all.some((pair) => pair.boilerplate);
+    this.controls = new Controls(this.pairs, { boilerplate: exits.boilerplate, hasBoilerplate }, {
       step: (by) => this.step(by),
-      gap: (by) => this.stepGap(by),
-      similarity: (least) => this.filter(least),
+      gap: (side, by) => this.stepGap(side, by),
+      filter: () => this.filter(),
       gaps: (on) => this.showGaps(on),
+      read: (side) => this.read(side),
     });
     /** @type {Record<Which, Pane>} */
-    this.panes = { query: this.pane("query", answer.query), document: this.pane("document", answer.document) };
+    this.panes = { query: this.pane("query"), document: this.pane("document") };
     /** @type {Record<Which, DocumentMap>} */
     this.maps = { query: this.map("query", "your document"), document: this.map("document", "the result") };
+    this.coverage = { query: el("div"), document: el("div") };
     this.root = this.lay(answer);
   }
 
   // ------------------------------------------------------------------------ parts
 
-  pane(side, answer) {
-    return new Pane(side, this.texts[side], this.pairs, `${KINDS[side]}: ${displayName(answer)}`, {
-      sentence: (where, sentence) => this.clickSentence(where, sentence),
-      number: (where, number, byKey) => this.clickNumber(where, number, byKey),
+  /** The numbers of sentences that begin at these spans of the server. */
+  sentencesAt(side, spans) {
+    const { text, starts } = this.texts[side];
+    const units = unitsOf(text);
+    return new Set(spans.map(([start]) => lowerBound(starts, units(start))));
+  }
+
+  pane(side) {
+    const about = { label: `${KINDS[side]}: ${this.names[side]}`, boilerplate: this.common[side] };
+    return new Pane(side, this.texts[side], this.pairs, about, {
+      pair: (where, pairs) => this.clickMatch(where, pairs),
+      number: (where, pair, byKey) => this.clickNumber(where, pair, byKey),
+      more: (where, pairs, button) =>
+        listPartners(this.root, button, this.texts, pairs, otherSide(where), (pair) => this.select(pair, where)),
     });
   }
 
@@ -85,32 +114,35 @@ class AlignedView {
   }
 
   lay({ explanation, query, document: result }) {
-    const [left, right] = [query, result].map(displayName);
-    this.heading = el("h1", { class: "visually-hidden", tabindex: "-1" }, `${left} and ${right}, side by side`);
+    this.heading = el("h1", { class: "visually-hidden", tabindex: "-1" }, `${this.names.query} and ${this.names.document}, side by side`);
     const back = el("button", { type: "button", class: "button small back", "aria-keyshortcuts": "Escape" }, icon("right"), "Back to results");
     back.addEventListener("click", () => this.exits.back());
     const link = this.exits.link ? linkButton(this.exits.link, (message) => this.controls.announce(message)) : null;
-    this.controls.root.append(el("div", { class: "actions" }, link, reportButton(() => this.report()), shortcutsFold()));
-    return el(
-      "div",
-      { class: "aligned" },
+    const print = () => printPairs(this.root, this.texts, this.names, this.pairs.all.filter(({ shown }) => shown));
+    const actions = el("div", { class: "actions" }, link, reportButton(() => this.report()), printButton(print),
+      fold("Technical details", "aligned-scores", scoresOf(explanation), el("p", { class: "hint" }, "Ranks and scores depend on the other documents in this collection.")), shortcutsFold());
+    return el("div", { class: "aligned" },
       this.heading,
-      el("div", { class: "aligned-top" }, back, factsOf(explanation), el("p", { class: "aligned-disclaimer" }, DISCLAIMER)),
-      notesOf(explanation.notes),
+      el("div", { class: "aligned-top" }, back, this.controls.bar, actions),
       this.controls.root,
-      el("div", { class: "aligned-sides" }, this.laySide("query", query, this.controls.gapsRoot), this.laySide("document", result)),
-    );
+      notesOf(explanation.notes),
+      el("div", { class: "aligned-sides" }, this.laySide("query", query), this.laySide("document", result, relationLabel(explanation.relation))),
+      el("p", { class: "aligned-disclaimer" }, DISCLAIMER));
   }
 
-  laySide(side, answer, extra = null) {
-    const { scroller } = this.panes[side];
-    const body = el("div", { class: "aligned-body" }, scroller, this.maps[side].root);
-    return el("section", { class: `aligned-side ${side}`, "aria-label": KINDS[side] }, titleOf(KINDS[side], answer, extra), body);
+  laySide(side, answer, badge = null) {
+    const body = el("div", { class: "aligned-body" }, this.panes[side].scroller, this.maps[side].root);
+    const title = titleOf(KINDS[side], answer, [this.coverage[side], this.controls.gapSteps[side]], badge);
+    return el("section", { class: `aligned-side ${side}`, "aria-label": KINDS[side] }, title, body);
+  }
+
+  showCoverage() {
+    const figures = this.controls.boilerplate ? this.explanation : this.explanation.without_boilerplate;
+    for (const side of SIDES) this.coverage[side].replaceChildren(...[coverageBar(figures[`${side}_coverage`], side)].filter(Boolean));
   }
 
   report() {
-    const { similarity } = this.controls;
-    return this.exits.report(similarity > this.pairs.least ? similarity - ROUNDING : -1);
+    return this.exits.report({ kinds: [...this.controls.kinds], boilerplate: this.controls.boilerplate });
   }
 
   // ------------------------------------------------------------------------ open and close
@@ -118,9 +150,13 @@ class AlignedView {
   open(root) {
     const { signal } = this.ended;
     root.replaceChildren(this.root);
+    this.adapt();
+    this.filter();
     this.heading.focus({ preventScroll: true });
     document.addEventListener("keydown", (event) => this.pressed(event), { signal });
     document.addEventListener("pointerdown", (event) => this.fold(event.target), { signal });
+    document.addEventListener("scroll", () => NARROW.matches && this.look(this.reading), { signal, passive: true });
+    NARROW.addEventListener("change", () => this.adapt(), { signal });
     for (const side of SIDES) {
       this.panes[side].start(signal);
       this.panes[side].scroller.addEventListener("scroll", () => this.look(side), { signal, passive: true });
@@ -128,6 +164,15 @@ class AlignedView {
     this.observers = [new MutationObserver(() => this.draw()), new ResizeObserver(() => this.resized())];
     this.observers[0].observe(document.documentElement, { attributeFilter: ["data-theme"] });
     for (const side of SIDES) this.observers[1].observe(this.panes[side].scroller);
+    this.showFirst();
+  }
+
+  /** The pair that a link or a card leads to. */
+  showFirst() {
+    if (!this.exits.at) return;
+    const [query, result] = this.exits.at;
+    const pair = this.pairs.at(unitsOf(this.texts.query.text)(query), unitsOf(this.texts.document.text)(result));
+    if (pair?.shown) this.select(pair);
   }
 
   close() {
@@ -136,26 +181,49 @@ class AlignedView {
     this.root.remove();
   }
 
+  /** One text in a narrow window, two in a wide one. */
+  adapt() {
+    this.closePartner();
+    for (const side of SIDES) this.panes[side].withPage = NARROW.matches;
+    this.root.dataset.reading = this.reading;
+    if (this.current) this.bringCurrent("query");
+  }
+
+  /** The texts on screen. @returns {readonly Which[]} */
+  get visible() {
+    return NARROW.matches ? [this.reading] : SIDES;
+  }
+
+  /** Read this text, in a narrow window. @param {Which} side */
+  read(side) {
+    if (side === this.reading) return;
+    this.reading = side;
+    this.root.dataset.reading = side;
+    this.controls.showReading(side);
+    this.panes[side].resize();
+    if (this.current) this.bringCurrent(side);
+    else this.root.querySelector(`.aligned-side.${side}`).scrollIntoView({ block: "start" });
+    this.draw();
+  }
+
   resized() {
-    const held = this.current && SIDES.every((side) => this.panes[side].wasVisible(this.current[side]));
-    for (const side of SIDES) this.panes[side].resize();
-    if (held) this.level(this.current, "query");
+    const held = this.current && this.visible.every((side) => this.panes[side].wasVisible(this.current[side][0]));
+    for (const side of this.visible) this.panes[side].resize();
+    if (held && !NARROW.matches) this.bringCurrent("query");
     this.draw();
   }
 
   draw() {
-    for (const side of SIDES) {
+    for (const side of this.visible) {
       this.maps[side].draw(this.ticks(side));
       this.look(side);
     }
   }
 
   *ticks(side) {
-    const { starts, ends } = this.texts[side];
-    if (side === "query" && this.gapsOn)
-      for (const { first, last } of this.pairs.unmatched()) yield { start: starts[first], end: ends[last], tint: 0 };
-    for (const pair of this.pairs.all)
-      if (pair.shown) yield { start: starts[pair[side]], end: ends[pair[side]], tint: tintOf(pair) };
+    if (this.gapsOn) for (const [start, end] of this.unmatched(side)) yield { start, end, colour: "gap" };
+    for (const { shown, kind, boilerplate, [side]: span } of this.pairs.all)
+      if (shown) yield { start: span[0], end: span[1], colour: boilerplate ? "common" : kind.replace(" ", "-") };
   }
 
   look(side) {
@@ -164,61 +232,77 @@ class AlignedView {
 
   // ------------------------------------------------------------------------ from match to match
 
-  /** Make a pair the current one and put its sentences level.
+  /** Make a pair the current one and put its passages level.
    * @param {Pair} pair @param {Which} [anchor] the side that stays in place if possible */
   select(pair, anchor = "query") {
-    const held = SIDES.find((side) => this.panes[side].numbers.get(this.at) === document.activeElement);
+    const held = this.current && SIDES.find((side) => this.panes[side].badges.isFocused(this.current));
+    this.closePartner();
     this.current = pair;
     this.at = pair.number;
-    this.level(pair, anchor);
-    this.settle(pair, anchor);
     for (const side of SIDES) {
       this.panes[side].mark(pair);
-      this.maps[side].mark(this.texts[side].starts[pair[side]]);
+      this.maps[side].mark(pair[side][0]);
     }
-    if (held) this.focus(held);
+    this.bringCurrent(anchor);
+    if (held) this.panes[held].badges.focus(pair);
     this.controls.showMatch(pair);
     this.controls.announce(this.inWords(pair));
   }
 
-  focus(side) {
-    this.panes[side].numbers.get(this.at)?.focus({ preventScroll: true });
+  bringCurrent(anchor) {
+    if (NARROW.matches) return this.unfold(this.current);
+    if (LOW.matches) this.panes.query.scroller.scrollIntoView({ block: "start" });
+    this.level(this.current, anchor);
+    this.settle(this.current, anchor);
+  }
+
+  /** Show the counterpart under a match. @param {Pair} pair */
+  unfold(pair) {
+    const pane = this.panes[this.reading];
+    const there = otherSide(this.reading);
+    const close = () => (this.closePartner(), pane.badges.focus(pair));
+    this.partner = partnerBox(this.texts, pair, this.reading, this.names, { close, go: () => this.read(there) });
+    pane.endOf(pair)?.after(this.partner);
+    pane.bring(pair[this.reading][0], this.comfortable(pane, pair[this.reading][0]));
+  }
+
+  closePartner() {
+    this.partner?.remove();
+    this.partner = null;
   }
 
   inWords(pair) {
-    const [left, right] = SIDES.map((side) => {
-      const { text, starts, ends } = this.texts[side];
-      return flat(text.slice(starts[pair[side]], ends[pair[side]])).slice(0, SPOKEN);
-    });
+    const [left, right] = SIDES.map((side) => flat(this.texts[side].text.slice(...pair[side])).slice(0, SPOKEN));
     const place = `${count(this.pairs.placeOf(pair))} of ${count(this.pairs.shown)}`;
-    return `Match ${pair.number}, ${place}, similarity ${pair.similarity.toFixed(2)}. Your document: ${left} Result: ${right}`;
+    return `Match ${pair.number}, ${place}, ${described(pair)}. Your document: ${left} Result: ${right}`;
   }
 
   level(pair, anchor) {
     const panes = SIDES.map((side) => this.panes[side]);
-    const reach = panes.map((pane) => pane.reach(pair[pane.side]));
+    const reach = panes.map((pane) => pane.reach(pair[pane.side][0]));
     const lowest = Math.min(...reach.map(([, high]) => high)); // a text cannot scroll below its upper edge
     const highest = Math.max(...reach.map(([low]) => low));
-    const height = Math.max(Math.min(this.comfortable(this.panes[anchor], pair[anchor]), lowest), highest);
-    for (const pane of panes) pane.bring(pair[pane.side], height);
+    const height = Math.max(Math.min(this.comfortable(this.panes[anchor], pair[anchor][0]), lowest), highest);
+    for (const pane of panes) pane.bring(pair[pane.side][0], height);
   }
 
   /** Put a pair level again if the texts have moved while they were rendered, unless the reader has scrolled since. */
   settle(pair, anchor, tries = TRIES) {
-    const journeys = () => SIDES.map((side) => this.panes[side].journey).join();
-    const before = journeys();
-    setTimeout(() => {
-      if (this.ended.signal.aborted || this.current !== pair || journeys() !== before) return;
-      const [left, right] = SIDES.map((side) => this.panes[side].topOf(pair[side]));
+    const moves = () => SIDES.map((side) => this.panes[side].moves).join();
+    const before = moves();
+    clearTimeout(this.settling);
+    this.settling = setTimeout(() => {
+      if (this.ended.signal.aborted || this.current !== pair || moves() !== before || NARROW.matches) return;
+      const [left, right] = SIDES.map((side) => this.panes[side].topOf(pair[side][0]));
       if (Math.abs(left - right) <= 1) return;
       this.level(pair, anchor);
       if (tries > 1) this.settle(pair, anchor, tries - 1);
     }, SETTLED);
   }
 
-  comfortable(pane, sentence) {
-    const [top, { clientHeight }] = [pane.topOf(sentence), pane.scroller];
-    return top >= 8 && top <= clientHeight * LOWER ? top : clientHeight * UPPER;
+  comfortable(pane, offset) {
+    const top = pane.topOf(offset);
+    return top >= 8 && top <= pane.height * LOWER ? top : pane.height * UPPER;
   }
 
   step(by) {
@@ -227,34 +311,44 @@ class AlignedView {
     else this.controls.announce(this.pairs.shown ? `That was the ${by > 0 ? "last" : "first"} match.` : "No matches.");
   }
 
-  clickSentence(side, sentence) {
-    const pairs = this.pairs.matches(side, sentence);
+  clickMatch(side, pairs) {
+    if (NARROW.matches && this.partner && pairs.includes(this.current) && pairs.length === 1) return this.closePartner();
     this.select(pairs[(pairs.indexOf(this.current) + 1) % pairs.length], side);
   }
 
-  clickNumber(side, number, byKey) {
-    this.select(this.pairs.all[number - 1], side);
-    if (byKey) this.focus(side === "query" ? "document" : "query");
+  clickNumber(side, pair, byKey) {
+    this.select(pair, side);
+    if (byKey && !NARROW.matches) this.panes[otherSide(side)].badges.focus(pair);
   }
 
   jump(side, offset) {
     const pane = this.panes[side];
-    if (this.texts[side].starts.length) pane.bring(pane.sentenceAt(offset), pane.scroller.clientHeight * UPPER);
+    pane.moves++;
+    if (this.texts[side].starts.length) pane.bring(this.texts[side].starts[pane.sentenceAt(offset)], pane.height * UPPER);
   }
 
   // ------------------------------------------------------------------------ what is shown
 
-  filter(least) {
-    const changed = this.pairs.showFrom(least);
+  /** Show the kinds that are switched on, and boilerplate or not. */
+  filter() {
+    const { kinds, boilerplate } = this.controls;
+    const changed = this.pairs.show(kinds, boilerplate);
+    this.root.classList.toggle("without-boilerplate", !boilerplate);
     if (this.current && !this.current.shown) this.leave();
-    for (const side of SIDES) this.panes[side].update(changed);
-    this.panes.query.point(null); // it may have a match now
+    for (const side of SIDES) {
+      if (this.visible.includes(side)) this.panes[side].update(changed);
+      else changed.forEach((pair) => this.panes[side].refresh(pair));
+      this.panes[side].point(null); // it may have a match now
+    }
     this.controls.count();
     this.controls.showMatch(this.current);
+    this.showGapCounts();
+    this.showCoverage();
     this.draw();
   }
 
   leave() {
+    this.closePartner();
     this.current = null;
     for (const side of SIDES) {
       this.panes[side].mark(null);
@@ -262,29 +356,38 @@ class AlignedView {
     }
   }
 
+  /** The passages of a text without a visible match. @param {Which} side */
+  unmatched(side) {
+    const matched = this.pairs.all.filter(({ shown }) => shown).map((pair) => pair[side]);
+    return unmatchedPassages(this.texts[side], matched, this.controls.boilerplate ? new Set() : this.common[side]);
+  }
+
+  showGapCounts() {
+    if (this.gapsOn) this.controls.showGaps(true, { query: this.unmatched("query").length, document: this.unmatched("document").length });
+    else this.controls.showGaps(false, { query: 0, document: 0 });
+  }
+
   showGaps(on) {
     this.gapsOn = on;
     this.root.classList.toggle("gaps-on", on);
-    this.panes.query.point(null);
-    this.controls.showGaps(on);
+    for (const side of SIDES) this.panes[side].point(null);
+    this.showGapCounts();
     this.draw();
   }
 
-  stepGap(by) {
+  stepGap(side, by) {
     if (!this.gapsOn) this.showGaps(true);
-    const passages = this.pairs.unmatched();
-    const after = lowerBound(passages.map(({ first }) => first), this.gapAt + (by > 0 ? 1 : 0));
+    const passages = this.unmatched(side);
+    const after = lowerBound(passages.map(([start]) => start), this.gapAt[side] + (by > 0 ? 1 : 0));
     const place = by > 0 ? after : after - 1;
     const passage = passages[place];
-    if (!passage) return this.controls.announce(`No ${by > 0 ? "further" : "earlier"} passage without a match.`);
-    this.gapAt = passage.first;
-    const pane = this.panes.query;
+    if (!passage) return this.controls.announce(`No ${by > 0 ? "further" : "earlier"} unmatched passage.`);
+    this.gapAt[side] = passage[0];
+    const pane = this.panes[side];
     pane.point(passage);
-    pane.bring(passage.first, this.comfortable(pane, passage.first));
-    this.controls.showGap(place + 1, passages.length);
-    const { text, starts, ends } = this.texts.query;
-    const words = flat(text.slice(starts[passage.first], ends[passage.last])).slice(0, SPOKEN);
-    this.controls.announce(`Passage ${place + 1} of ${passages.length} without a match: ${words}`);
+    pane.bring(passage[0], this.comfortable(pane, passage[0]));
+    this.controls.showGap(side, place + 1, passages.length);
+    this.controls.announce(`Unmatched passage ${place + 1} of ${passages.length}: ${flat(this.texts[side].text.slice(...passage)).slice(0, SPOKEN)}`);
   }
 
   // ------------------------------------------------------------------------ keys
@@ -292,11 +395,18 @@ class AlignedView {
   /** @param {KeyboardEvent} event */
   pressed(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event.target)) return;
-    const acts = { j: () => this.step(1), k: () => this.step(-1), n: () => this.stepGap(1), p: () => this.stepGap(-1), Escape: () => this.escape() };
+    const side = this.sideInUse();
+    const acts = { j: () => this.step(1), k: () => this.step(-1), n: () => this.stepGap(side, 1), p: () => this.stepGap(side, -1), Escape: () => this.escape() };
     const act = acts[event.key] ?? acts[event.key.toLowerCase()]; // ignore Caps Lock
     if (!act) return;
     event.preventDefault();
     act();
+  }
+
+  /** The text with the focus, or yours. @returns {Which} */
+  sideInUse() {
+    if (NARROW.matches) return this.reading;
+    return document.activeElement?.closest(".aligned-side.document") ? "document" : "query";
   }
 
   escape() {
@@ -314,5 +424,5 @@ class AlignedView {
 
 /** @param {EventTarget | null} target */
 function isTyping(target) {
-  return target instanceof Element && target.matches("input:not([type=range], [type=checkbox], [readonly]), textarea, select, [contenteditable], dialog *");
+  return target instanceof Element && target.matches("input:not([type=range], [type=checkbox], [readonly]), textarea, select, [contenteditable], dialog *, [popover] *");
 }

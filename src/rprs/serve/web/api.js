@@ -47,6 +47,9 @@ export const info = () => json("/info");
 /** Documents with these words in their id or title. @param {string} find @param {AbortSignal} signal */
 export const findDocuments = (find, signal) => json(`/documents?${new URLSearchParams({ find, limit: "20" })}`, { signal });
 
+/** A document with its text. @param {string} id @param {AbortSignal} signal */
+export const document = (id, signal) => json(`/documents/${id.split("/").map(encodeURIComponent).join("/")}`, { signal });
+
 /**
  * The hits of a search. @param {Payload} payload @param {Follow} follow
  * @typedef {import("./query.js").Payload} Payload

@@ -1,77 +1,71 @@
 /**
- * The controls of the side-by-side view: stepping through matches, the similarity slider, and unmatched passages.
+ * The controls of the side-by-side view: stepping through matches, kinds of match, boilerplate and unmatched text.
  * They display state and report actions; the view keeps the state.
  * @module
  */
 
 import { el, icon } from "./dom.js";
 import { count, plural } from "./format.js";
+import { described, kindClass, KINDS } from "./kinds.js";
+import { SIDES } from "./pairs.js";
 
 /** @typedef {import("./pairs.js").Pairs} Pairs */
 /** @typedef {import("./pairs.js").Pair} Pair */
+/** @typedef {import("./pairs.js").Which} Which */
+/** @typedef {import("./kinds.js").Kind} Kind */
+
+const READ = { query: "Your document", document: "Result" };
 
 export class Controls {
   /**
    * @param {Pairs} pairs
-   * @param {{step: (by: 1 | -1) => void, gap: (by: 1 | -1) => void, similarity: (least: number) => void, gaps: (on: boolean) => void}} on
+   * @param {{boilerplate: boolean, hasBoilerplate: boolean}} state
+   * @param {{step: (by: 1 | -1) => void, gap: (side: Which, by: 1 | -1) => void, filter: () => void, gaps: (on: boolean) => void,
+   *   read: (side: Which) => void}} on
    */
-  constructor(pairs, on) {
+  constructor(pairs, { boilerplate, hasBoilerplate }, on) {
     this.pairs = pairs;
     this.previous = stepper("Previous", "up", "k", () => on.step(-1));
     this.next = stepper("Next", "down", "j", () => on.step(1));
     this.where = el("p", { class: "where" });
-    this.slider = this.makeSlider(on.similarity);
-    this.value = el("output", { for: "aligned-similarity" });
+    this.toggles = KINDS.map((kind) => kindToggle(kind, on.filter));
     this.shown = el("span", { class: "pairs-shown" });
-    this.gaps = el("input", { type: "checkbox", role: "switch", id: "aligned-gaps" });
-    this.gaps.addEventListener("change", () => on.gaps(this.gaps.checked));
-    this.gapCount = el("span", { class: "gap-count" });
+    this.boilerplateSwitch = toggle("aligned-boilerplate", boilerplate, on.filter);
+    this.gaps = toggle("aligned-gaps", false, () => on.gaps(this.gaps.checked));
+    this.gapSteps = { query: gapSteps("query", on.gap), document: gapSteps("document", on.gap) };
+    this.readers = SIDES.map((side) => el("button", { type: "button", class: "button small", dataset: { side }, on: { click: () => on.read(side) } }, READ[side]));
     this.live = el("p", { class: "visually-hidden", role: "status" });
-    this.root = this.lay();
-    this.gapsRoot = this.layGaps(on.gap);
+    this.root = this.lay(hasBoilerplate);
+    this.bar = this.layBar();
     this.showMatch(null);
     this.count();
+    this.showReading("query");
   }
 
-  makeSlider(change) {
-    const { least, all } = this.pairs;
-    const slider = el("input", { type: "range", id: "aligned-similarity", min: least, max: 1, step: 0.01, disabled: !all.length });
-    slider.value = String(least);
-    let frame = 0; // only the last of several moves within one frame counts
-    slider.addEventListener("input", () => {
-      cancelAnimationFrame(frame);
-      frame = requestAnimationFrame(() => change(Number(slider.value)));
-    });
-    return slider;
+  lay(hasBoilerplate) {
+    return el("div", { class: "aligned-controls" },
+      el("div", { class: "group kinds", role: "group", "aria-label": "Kinds of match" }, this.toggles, this.shown),
+      el("div", { class: "group switches" },
+        hasBoilerplate && label(this.boilerplateSwitch, "Include boilerplate", "Captions, headings, citations and phrases that many documents here have"),
+        label(this.gaps, "Highlight unmatched text")),
+      this.live);
   }
 
-  lay() {
-    const matches = el("div", { class: "group", role: "group", "aria-label": "Matches" }, this.previous, this.next, this.where);
-    const similarity = el(
-      "div",
-      { class: "group similarity" },
-      el("label", { for: "aligned-similarity" }, "Minimum similarity"),
-      this.slider,
-      this.value,
-      this.shown,
-    );
-    return el("div", { class: "aligned-controls" }, matches, similarity, this.live);
+  /** Stepping; in a narrow window this bar stays at the lower edge, with the choice of the text to read. */
+  layBar() {
+    return el("div", { class: "aligned-bar" },
+      el("div", { class: "group reading", role: "group", "aria-label": "Text to read" }, this.readers),
+      el("div", { class: "group", role: "group", "aria-label": "Matches" }, this.previous, this.next, this.where));
   }
 
-  layGaps(step) {
-    this.gapSteps = el(
-      "span",
-      { class: "gap-steps", hidden: true },
-      stepper("Previous unmatched passage", "up", "p", () => step(-1), true),
-      stepper("Next unmatched passage", "down", "n", () => step(1), true),
-    );
-    const label = el("label", { class: "switch", for: "aligned-gaps" }, this.gaps, el("span", {}, "Show passages without a match"));
-    return el("div", { class: "aligned-gaps" }, label, this.gapCount, this.gapSteps);
+  /** The kinds that are shown. @returns {Set<Kind>} */
+  get kinds() {
+    return new Set(this.toggles.filter(isPressed).map(({ dataset }) => /** @type {Kind} */ (dataset.kind)));
   }
 
-  /** The minimum similarity of the pairs shown. */
-  get similarity() {
-    return Number(this.slider.value);
+  /** Whether boilerplate is included. */
+  get boilerplate() {
+    return this.boilerplateSwitch.checked;
   }
 
   /** Show the current match.
@@ -80,41 +74,44 @@ export class Controls {
     const { shown } = this.pairs;
     for (const button of [this.previous, this.next]) button.setAttribute("aria-disabled", String(!shown));
     if (!pair) {
-      this.where.replaceChildren(shown ? `${plural(shown, "match", "matches")}` : "No matches");
+      this.where.replaceChildren(shown ? plural(shown, "match", "matches") : "No matches");
       return;
     }
     this.where.replaceChildren(
       el("strong", {}, `Match ${count(pair.number)}`),
-      el("span", {}, `similarity ${pair.similarity.toFixed(2)}`),
       el("span", {}, `${count(this.pairs.placeOf(pair))} of ${count(shown)}`),
+      el("span", { class: "where-kind" }, described(pair)),
     );
     this.previous.setAttribute("aria-disabled", String(!this.pairs.beside(pair.number, -1)));
     this.next.setAttribute("aria-disabled", String(!this.pairs.beside(pair.number, 1)));
   }
 
-  /** Show the number of pairs, and of query sentences without a match. */
+  /** Show the number of pairs of each kind, and of those shown. */
   count() {
-    const { shown, all, sentences, covered, least } = this.pairs;
-    const words = `${count(shown)} of ${plural(all.length, "pair")} shown`;
-    this.value.value = this.similarity.toFixed(2);
-    this.shown.textContent = words;
-    this.slider.setAttribute("aria-valuetext", `${this.similarity.toFixed(2)}, ${words}`);
-    this.slider.style.setProperty("--share", String((this.similarity - least) / Math.max(1 - least, 0.01)));
-    this.gapCount.textContent = plural(sentences - covered, "sentence");
+    for (const button of this.toggles) button.lastChild.textContent = count(this.pairs.countOf(button.dataset.kind, this.boilerplate));
+    const { shown, all } = this.pairs;
+    this.shown.textContent = shown === all.length ? "" : `${count(shown)} of ${plural(all.length, "match", "matches")} shown`;
   }
 
-  /** Whether passages without a match are highlighted.
-   * @param {boolean} on */
-  showGaps(on) {
+  /** Whether unmatched text is highlighted, and in how many passages on each side.
+   * @param {boolean} on @param {Record<Which, number>} passages */
+  showGaps(on, passages) {
     this.gaps.checked = on;
-    this.gapSteps.hidden = !on;
-    this.count();
+    for (const side of SIDES) {
+      this.gapSteps[side].hidden = !on;
+      this.gapSteps[side].firstChild.textContent = plural(passages[side], "unmatched passage");
+    }
   }
 
   /** Show which passage without a match is current.
-   * @param {number} place from 1 @param {number} passages */
-  showGap(place, passages) {
-    this.gapCount.textContent = `${count(place)} of ${plural(passages, "passage")}`;
+   * @param {Which} side @param {number} place from 1 @param {number} passages */
+  showGap(side, place, passages) {
+    this.gapSteps[side].firstChild.textContent = `${count(place)} of ${plural(passages, "unmatched passage")}`;
+  }
+
+  /** Which text is read in a narrow window. @param {Which} side */
+  showReading(side) {
+    for (const button of this.readers) button.setAttribute("aria-pressed", String(button.dataset.side === side));
   }
 
   /** For screen readers.
@@ -124,11 +121,36 @@ export class Controls {
   }
 }
 
+const isPressed = (button) => button.getAttribute("aria-pressed") === "true";
+
+function kindToggle({ kind, sign, help }, change) {
+  const name = kind[0].toUpperCase() + kind.slice(1);
+  const button = el("button", { type: "button", class: `kind-toggle ${kindClass(kind)}`, "aria-pressed": "true", title: help, dataset: { kind } },
+    el("span", { class: "sign", "aria-hidden": "true" }, sign), el("span", {}, name), " ", el("span", { class: "times" }));
+  button.addEventListener("click", () => {
+    button.setAttribute("aria-pressed", String(!isPressed(button)));
+    change();
+  });
+  return button;
+}
+
+function toggle(id, checked, change) {
+  return el("input", { type: "checkbox", role: "switch", id, checked, on: { change } });
+}
+
+const label = (input, words, help = null) => el("label", { class: "switch", for: input.id, title: help }, input, el("span", {}, words));
+
+function gapSteps(side, step) {
+  return el("div", { class: "gap-steps", hidden: true }, el("span", { class: "gap-count" }),
+    stepper("Previous unmatched passage", "up", "p", () => step(side, -1), true),
+    stepper("Next unmatched passage", "down", "n", () => step(side, 1), true));
+}
+
 /** A button to the next or previous item; `bare` ones show only an icon.
  * @param {string} name @param {string} sign @param {string} key @param {() => void} go */
 function stepper(name, sign, key, go, bare = false) {
   const look = { class: bare ? "button small square" : "button small", title: `${name} (${key})` };
-  const button = el("button", { type: "button", ...look, "aria-keyshortcuts": key, "aria-label": bare ? name : null }, icon(sign), bare ? null : name);
+  const button = el("button", { type: "button", ...look, "aria-keyshortcuts": key, "aria-label": bare ? name : null }, icon(sign), bare ? null : el("span", {}, name));
   button.addEventListener("click", () => button.getAttribute("aria-disabled") !== "true" && go());
   return button;
 }

@@ -7,7 +7,7 @@ import { announce, el, icon } from "./dom.js";
 
 const FORMATS = [
   ["csv", "CSV", "for a spreadsheet"],
-  ["jsonl", "JSON lines", "with sentence pairs and settings"],
+  ["jsonl", "JSON lines", "with matches and settings"],
   ["trec", "TREC run", "for evaluation"],
   ["ris", "RIS", "for Zotero, EndNote, Citavi"],
   ["bibtex", "BibTeX", "for LaTeX"],

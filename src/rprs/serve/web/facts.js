@@ -1,10 +1,10 @@
 /**
- * The headers of the side-by-side view: titles, metadata and scores.
+ * The headers of the side-by-side view: titles, metadata, coverage and technical details.
  * @module
  */
 
 import { el } from "./dom.js";
-import { asText, count, fraction, label, movement, webAddress } from "./format.js";
+import { asText, count, fraction, label, rough, webAddress } from "./format.js";
 
 /** @typedef {import("./text.js").Side} Side */
 
@@ -12,63 +12,49 @@ const ALWAYS = 3; // metadata fields outside the fold
 const SHORT = 60; // maximum length of their values
 const LAST = ["path"]; // fields that come last
 
-/**
- * The scores of an explanation.
- * @param {any} explanation of the answer of /explain
- */
-export function factsOf(explanation) {
-  return el(
-    "dl",
-    { class: "aligned-facts" },
-    fact("Rank", explanation.in_pool ? count(explanation.rank) : "–", standing(explanation)),
-    proportion("QP", "qp", explanation.qp, "share of your document found here"),
-    proportion("DP", "dp", explanation.dp, "share of this document that relates to yours"),
-    share("Matched in your document", explanation.query_sentences_matched, explanation.query_sentences, "sentences of your document have a match"),
-    share("Matched in the result", explanation.sentences_matched, explanation.sentences, "sentences of the result match one of yours"),
-  );
+/** Ranks and scores, which depend on the other documents here. @param {any} hit */
+export function scoresOf({ in_pool: inPool = true, rank, first_rank: keywordRank, score, qp, dp }) {
+  const number = (value, format) => (value === null || value === undefined ? null : format(value));
+  const facts = {
+    Rank: inPool ? count(rank) : "not among the candidates",
+    "Keyword rank": inPool ? count(keywordRank) : null,
+    Score: number(score, rough),
+    QP: number(qp, (value) => fraction(value, 3)),
+    DP: number(dp, (value) => fraction(value, 3)),
+  };
+  return Object.entries(facts).filter(([, value]) => value !== null)
+    .map(([name, value]) => el("div", {}, el("dt", { title: MEANINGS[name] }, name), el("dd", {}, value)));
 }
+
+const MEANINGS = {
+  "Keyword rank": "The rank by words and phrases alone, before sentences are compared",
+  QP: "Query proportion: share of your sentences whose nearest neighbours among all candidates are in this document, weighted",
+  DP: "Document proportion: share of its sentences that are among those nearest neighbours, weighted",
+};
 
 /** Notes of the server, one line each.
  * @param {string[]} notes */
 export const notesOf = (notes) => notes.map((note) => el("p", { class: "aligned-note" }, note));
 
-function standing({ in_pool, rank, first_rank }) {
-  return in_pool ? movement(first_rank, rank) : "not among the candidates of the first stage; appended to them for comparison";
-}
-
-function fact(name, value, words, extra = null) {
-  return el("div", {}, el("dt", {}, name), " ", el("dd", {}, el("strong", {}, value), " ", el("span", {}, words), extra));
-}
-
-function share(name, part, whole, words) {
-  const percent = whole ? Math.round((100 * part) / whole) : 0;
-  return fact(el("span", { class: "visually-hidden" }, name), `${count(part)} of ${count(whole)}`, `${words} (${percent}%)`);
-}
-
-/** QP and DP are weighted, so they are not percentages of sentences; null if the re-ranker does not compute them. */
-function proportion(name, kind, value, words) {
-  if (value === null || value === undefined) return null;
-  const bar = el("span", { class: `proportion ${kind}`, "aria-hidden": "true" });
-  bar.style.setProperty("--share", String(Math.min(Math.max(value, 0), 1)));
-  return fact(name, fraction(value, 3), words, bar);
-}
+/** "identical text" or "near duplicate"; nothing for different documents. @param {string} relation */
+export const relationLabel = (relation) =>
+  (relation === "different" || !relation ? null : el("span", { class: "relation" }, relation === "identical" ? "Identical text" : "Near duplicate"));
 
 /**
- * Above one text: its title and its metadata.
+ * Above one text: its title, its metadata and its coverage.
  * @param {string} kind such as "Your document"
  * @param {Side} side
- * @param {Node | null} extra beside the metadata
+ * @param {Node[]} more below the title
+ * @param {Node | null} [badge] beside the title
  */
-export function titleOf(kind, side, extra) {
+export function titleOf(kind, side, more, badge = null) {
   const name = side.title || side.id;
-  return el(
-    "header",
-    { class: "aligned-title" },
+  return el("header", { class: "aligned-title" },
     el("p", { class: "kind" }, kind),
     el("h2", { title: name }, name),
-    name === side.id ? null : el("p", { class: "id", title: side.id }, side.id),
-    el("div", { class: "more" }, metadataOf(side.metadata ?? {}), extra),
-  );
+    badge,
+    metadataOf({ ...(name === side.id ? {} : { id: side.id }), ...side.metadata }),
+    more);
 }
 
 /** The first short fields on one line, all of them in a fold. */
@@ -79,18 +65,12 @@ function metadataOf(metadata) {
     .filter(([, value]) => value !== "")
     .sort(([a], [b]) => rank(a) - rank(b));
   if (!fields.length) return null;
-  const brief = fields.filter(([name, value]) => !rank(name) && value.length <= SHORT).slice(0, ALWAYS);
-  return el(
-    "details",
-    { class: "aligned-metadata" },
-    el(
-      "summary",
-      {},
+  const brief = fields.filter(([name, value]) => !rank(name) && name !== "id" && value.length <= SHORT).slice(0, ALWAYS);
+  return el("details", { class: "aligned-metadata" },
+    el("summary", {},
       el("span", { class: brief.length ? "word" : null }, "Metadata"), // shown alone if there is no room for the fields
-      brief.map(([name, value]) => el("span", { class: "field" }, `${label(name)}: ${value}`)),
-    ),
-    el("dl", {}, fields.map(([name, value]) => el("div", {}, el("dt", {}, label(name)), el("dd", {}, linked(value))))),
-  );
+      brief.map(([name, value]) => el("span", { class: "field" }, `${label(name)}: ${value}`))),
+    el("dl", {}, fields.map(([name, value]) => el("div", {}, el("dt", {}, label(name)), el("dd", {}, linked(value))))));
 }
 
 function linked(value) {

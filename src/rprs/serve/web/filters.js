@@ -4,8 +4,10 @@
  */
 
 import { el, fill } from "./dom.js";
+import { DEFAULT_CHOICE } from "./query.js";
 import { conditionCount, dateLimit, filterText, fitForm, isDated, nameable, NO_FILTER, styleOf, Unquotable } from "./filter-text.js";
 import { asText, count, label } from "./format.js";
+import { binsOf, histogram } from "./histogram.js";
 
 /** @typedef {import("./filter-text.js").Field} Field */
 /** @typedef {import("./query.js").Choice} Choice */
@@ -29,17 +31,19 @@ export function filterPanel(root, info, prefix, changed) {
   const clearAll = () => apply({ ...choice, filter: NO_FILTER });
   const clear = el("button", { type: "button", class: "quiet small", on: { click: clearAll } }, "Clear filters");
   /** @type {Choice} */
-  let choice = { k: 10, filter: NO_FILTER };
+  let choice = DEFAULT_CHOICE;
   let offered = info.fields.filter(isDated).map(({ name }) => name); // fields for a date limit
+  let listed = /** @type {Record<string, unknown>[] | null} */ (null); // the metadata of the results that are listed
   let timer = 0;
 
   function draw() {
     const filter = fitForm(choice.filter, fields);
-    const controls = fields.map((field) => control(field, filter.conditions[field.name] ?? {}, prefix));
+    const controls = fields.map((field) => control(field, filter.conditions[field.name] ?? {}, `${prefix}-${field.name}`));
     const more = controls.slice(FIRST);
     const used = fields.slice(FIRST).some(({ name }) => name in filter.conditions);
     fill(root, el("div", { class: "filters" },
       amount(choice.k, info.settings.depth, prefix),
+      boilerplateSwitch(choice.boilerplate, prefix),
       controls.slice(0, FIRST),
       more.length > 0 && fold(`${count(more.length)} more fields`, used, more),
       fold("Advanced filter", Boolean(filter.advanced || filter.before), [
@@ -47,6 +51,23 @@ export function filterPanel(root, info, prefix, changed) {
       ]),
       clear));
     showError("");
+    recount();
+  }
+
+  /** Count the listed results: beside each value, and in the histograms. */
+  function recount() {
+    if (!listed) return;
+    const focused = document.activeElement?.closest(".histogram") && document.activeElement.closest("[data-field]");
+    for (const field of fields) {
+      const place = root.querySelector(`[data-field="${CSS.escape(`field ${field.name}`)}"]`);
+      const texts = listed.map((metadata) => asText(metadata[field.name]));
+      for (const tick of place.querySelectorAll(".tick")) showTimes(tick, texts.filter((text) => text === tick.querySelector("input").value).length);
+      if (!isDated(field)) continue;
+      const restrict = ({ from, to }) => apply(withCondition(choice, field.name, { from, to }));
+      const chart = histogram(label(field.name), binsOf(texts, styleOf(field) !== "date"), restrict);
+      fill(place.querySelector(".histogram-box"), chart);
+      if (place.dataset.field === focused?.dataset.field) chart?.querySelector("button:enabled")?.focus();
+    }
   }
 
   /** Show an error beside a field; an empty message removes it. */
@@ -80,7 +101,7 @@ export function filterPanel(root, info, prefix, changed) {
   function applyForm() {
     discard();
     try {
-      const next = read(root, fields, prefix);
+      const next = { ...choice, ...read(root, fields, prefix) };
       if (isSame(next, choice)) return true;
       choice = next;
       showError("");
@@ -105,12 +126,17 @@ export function filterPanel(root, info, prefix, changed) {
     conditions: () => conditionCount(choice.filter),
     /**
      * Show another choice. @param {Choice} next
-     * @param {string[]} [dated] the fields that are dates of the query: a date limit is offered for these
+     * @param {{dated?: string[], results?: Record<string, unknown>[] | null}} [state] the fields that are dates of the query, for
+     *   which a date limit is offered; and the metadata of the listed results, which are counted
      */
-    set(next, dated = offered) {
-      if (isSame(next, choice) && dated.join() === offered.join()) return showError("");
-      [choice, offered] = [next, dated];
-      draw();
+    set(next, { dated = offered, results = listed } = {}) {
+      const isNew = !isSame(next, choice) || dated.join() !== offered.join();
+      [choice, offered, listed] = [next, dated, results];
+      if (isNew) draw();
+      else {
+        showError("");
+        recount();
+      }
     },
     /** The view is left: discard a change that is not applied yet. */
     leave: () => discard() && draw(),
@@ -118,7 +144,15 @@ export function filterPanel(root, info, prefix, changed) {
 }
 
 const isSame = (one, other) => keyOf(one) === keyOf(other);
-const keyOf = ({ k, filter }) => JSON.stringify([k, filterText(filter), dateLimit(filter)]);
+const keyOf = ({ k, filter, boilerplate }) => JSON.stringify([k, filterText(filter), dateLimit(filter), boilerplate]);
+
+/** @param {Choice} choice */
+const withCondition = (choice, name, condition) => ({ ...choice, filter: { ...choice.filter, conditions: { ...choice.filter.conditions, [name]: condition } } });
+
+function showTimes(tick, times) {
+  tick.classList.toggle("none", !times);
+  tick.querySelector(".times").textContent = count(times);
+}
 
 /** Whether a field distinguishes documents. */
 const isDistinctive = ({ distinct, documents }, all) => distinct > 1 || documents < all;
@@ -132,7 +166,7 @@ export function mostUseful({ documents, fields }) {
 const filterable = (info) =>
   mostUseful(info).filter((field) => nameable(field.name) && !HIDDEN.has(field.name) && isDistinctive(field, info.documents));
 
-/** Read the form. @returns {Choice} */
+/** Read the form. */
 function read(root, fields, prefix) {
   const value = (id) => root.querySelector(`#${CSS.escape(id)}`)?.value.trim() ?? "";
   const conditions = {};
@@ -147,7 +181,7 @@ function read(root, fields, prefix) {
   const undated = root.querySelector(`#${prefix}-undated`)?.checked ? "drop" : "keep";
   const filter = { conditions, advanced: value(`${prefix}-advanced`), before: value(`${prefix}-before`), undated };
   filterText(filter); // throws if a value cannot be expressed
-  return { k: Number(value(`${prefix}-k`)), filter };
+  return { k: Number(value(`${prefix}-k`)), filter, boilerplate: root.querySelector(`#${prefix}-boilerplate`).checked };
 }
 
 // ---------------------------------------------------------------------------- controls
@@ -157,6 +191,12 @@ function amount(k, depth, prefix) {
   const options = amounts.map((value) => el("option", { value, selected: value === k }, count(value)));
   return el("div", { class: "field short" },
     el("label", { for: `${prefix}-k` }, "Number of results"), el("select", { id: `${prefix}-k` }, options));
+}
+
+function boilerplateSwitch(checked, prefix) {
+  const help = "Captions, headings, citations and phrases that many documents here have";
+  return el("div", { class: "field" }, el("div", {}, el("label", { class: "tick", title: help },
+    el("input", { type: "checkbox", id: `${prefix}-boilerplate`, checked }), el("span", {}, "Include boilerplate"))));
 }
 
 /** The date limit: none, or a field that both the query and the documents have. */
@@ -189,8 +229,7 @@ function fold(title, open, children) {
 }
 
 /** @param {Field} field */
-function control(field, condition, prefix) {
-  const id = `${prefix}-${field.name}`;
+function control(field, condition, id) {
   return { date: range, number: range, choice, contains }[styleOf(field)](field, condition, id);
 }
 
@@ -202,10 +241,12 @@ function range(field, { from = "", to = "" }, id) {
       id: `${id}-${end}`, value, placeholder: hint,
     }));
   return el("fieldset", { class: "field range", dataset: { field: `field ${field.name}` } }, el("legend", {}, label(field.name)),
+    el("div", { class: "histogram-box" }),
     bound("from", from, asText(field.least)), bound("to", to, asText(field.greatest)),
     el("p", { class: "hint" }, `${asText(field.least).slice(0, 10)} to ${asText(field.greatest).slice(0, 10)}`));
 }
 
+/** Values with the number of documents that have them; in the results view, of listed results. */
 function choice(field, { among = [] }, id) {
   const chosen = new Set(among);
   const boxes = field.values.map(([value, times]) => el("label", { class: "tick" },

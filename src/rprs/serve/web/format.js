@@ -4,8 +4,6 @@
  */
 
 const counts = new Intl.NumberFormat("en");
-const rules = new Intl.PluralRules("en", { type: "ordinal" });
-const endings = { one: "st", two: "nd", few: "rd", other: "th" };
 
 /** 12400 → "12,400" @param {number} value */
 export const count = (value) => counts.format(value);
@@ -13,17 +11,11 @@ export const count = (value) => counts.format(value);
 /** (1, "document") → "1 document" @param {number} value @param {string} one @param {string} [many] */
 export const plural = (value, one, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`;
 
-/** 12 → "12th" @param {number} value */
-export const ordinal = (value) => `${count(value)}${endings[rules.select(value)]}`;
-
 /** ["a", "b", "c"] → "a, b and c" @param {string[]} items */
 export const joinList = (items) => new Intl.ListFormat("en-GB").format(items);
 
 /** "spdx_license_key" → "spdx license key" @param {string} name */
 export const label = (name) => name.replaceAll("_", " ");
-
-/** 0.052 → "0.05 s", 12.34 → "12 s" @param {number} value */
-export const seconds = (value) => `${value.toFixed(value < 1 ? 2 : value < 10 ? 1 : 0)} s`;
 
 /** 0.2031 → "0.20", 0.00042 → "0.00042": small values keep two significant digits.
  * @param {number} value @param {number} [digits] */
@@ -40,13 +32,6 @@ export function size(bytes) {
   const power = Math.min(Math.floor(Math.log2(Math.max(bytes, 1)) / 10), units.length - 1);
   const value = bytes / 1024 ** power;
   return `${counts.format(Number(value.toPrecision(value < 10 ? 2 : 3)))} ${units[power]}`;
-}
-
-/** The change of rank by re-ranking. @param {number} first @param {number} rank */
-export function movement(first, rank) {
-  const up = first - rank;
-  if (!up) return `${ordinal(first)} in the first stage as well`;
-  return `${ordinal(first)} → ${ordinal(rank)}, ${up > 0 ? "up" : "down"} ${count(Math.abs(up))}`;
 }
 
 /** A sentence on one line. @param {string} text */

@@ -1,100 +1,102 @@
 /**
- * One result: its title and metadata, its shares of both documents, and the best pair of sentences.
+ * One result: its title and metadata, coverage of both documents, the most telling pairs, and its near duplicates.
  * @module
  */
 
+import { coverageBar } from "./coverage.js";
 import { el, icon } from "./dom.js";
+import { relationLabel, scoresOf } from "./facts.js";
+import { asText, count, flat, label, plural, webAddress } from "./format.js";
+import { kindLabel } from "./partner.js";
+import { sentPassage } from "./passage.js";
 import { displayName } from "./query.js";
-import { asText, count, flat, fraction, label, movement, rough, plural, webAddress } from "./format.js";
 
 const INLINE = 4; // metadata fields outside the fold
 const SHORT = 48; // characters of a value beyond which it is folded
 
 /**
- * @typedef {{query: string, document: string, similarity: number}} Pair
+ * @typedef {{id: string, title: string, relation: string, score: number | null, rank: number, metadata: Record<string, unknown>}} Duplicate
  * @typedef {{rank: number, id: string, title: string, score: number | null, qp: number | null, dp: number | null, first_rank: number,
- *   metadata: Record<string, unknown>, pairs: Pair[]}} Hit
- * @typedef {{qp: number, dp: number}} Best the largest values in the results
+ *   metadata: Record<string, unknown>, pairs: any[], query_coverage: import("./kinds.js").Coverage | null,
+ *   document_coverage: import("./kinds.js").Coverage | null, relation: string, duplicates: Duplicate[]}} Hit
+ * @typedef {[number, number]} At where a pair begins in the query and in the document
  */
 
 /**
- * @param {Hit} hit
- * @param {{best: Best, reranked: boolean, order: string[], address: string | null, open: () => void, dismiss: () => void}} how
- *   `reranked`: otherwise there are no aligned sentences to open; `order`: metadata fields, most useful first;
- *   `address`: of the side-by-side view, if the query has an address
+ * @typedef {object} How
+ * @property {string[]} order metadata fields, most useful first
+ * @property {(id: string, at?: At) => string | null} address of the side-by-side view, if the query has an address
+ * @property {(id: string, at?: At) => void} open side by side
+ * @property {(id: string) => string} similar the address of "More like this"
+ * @property {(document: {id: string, title: string}) => void} more like this
+ * @property {(id: string) => string} alone the address of the document alone
+ * @property {(id: string) => void} read alone
+ * @property {() => void} hide
  */
+
+/** @param {Hit} hit @param {How} how */
 export function hitItem(hit, how) {
   const name = displayName(hit);
   return el("li", { class: "hit", dataset: { id: hit.id } },
     el("article", { "aria-label": `${hit.rank}. ${name}` },
-      el("p", { class: "rank", "aria-hidden": "true", title: score(hit) }, count(hit.rank)),
+      el("p", { class: "rank", "aria-hidden": "true" }, count(hit.rank)),
       el("div", { class: "hit-head" },
-        el("h2", {}, how.reranked ? opener("hit-open", name, how) : name),
+        el("h2", {}, opener("hit-open", name, how, hit.id), relationLabel(hit.relation)),
         name !== hit.id && el("p", { class: "hit-id" }, hit.id),
         metadata(hit, how.order)),
-      measures(hit, how),
-      hit.pairs.length > 0 && pair(hit.pairs[0]),
-      el("div", { class: "hit-actions" },
-        how.reranked && opener("compare", ["Read side by side", icon("right")], how, `Read side by side: ${name}`),
-        el("button", { type: "button", class: "quiet dismiss", "aria-label": `Dismiss ${name}`, on: { click: how.dismiss } },
-          icon("close"), "Dismiss"))));
+      hit.query_coverage && el("div", { class: "coverages" }, coverageBar(hit.query_coverage, "query"), coverageBar(hit.document_coverage, "document")),
+      hit.pairs.length > 0 && el("ol", { class: "pairs", "aria-label": "The most telling matches" }, hit.pairs.map((pair) => evidence(pair, hit, how))),
+      hit.duplicates.length > 0 && duplicates(hit.duplicates, how),
+      actions(hit, name, how)));
 }
 
 /** A link if there is an address, so that it can be opened in a new tab; otherwise a button. */
-function opener(style, content, { address, open }, spoken = null) {
-  const follow = (event) => {
+function follow(style, content, address, go, spoken = null) {
+  const click = (event) => {
     if (address && (event.ctrlKey || event.metaKey || event.shiftKey)) return;
     event.preventDefault();
-    open();
+    go();
   };
-  const props = { class: style, "aria-label": spoken, on: { click: follow } };
+  const props = { class: style, "aria-label": spoken, on: { click } };
   return address ? el("a", { href: address, ...props }, content) : el("button", { type: "button", ...props }, content);
 }
 
-// ---------------------------------------------------------------------------- measures
+const opener = (style, content, how, id, spoken = null) => follow(style, content, how.address(id), () => how.open(id), spoken);
 
-function measures(hit, { best, reranked }) {
-  return el("div", { class: "measures" },
-    bar("qp", "share of your document found here", hit.qp, best.qp),
-    bar("dp", "share of this document that relates to yours", hit.dp, best.dp),
-    hit.qp === null && el("p", { class: "score" }, score(hit)),
-    reranked && moved(hit));
-}
-
-/**
- * A bar relative to the longest in the results. QP and DP have no fixed 100%: a sentence counts only if it is among the
- * nearest of all candidates' sentences, and the values depend on n, k1 and b.
- */
-function bar(name, words, value, greatest) {
-  if (value === null || value === undefined) return null;
-  const share = greatest > 0 ? Math.min(Math.max(value / greatest, 0), 1) : 0;
-  const percent = Math.round(100 * share);
-  const fillBar = el("span", { class: "bar-fill" });
-  fillBar.style.inlineSize = `${100 * share}%`;
-  const exact = `${name.toUpperCase()} ${value.toFixed(4)}, ${percent}% of the largest in these results`;
-  return el("div", { class: `bar ${name}`, title: exact },
-    el("span", { class: "bar-words" }, words),
-    el("span", { class: "bar-value" }, fraction(value)),
-    el("span", { class: "bar-track", role: "img", "aria-label": exact }, fillBar));
-}
-
-const score = (hit) => (hit.score === null ? "" : `Score ${rough(hit.score)}`);
-
-function moved({ first_rank: first, rank }) {
-  const way = first > rank ? "up" : first < rank ? "down" : "same";
-  return el("p", { class: `moved ${way}`, title: "Rank in the first stage → rank after re-ranking" }, icon(way), movement(first, rank));
+function actions(hit, name, how) {
+  const document = { id: hit.id, title: hit.title };
+  return el("div", { class: "hit-actions" },
+    opener("compare", ["Read side by side", icon("right")], how, hit.id, `Read side by side: ${name}`),
+    follow("action alone", "Read alone", how.alone(hit.id), () => how.read(hit.id), `Read alone: ${name}`),
+    follow("action similar", "More like this", how.similar(hit.id), () => how.more(document), `More like this: ${name}`),
+    el("details", { class: "technical" }, el("summary", {}, "Technical details"), el("dl", {}, scoresOf(hit))),
+    el("button", { type: "button", class: "quiet hide", "aria-label": `Hide ${name}`, on: { click: how.hide } }, icon("close"), "Hide"));
 }
 
 // ---------------------------------------------------------------------------- evidence
 
-function pair({ query, document, similarity }) {
-  return el("div", { class: "pair" },
-    side("Best match: your document", query),
-    side(["This document", el("span", {}, "similarity ", el("strong", {}, similarity.toFixed(2)))], document));
+/** A pair, which leads to its place side by side. */
+function evidence(pair, hit, how) {
+  const at = /** @type {At} */ ([pair.query_span[0], pair.document_span[0]]);
+  const content = [kindLabel(pair),
+    side("In your document", sentPassage(pair, "query")),
+    side(["In ", el("cite", {}, displayName(hit))], sentPassage(pair, "document"))];
+  return el("li", { class: pair.boilerplate ? "common" : null }, follow("pair", content, how.address(hit.id, at), () => how.open(hit.id, at)));
 }
 
 function side(caption, text) {
-  return el("figure", {}, el("figcaption", {}, caption), el("blockquote", {}, flat(text)));
+  return el("span", { class: "pair-side" }, el("span", { class: "caption" }, caption), el("span", { class: "quote" }, text));
+}
+
+/** Documents with the same text, or nearly so, which are not results of their own. */
+function duplicates(documents, how) {
+  const identical = documents.filter(({ relation }) => relation === "identical").length;
+  const near = documents.length - identical;
+  const parts = [identical && plural(identical, "document with identical text", "documents with identical text"), near && plural(near, "near duplicate")];
+  return el("details", { class: "duplicates" },
+    el("summary", {}, parts.filter(Boolean).join(", ")),
+    el("ul", {}, documents.map(({ id, title, relation }) => el("li", { dataset: { id } },
+      opener("duplicate", displayName({ id, title }), how, id), " ", relationLabel(relation), title && title !== id && el("span", { class: "hit-id" }, id)))));
 }
 
 // ---------------------------------------------------------------------------- metadata

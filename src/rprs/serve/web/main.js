@@ -1,5 +1,6 @@
 /**
- * The entry point: shows a view for each address. `/` is the search form, `/?id=…` the results, `…&open=…` the side-by-side view.
+ * The entry point: shows a view for each address. `/` is the search form, `/?id=…` the results, `…&open=…` the side-by-side view,
+ * `/?read=…` a document alone.
  * @module
  */
 
@@ -8,16 +9,18 @@ import * as api from "./api.js";
 import { announce, byId, el, fill } from "./dom.js";
 import { download } from "./export.js";
 import { dateLimit, filterText } from "./filter-text.js";
-import { plural } from "./format.js";
-import { cameFromList, newEntry, present, push, replace } from "./history.js";
+import { joinList, plural } from "./format.js";
+import { cameFromList, newEntry, present, push, pushReader, replace } from "./history.js";
 import { showError } from "./notice.js";
 import { progressLine } from "./progress.js";
-import { addressOf, displayName, queryName, EMPTY_QUERY, payload, withServerTexts } from "./query.js";
+import { addressOf, DEFAULT_CHOICE, displayName, EMPTY_QUERY, fileName, payload, queryName, withServerTexts } from "./query.js";
+import { showReader } from "./reader.js";
 import { resultsView } from "./results.js";
 import { searchForm } from "./search-form.js";
+import { keptDraft } from "./stored.js";
 import { requestToken } from "./token.js";
 
-const DEFAULT_K = 10; // results
+const PAIRS = 3; // of each result
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/u;
 
 /** @typedef {import("./history.js").Entry} Entry */
@@ -36,7 +39,7 @@ function showView(view, entry, title, leave = () => {}) {
   current.leave();
   if (view !== "results") results.leave();
   current = { view, entry, leave };
-  for (const name of ["search", "results", "aligned"]) byId(name).hidden = name !== view;
+  for (const name of ["search", "results", "aligned", "reader"]) byId(name).hidden = name !== view;
   document.body.dataset.view = view;
   document.title = title ? `${title} – rprs` : `rprs – ${info.index}`;
   fill(byId("error"));
@@ -49,8 +52,20 @@ function showForm({ lost = false } = {}) {
   if (!first) byId("search-title").focus({ preventScroll: true });
   if (!lost) return;
   history.replaceState(null, "", "/");
-  fill(byId("error"), el("p", { class: "notice", role: "alert" },
-    "These results were for a pasted text or a file, which is not stored. Please search again."));
+  showNotice("Your file isn't stored. Please add it again.");
+}
+
+function showNotice(message) {
+  fill(byId("error"), el("p", { class: "notice", role: "alert" }, message));
+}
+
+/** Fill the form as it was before a reload. */
+function restoreDraft() {
+  const draft = keptDraft();
+  if (!draft) return;
+  form.set(draft.query, draft.choice);
+  if (draft.missing.length && !location.search && !location.hash)
+    showNotice(`${joinList(draft.missing)} ${draft.missing.length === 1 ? "isn't stored. Please add it again." : "aren't stored. Please add them again."}`);
 }
 
 /** @param {Entry} entry */
@@ -81,16 +96,16 @@ async function loadResults(entry, running) {
 
 /** Run the search of an entry; the texts of files replace the files. @param {Entry} entry @param {api.Follow} follow */
 async function runSearch(entry, follow) {
-  const answer = await api.search(payload(entry.query, { ...options(entry.choice), pairs: 1 }), follow);
+  const answer = await api.search(payload(entry.query, { ...options(entry.choice), pairs: PAIRS }), follow);
   entry.query = withServerTexts(entry.query, answer.query);
   entry.answer = answer;
   announce(plural(answer.hits.length, "result"));
 }
 
-const options = ({ k, filter }) => ({ k, where: filterText(filter), ...dateLimit(filter) });
+const options = ({ k, filter, boilerplate }) => ({ k, where: filterText(filter), boilerplate, ...dateLimit(filter) });
 
-/** @param {Entry} entry @param {string} id */
-async function showComparison(entry, id) {
+/** @param {Entry} entry @param {string} id @param {[number, number] | null} [at] the pair to show */
+async function showComparison(entry, id, at = null) {
   const root = byId("aligned");
   const running = new AbortController();
   let view = null;
@@ -103,18 +118,37 @@ async function showComparison(entry, id) {
   root.querySelector("button").focus();
   const line = progressLine(places.progress, info.documents, goBack);
   try {
-    const request = payload(entry.query, { ...options(entry.choice), document: id });
+    const request = payload(entry.query, { ...options(entry.choice), boilerplate: true, document: id }); // the view leaves it out itself
     const answer = await api.explain(request, { signal: running.signal, onEvent: line.onEvent });
-    const address = addressOf(entry.query, entry.choice, id);
+    const address = addressOf(entry.query, entry.choice, id, at);
     const link = address && new URL(address, location.href).href;
     answer.query.title ||= queryName(entry.query);
     fill(root);
-    view = showAligned(root, answer, { back: goBack, report: (least) => saveReport(entry, id, least), link });
-    document.title = `${displayName(answer.document)} – rprs`;
+    const [mine, name] = [answer.query, answer.document].map(displayName);
+    const report = (shown) => saveReport(entry, { id, name: `${mine} and ${name}` }, shown);
+    view = showAligned(root, answer, { back: goBack, report, link, at, boilerplate: entry.choice.boilerplate });
+    document.title = `${name} – rprs`;
   } catch (error) {
     line.end();
-    const again = () => showComparison(entry, id);
+    const again = () => showComparison(entry, id, at);
     if (!running.signal.aborted) showError(places.error, error, { index: info.index, again });
+  }
+}
+
+/** A document alone. @param {string} id */
+async function showDocument(id) {
+  const root = byId("reader");
+  const running = new AbortController();
+  const choice = current.entry?.choice ?? DEFAULT_CHOICE;
+  showView("reader", null, id, () => (running.abort(), fill(root)));
+  scrollTo(0, 0);
+  try {
+    const stored = await api.document(id, running.signal);
+    const query = { ...EMPTY_QUERY, indexed: [{ id, title: stored.title }] };
+    showReader(root, stored, { back: goBack, more: () => startFrom(stored, choice), address: addressOf(query, choice) });
+    document.title = `${displayName(stored)} – rprs`;
+  } catch (error) {
+    if (!running.signal.aborted) showError(byId("error"), error, { index: info.index, again: () => showDocument(id) });
   }
 }
 
@@ -138,8 +172,17 @@ async function startSearch(query, choice, follow) {
   const entry = newEntry(query, choice);
   await runSearch(entry, follow);
   if (follow.signal.aborted) return;
+  form.set(entry.query, choice); // files have become texts, which are not uploaded again
   push(entry);
   showResults(entry);
+}
+
+/** A new search for documents similar to one of this collection. @param {{id: string, title: string}} document @param {import("./query.js").Choice} choice */
+function startFrom({ id, title }, choice) {
+  const entry = newEntry({ ...EMPTY_QUERY, indexed: [{ id, title }] }, choice);
+  push(entry);
+  showResults(entry);
+  scrollTo(0, 0);
 }
 
 /** The same query with other filters; the old results stay until the new ones arrive. */
@@ -150,7 +193,7 @@ async function rerun(choice) {
   current.leave = () => running.abort();
   const line = results.busy(() => (running.abort(), results.reset(old)));
   const entry = newEntry(old.query, choice);
-  entry.dismissed = new Set(old.dismissed);
+  entry.hidden = new Set(old.hidden);
   try {
     await runSearch(entry, { signal: running.signal, onEvent: line.onEvent });
     if (running.signal.aborted) return;
@@ -164,11 +207,17 @@ async function rerun(choice) {
   }
 }
 
-function open(id) {
+function open(id, at = null) {
   const { entry } = current;
   entry.opened = id;
-  push(entry, id);
-  showComparison(entry, id);
+  push(entry, id, at);
+  showComparison(entry, id, at);
+}
+
+function read(id) {
+  current.entry.opened = id;
+  pushReader(id);
+  showDocument(id);
 }
 
 /** Back to the form, with the query in it. */
@@ -189,26 +238,30 @@ function begin() {
 async function exportAs(format) {
   const { entry } = current;
   try {
-    download(await api.exported(payload(entry.query, { ...options(entry.choice), format, without: [...entry.dismissed] })));
+    const { name, blob } = await api.exported(payload(entry.query, { ...options(entry.choice), format, without: [...entry.hidden] }));
+    download({ name: fileName(`Similar to ${queryName(entry.query)}`, /\.\w+$/u.exec(name)?.[0] ?? ""), blob });
   } catch (error) {
     results.fail(error, () => exportAs(format));
   }
 }
 
-async function saveReport(entry, id, least) {
+/** @param {Entry} entry @param {{id: string, name: string}} document and the name of the report @param {{kinds: string[], boilerplate: boolean}} shown */
+async function saveReport(entry, { id, name }, shown) {
   try {
-    download(await api.report(payload(entry.query, { ...options(entry.choice), document: id, min_similarity: least })));
+    const { blob } = await api.report(payload(entry.query, { ...options(entry.choice), ...shown, document: id }));
+    download({ name: fileName(name, ".html"), blob });
   } catch (error) {
-    showError(byId("error"), error, { index: info.index, again: () => saveReport(entry, id, least) });
+    showError(byId("error"), error, { index: info.index, again: () => saveReport(entry, { id, name }, shown) });
   }
 }
 
 // ---------------------------------------------------------------------------- start
 
 function route() {
-  const now = present(DEFAULT_K);
+  const now = present();
   if (!now || "lost" in now) return showForm(now ?? {});
-  if (now.open !== null && now.open !== undefined) return showComparison(now.entry, now.open);
+  if ("read" in now) return showDocument(now.read);
+  if (now.open !== null && now.open !== undefined) return showComparison(now.entry, now.open, now.at);
   return showResults(now.entry);
 }
 
@@ -225,7 +278,8 @@ async function start() {
   }
   describe();
   form = searchForm(info, startSearch, () => current.view !== "search" && begin());
-  results = resultsView(info, { rerun, open, edit, exportAs, keep: replace });
+  const more = (document) => startFrom(document, current.entry.choice);
+  results = resultsView(info, { rerun, open, edit, more, read, exportAs, keep: replace });
   byId("home").addEventListener("click", (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
@@ -239,6 +293,7 @@ async function start() {
   history.scrollRestoration = "manual";
   addEventListener("popstate", route);
   route();
+  restoreDraft();
 }
 
 api.onTokenRequired(requestToken);

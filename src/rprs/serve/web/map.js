@@ -6,10 +6,11 @@
 
 import { el } from "./dom.js";
 
-/** @typedef {{start: number, end: number, tint: number}} Tick offsets in the text; tint 0 means no match */
+/** @typedef {{start: number, end: number, colour: string}} Tick offsets in the text; the colour is a kind of match, `common` or `gap` */
 
 const LEAST = 2; // pixels of a tick
 const EDGE = 4; // pixels left free at either side
+const COLOURS = ["", "same-idea", "reworded", "identical", "common"];
 
 export class DocumentMap {
   /**
@@ -52,18 +53,19 @@ export class DocumentMap {
     const [gaps, matches] = this.rows(ticks, height, Math.round(LEAST * scale));
     const edge = EDGE * scale;
     pen.globalAlpha = gaps.some(Boolean) ? 0.3 : 0.75; // highlights passages without a match
-    paint(pen, matches, edge, width - edge, (tint) => style.getPropertyValue(`--mark-${tint}`));
+    paint(pen, matches, edge, width - edge, (place) => style.getPropertyValue(`--mark-${COLOURS[place]}`));
     pen.globalAlpha = 1;
     paint(pen, gaps, edge / 2, width - edge / 2, () => style.getPropertyValue("--gap-mark"));
   }
 
-  /** The tint of each row of pixels, 0 for none: passages without a match, and matches. */
+  /** The colour of each row of pixels, 0 for none: unmatched text, and matches. */
   rows(ticks, height, least) {
     const [gaps, matches] = [new Uint8Array(height), new Uint8Array(height)];
-    for (const { start, end, tint } of ticks) {
+    for (const { start, end, colour } of ticks) {
       const top = Math.floor((start / this.length) * height);
       const bottom = Math.max(Math.ceil((end / this.length) * height) - 1, top + least);
-      (tint ? matches : gaps).fill(tint || 1, top, bottom);
+      if (colour === "gap") gaps.fill(1, top, bottom);
+      else matches.fill(COLOURS.indexOf(colour), top, bottom);
     }
     return [gaps, matches];
   }
@@ -89,7 +91,7 @@ export class DocumentMap {
 
 /** Fill the runs of equal rows from left to right.
  * @param {CanvasRenderingContext2D} pen @param {Uint8Array} rows @param {number} left @param {number} right
- * @param {(tint: number) => string} colour */
+ * @param {(row: number) => string} colour */
 function paint(pen, rows, left, right, colour) {
   for (let top = 0, bottom = 0; top < rows.length; top = bottom) {
     while (bottom < rows.length && rows[bottom] === rows[top]) bottom++;

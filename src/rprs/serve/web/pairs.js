@@ -1,92 +1,71 @@
 /**
  * The matched pairs of two documents: numbers, visibility and order. Independent of the DOM.
+ * All offsets count UTF-16 units, as JavaScript strings do.
  * @module
  */
 
-import { lowerBound } from "./text.js";
+import { byStrength } from "./kinds.js";
+import { lowerBound, unitsOf } from "./text.js";
 
 /** @typedef {"query" | "document"} Which */
+/** @typedef {import("./kinds.js").Kind} Kind */
+/** @typedef {[number, number]} Span */
 
 /**
- * A query sentence and a sentence of the result, by their numbers from 0. `number` counts from 1 in the query's order
- * and never changes.
- * @typedef {{number: number, similarity: number, query: number, document: number, shown: boolean}} Pair
+ * A passage of the query and its counterpart. `number` counts from 1 in the query's order and never changes.
+ * @typedef {{number: number, kind: Kind, similarity: number, boilerplate: boolean, query: Span, document: Span,
+ *   edits: Record<Which, Span>[], changes: Record<Which, Span[]>, shown: boolean}} Pair `changes` are the edits with words on a side
  */
-
-/** Consecutive sentences, including the last.
- * @typedef {{first: number, last: number}} Passage */
 
 /** @type {readonly Which[]} */
 export const SIDES = ["query", "document"];
-const TINTS = 8;
-/** Similarities are compared as displayed, with two digits: a copy with a cosine of .9998 counts as 1.00. */
-export const ROUNDING = 0.005;
-
-/** The tint of a pair, 1 to 8: the same on both sides.
- * @param {Pair} pair */
-export const tintOf = (pair) => ((pair.number - 1) % TINTS) + 1;
 
 export class Pairs {
   /**
-   * @param {{similarity: number, query_span: [number, number], document_span: [number, number]}[]} pairs in the query's order
-   * @param {Record<Which, [number, number][]>} spans the sentences of both sides, in the same units as those of the pairs
+   * @param {any[]} found pairs of the API, in the query's order
+   * @param {Record<Which, string>} texts
    */
-  constructor(found, spans) {
-    const [query, document] = SIDES.map((side) => new Map(spans[side].map(([start], number) => [start, number])));
+  constructor(found, texts) {
+    const units = { query: unitsOf(texts.query), document: unitsOf(texts.document) };
+    const span = (side, [start, end]) => /** @type {Span} */ ([units[side](start), units[side](end)]);
+    const editsOf = ({ changes }) => changes.map((change) => ({ query: span("query", change.query_span), document: span("document", change.document_span) }));
     /** @type {Pair[]} */
-    this.all = found.map((pair, place) => ({
-      number: place + 1,
-      similarity: pair.similarity,
-      query: query.get(pair.query_span[0]),
-      document: document.get(pair.document_span[0]),
-      shown: true,
-    }));
-    /** @type {Record<Which, Map<number, Pair[]>>} the pairs of each matched sentence */
-    this.of = { query: grouped(this.all, "query"), document: grouped(this.all, "document") };
-    this.weakestFirst = [...this.all].sort((a, b) => a.similarity - b.similarity);
-    this.similarities = this.weakestFirst.map((pair) => pair.similarity);
-    this.hidden = 0;
-    this.sentences = spans.query.length;
-    /** Query sentences with a visible pair. */
-    this.covered = this.of.query.size;
-  }
-
-  /** Number of visible pairs. */
-  get shown() {
-    return this.all.length - this.hidden;
-  }
-
-  /** The lowest similarity, rounded down to two digits: at this value all pairs are visible. */
-  get least() {
-    return this.all.length ? Math.floor(this.similarities[0] * 100) / 100 : 0;
+    this.all = found.map((pair, place) => {
+      const { kind, similarity, boilerplate } = pair;
+      const edits = editsOf(pair);
+      return {
+        number: place + 1, kind, similarity, boilerplate, edits, shown: true,
+        query: span("query", pair.query_span), document: span("document", pair.document_span),
+        changes: { query: changedOn("query", edits), document: changedOn("document", edits) },
+      };
+    });
+    this.lookups = { query: new Lookup(this.all, "query"), document: new Lookup(this.all, "document") };
+    /** @type {Record<Which, Map<number, Pair[]>>} the pairs that begin at an offset, best first */
+    this.beginning = { query: grouped(this.all, "query"), document: grouped(this.all, "document") };
+    this.shown = this.all.length;
   }
 
   /**
-   * Show the pairs with at least this similarity, rounded to two digits, and hide the others.
-   * @param {number} similarity
+   * Show the pairs of these kinds and hide the others.
+   * @param {Set<Kind>} kinds @param {boolean} boilerplate whether pairs of boilerplate are shown
    * @returns {Pair[]} those that changed
    */
-  showFrom(similarity) {
-    const before = this.hidden;
-    this.hidden = lowerBound(this.similarities, similarity - ROUNDING);
-    const changed = this.weakestFirst.slice(Math.min(before, this.hidden), Math.max(before, this.hidden));
-    const touched = new Set(changed.map((pair) => pair.query));
-    const had = this.countCovered(touched);
-    for (const pair of changed) pair.shown = this.hidden < before;
-    this.covered += this.countCovered(touched) - had;
+  show(kinds, boilerplate) {
+    const isVisible = (pair) => kinds.has(pair.kind) && (boilerplate || !pair.boilerplate);
+    const changed = this.all.filter((pair) => pair.shown !== isVisible(pair));
+    for (const pair of changed) pair.shown = !pair.shown;
+    this.shown = this.all.reduce((sum, pair) => sum + Number(pair.shown), 0);
     return changed;
   }
 
-  countCovered(sentences) {
-    let count = 0;
-    for (const sentence of sentences) if (this.matches("query", sentence).length) count++;
-    return count;
+  /** Number of pairs of a kind. @param {Kind} kind @param {boolean} boilerplate */
+  countOf(kind, boilerplate) {
+    return this.all.reduce((sum, pair) => sum + Number(pair.kind === kind && (boilerplate || !pair.boilerplate)), 0);
   }
 
-  /** The visible pairs of a sentence.
-   * @param {Which} side @param {number} sentence */
-  matches(side, sentence) {
-    return (this.of[side].get(sentence) ?? []).filter((pair) => pair.shown);
+  /** The pairs that share text with a span, best first. @param {Which} side @param {number} start @param {number} end */
+  overlapping(side, start, end) {
+    return this.lookups[side].overlapping(start, end);
   }
 
   /**
@@ -109,17 +88,32 @@ export class Pairs {
     return place;
   }
 
-  /** The passages of the query without a visible pair.
-   * @returns {Passage[]} */
-  unmatched() {
-    const passages = [];
-    for (let sentence = 0; sentence < this.sentences; sentence++) {
-      if (this.matches("query", sentence).length) continue;
-      const open = passages.at(-1);
-      if (open?.last === sentence - 1) open.last = sentence;
-      else passages.push({ first: sentence, last: sentence });
-    }
-    return passages;
+  /** The pair that begins at these offsets, or the first that overlaps them. @param {number} query @param {number} document */
+  at(query, document) {
+    const near = this.overlapping("query", query, query + 1);
+    const covers = ([start, end]) => start <= document && document < end;
+    return near.find((pair) => pair.query[0] === query && pair.document[0] === document) ?? near.find((pair) => covers(pair.document)) ?? near[0];
+  }
+}
+
+/** @param {Which} side @param {Record<Which, Span>[]} edits */
+const changedOn = (side, edits) => edits.map((edit) => edit[side]).filter(([start, end]) => start < end);
+
+/** Finds the pairs that overlap a span of one side. */
+class Lookup {
+  /** @param {Pair[]} pairs @param {Which} side */
+  constructor(pairs, side) {
+    this.side = side;
+    this.byStart = [...pairs].sort((a, b) => a[side][0] - b[side][0]);
+    this.starts = this.byStart.map((pair) => pair[side][0]);
+    let furthest = 0;
+    this.reach = this.byStart.map((pair) => (furthest = Math.max(furthest, pair[side][1]))); // ascending, so that it can be searched
+  }
+
+  overlapping(start, end) {
+    const first = lowerBound(this.reach, start + 1);
+    const last = lowerBound(this.starts, end);
+    return this.byStart.slice(first, last).filter((pair) => pair[this.side][1] > start).sort(byStrength);
   }
 }
 
@@ -128,9 +122,10 @@ function grouped(pairs, side) {
   /** @type {Map<number, Pair[]>} */
   const groups = new Map();
   for (const pair of pairs) {
-    const group = groups.get(pair[side]);
+    const group = groups.get(pair[side][0]);
     if (group) group.push(pair);
-    else groups.set(pair[side], [pair]);
+    else groups.set(pair[side][0], [pair]);
   }
+  for (const group of groups.values()) group.sort(byStrength);
   return groups;
 }

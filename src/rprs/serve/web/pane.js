@@ -1,11 +1,13 @@
 /**
- * One of the two texts: sentences, match numbers and scrolling.
+ * One of the two texts: sentences, matches and scrolling. The text scrolls in its own box or, in a narrow window, with the page.
  * @module
  */
 
+import { Badges } from "./badges.js";
 import { Blocks } from "./blocks.js";
 import { el } from "./dom.js";
-import { tintOf } from "./pairs.js";
+import { kindClass } from "./kinds.js";
+import { isChanged, segmentsOf } from "./segments.js";
 import { lowerBound } from "./text.js";
 
 /** @typedef {import("./text.js").Layout} Layout */
@@ -13,12 +15,14 @@ import { lowerBound } from "./text.js";
 /** @typedef {import("./text.js").Part} Part */
 /** @typedef {import("./pairs.js").Pair} Pair */
 /** @typedef {import("./pairs.js").Pairs} Pairs */
-/** @typedef {import("./pairs.js").Passage} Passage */
+/** @typedef {import("./pairs.js").Span} Span */
 /** @typedef {import("./pairs.js").Which} Which */
+/** @typedef {import("./segments.js").Segment & {node: HTMLElement}} Shown a segment on the page */
 
 const FIRST = 2; // blocks filled at once; the others when the browser is idle
 const SLICE = 8; // milliseconds of work before yielding to the browser
 const FIRST_WORD = /^\S{1,12}(?!\S)|^\S\p{M}*/u; // kept on one line with its number; for a long word only its first letter
+const WORD = /[\p{L}\p{N}]/u;
 const DRAG = 5; // pixels that distinguish selecting text from a click
 const FRAMES = 8; // for a jump to settle: blocks have their final height only once they are on screen
 
@@ -31,26 +35,30 @@ export class Pane {
    * @param {Which} side
    * @param {Layout} layout
    * @param {Pairs} pairs
-   * @param {string} label for screen readers
-   * @param {{sentence: (side: Which, sentence: number) => void, number: (side: Which, number: number, byKey: boolean) => void}} on
+   * @param {{label: string, boilerplate: Set<number>}} about name for screen readers, and the sentences that are boilerplate
+   * @param {{pair: (side: Which, pairs: Pair[]) => void, number: (side: Which, pair: Pair, byKey: boolean) => void,
+   *   more: (side: Which, pairs: Pair[], button: HTMLElement) => void}} on
    */
-  constructor(side, layout, pairs, label, on) {
+  constructor(side, layout, pairs, { label, boilerplate }, on) {
     this.side = side;
     this.layout = layout;
     this.pairs = pairs;
+    this.boilerplate = boilerplate;
     this.on = on;
-    /** @type {HTMLElement[]} the elements of sentences in filled blocks */
+    this.badges = new Badges(side, pairs);
+    /** @type {Shown[][]} the segments of sentences in filled blocks */
     this.sentences = [];
-    /** @type {Map<number, HTMLButtonElement>} by the number of their pair */
-    this.numbers = new Map();
+    /** @type {Map<number, Shown[]>} the segments of each pair, by its number */
+    this.segments = new Map();
     /** @type {Pair | null} */
     this.current = null;
-    /** @type {Passage | null} */
+    /** @type {Span | null} */
     this.pointed = null;
     /** @type {Pair[]} off screen, to be refreshed later */
     this.stale = [];
-    this.stop = pairs.all[0]?.number ?? 0; // the number that is reachable with Tab
+    this.withPage = false; // whether the text scrolls with the page
     this.journey = 0; // counts jumps, so that a new one cancels the settling of the last
+    this.moves = 0; // counts those of the reader
     this.pressed = { x: 0, y: 0 };
     this.visible = [0, 0]; // offsets of the text that was last on screen
     this.width = 0;
@@ -63,14 +71,14 @@ export class Pane {
     this.scroller.addEventListener("click", (event) => this.clicked(event));
     this.scroller.addEventListener("pointerdown", ({ clientX: x, clientY: y }) => (this.pressed = { x, y }));
     for (const name of ["wheel", "touchmove", "pointerdown"])
-      this.scroller.addEventListener(name, () => this.journey++, { passive: true });
+      this.scroller.addEventListener(name, () => (this.journey++, this.moves++), { passive: true });
   }
 
   /** Fill the first blocks now, and the others in slices until `signal` aborts.
    * @param {AbortSignal} signal */
   start(signal) {
     this.signal = signal;
-    for (let block = 0; block < FIRST; block++) this.blocks.fill(block);
+    for (let block = 0; block < Math.min(FIRST, this.blocks.length); block++) this.blocks.fill(block);
     let next = FIRST;
     later(() => this.inSlices(() => next < this.blocks.length, () => this.blocks.fill(next++)));
   }
@@ -90,153 +98,188 @@ export class Pane {
     if (item.kind === "heading") return el("h3", { class: "seed" }, item.title);
     const paragraph = document.createElement("p");
     paragraph.className = `${item.tight ? "tight" : ""}${item.more ? " more" : ""}`;
-    for (const part of item.parts) paragraph.append(part.sentence < 0 ? this.cut(part) : this.sentence(part));
+    for (const part of item.parts) paragraph.append(part.sentence < 0 ? this.between(part) : this.sentence(part));
     return paragraph;
   }
 
-  /** @param {Part} part */
-  cut({ start, end }) {
-    return this.layout.text.slice(start, end);
+  /** Text outside sentences, which a passage of several sentences may contain.
+   * @param {Part} part */
+  between(part) {
+    const nodes = document.createDocumentFragment();
+    nodes.append(...this.cut(part).map(({ node }) => node));
+    return nodes;
   }
 
   /** @param {Part} part */
   sentence(part) {
     const span = document.createElement("span");
+    span.className = this.boilerplate.has(part.sentence) ? "sentence boilerplate" : "sentence";
     span.dataset.sentence = String(part.sentence);
-    this.sentences[part.sentence] = span;
-    const pairs = this.pairs.of[this.side].get(part.sentence);
-    const text = this.cut(part);
-    if (pairs) {
-      const word = FIRST_WORD.exec(text)?.[0].length ?? 0;
-      const numbers = pairs.map((pair) => this.number(pair));
-      const lead = el("span", { class: "lead" }, numbers.pop(), text.slice(0, word)); // no line break between these two
-      span.append(...numbers, lead, text.slice(word));
-    } else span.textContent = text;
-    this.restyle(part.sentence);
+    const segments = this.cut(part);
+    this.sentences[part.sentence] = segments;
+    span.append(...segments.map(({ node }) => node));
     return span;
   }
 
-  /** The number is drawn by the style sheet, so that copied or searched text does not contain it.
-   * @param {Pair} pair */
-  number(pair) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = `number tint-${tintOf(pair)}`;
-    button.dataset.number = String(pair.number);
-    button.hidden = !pair.shown;
-    button.tabIndex = pair.number === this.stop ? 0 : -1;
-    button.setAttribute("aria-label", `Match ${pair.number}, similarity ${pair.similarity.toFixed(2)}, go to matching sentence`);
-    this.numbers.set(pair.number, button);
-    return button;
+  /** @param {Part} part */
+  cut({ start, end }) {
+    return segmentsOf(this.pairs, this.side, start, end).map((segment) => this.segment(segment));
+  }
+
+  /** @param {import("./segments.js").Segment} segment @returns {Shown} */
+  segment(segment) {
+    const node = document.createElement("span");
+    const text = this.layout.text.slice(segment.start, segment.end);
+    const badge = segment.pairs.length ? this.badges.make(segment.start) : null;
+    if (badge) {
+      const word = FIRST_WORD.exec(text)?.[0].length ?? 0;
+      node.append(el("span", { class: "lead" }, badge, text.slice(0, word)), text.slice(word)); // no line break within the lead
+    } else node.textContent = text;
+    if (!WORD.test(text)) node.dataset.bare = ""; // punctuation alone is not unmatched text
+    const shown = { ...segment, node };
+    for (const { number } of segment.pairs) {
+      if (!this.segments.has(number)) this.segments.set(number, []);
+      this.segments.get(number).push(shown);
+    }
+    if (segment.pairs.length) node.dataset.pairs = segment.pairs.map(({ number }) => number).join(" ");
+    this.restyle(shown);
+    return shown;
   }
 
   // ------------------------------------------------------------------------ the matches
 
-  /** Update the style of a sentence.
-   * @param {number} sentence */
-  restyle(sentence) {
-    const span = this.sentences[sentence];
-    if (!span) return; // its block is not filled yet, and will have the right style then
-    const isCurrent = this.current?.[this.side] === sentence;
-    const pair = isCurrent ? this.current : this.pairs.of[this.side].get(sentence)?.find(({ shown }) => shown);
-    const isPointed = this.pointed !== null && this.pointed.first <= sentence && sentence <= this.pointed.last;
-    const look = `sentence${pair ? ` match tint-${tintOf(pair)}` : ""}${isCurrent ? " current" : ""}${isPointed ? " pointed" : ""}`;
-    if (span.className !== look) span.className = look;
+  /** Update the style of a segment.
+   * @param {Shown} segment */
+  restyle(segment) {
+    const isCurrent = this.current?.shown && segment.pairs.includes(this.current);
+    const pair = isCurrent ? this.current : segment.pairs.find(({ shown }) => shown);
+    const [from, to] = this.pointed ?? [0, 0];
+    const look = ["segment",
+      pair && `match ${kindClass(pair.kind)}`,
+      pair?.boilerplate && "common",
+      pair && isChanged(segment, pair, this.side) && "changed",
+      isCurrent && "current",
+      !pair && from <= segment.start && segment.end <= to && "pointed"].filter(Boolean).join(" ");
+    if (segment.node.className !== look) segment.node.className = look;
+  }
+
+  restylePair(pair) {
+    for (const segment of this.segments.get(pair.number) ?? []) this.restyle(segment);
   }
 
   /** @param {Pair | null} pair the current pair, or null */
   mark(pair) {
     const before = this.current;
     this.current = pair;
+    this.badges.current = pair;
     for (const one of [before, pair].filter((some) => some !== null)) {
-      this.restyle(one[this.side]);
-      const button = this.numbers.get(one.number);
-      button?.classList.toggle("current", one === pair);
-      if (button) button.ariaCurrent = one === pair ? "true" : null;
+      this.restylePair(one);
+      this.badges.refresh(one[this.side][0]);
     }
-    if (pair) this.stopAt(pair.number);
+    if (pair) this.badges.stopAt(pair[this.side][0]);
   }
 
   /** Pairs were hidden or shown: update those on screen first.
    * @param {Pair[]} changed */
   update(changed) {
-    const { top, bottom } = this.scroller.getBoundingClientRect();
+    const { top, bottom } = this.box();
     const [first, last] = [this.blocks.at(top), this.blocks.at(bottom)];
     const isIdle = this.stale.length === 0;
     for (const pair of changed) {
-      const block = this.layout.blockOf[pair[this.side]];
-      if (first <= block && block <= last) this.refresh(pair);
+      const [from, to] = this.blockSpan(pair);
+      if (from <= last && first <= to) this.refresh(pair);
       else this.stale.push(pair);
     }
     if (isIdle) this.inSlices(() => this.stale.length > 0, () => this.refresh(this.stale.pop()));
-    if (this.pairs.all[this.stop - 1]?.shown) return;
-    const near = this.pairs.beside(this.stop, 1) ?? this.pairs.beside(this.stop, -1);
-    if (near) this.stopAt(near.number);
+    this.badges.keepStop();
+  }
+
+  /** The first and the last block of a pair. */
+  blockSpan(pair) {
+    return pair[this.side].map((offset) => this.layout.blockOf[this.sentenceAt(offset)] ?? 0);
   }
 
   /** @param {Pair} pair */
   refresh(pair) {
-    const button = this.numbers.get(pair.number);
-    if (button) button.hidden = !pair.shown;
-    this.restyle(pair[this.side]);
-  }
-
-  /** Make only this number reachable with Tab.
-   * @param {number} number */
-  stopAt(number) {
-    const [before, after] = [this.numbers.get(this.stop), this.numbers.get(number)];
-    this.stop = number;
-    if (before) before.tabIndex = -1;
-    if (after) after.tabIndex = 0;
+    this.badges.refresh(pair[this.side][0]);
+    this.restylePair(pair);
   }
 
   /** The current passage without a match, or null.
-   * @param {Passage | null} passage */
+   * @param {Span | null} passage */
   point(passage) {
     const before = this.pointed;
     this.pointed = passage;
-    for (const { first, last } of [before, passage].filter((some) => some !== null))
-      for (let sentence = first; sentence <= last; sentence++) this.restyle(sentence);
+    for (const [start, end] of [before, passage].filter((some) => some !== null))
+      for (let sentence = this.sentenceAt(start); this.layout.starts[sentence] < end; sentence++) this.sentences[sentence]?.forEach((each) => this.restyle(each));
   }
 
   /** @param {MouseEvent} event */
   clicked(event) {
     const target = /** @type {Element} */ (event.target);
-    const number = /** @type {HTMLElement | null} */ (target.closest("button[data-number]"));
-    if (number) return this.on.number(this.side, Number(number.dataset.number), event.detail === 0);
+    if (target.closest(".partner")) return;
+    const number = /** @type {HTMLElement | null} */ (target.closest("button.number"));
+    if (number) return this.on.number(this.side, this.pairs.all[Number(number.dataset.number) - 1], event.detail === 0);
+    const more = /** @type {HTMLElement | null} */ (target.closest("button.more-partners"));
+    if (more) return this.on.more(this.side, this.badges.visible(Number(more.dataset.start)), more);
     const moved = Math.hypot(event.clientX - this.pressed.x, event.clientY - this.pressed.y);
     if (event.detail && moved > DRAG) return; // text was selected
-    const sentence = /** @type {HTMLElement | null} */ (target.closest(".match"));
-    if (sentence) this.on.sentence(this.side, Number(sentence.dataset.sentence));
+    const match = /** @type {HTMLElement | null} */ (target.closest(".match"));
+    if (!match) return;
+    const pairs = match.dataset.pairs.split(" ").map((one) => this.pairs.all[Number(one) - 1]);
+    this.on.pair(this.side, pairs.filter(({ shown }) => shown));
+  }
+
+  /** The element after which the partner of a pair is shown: its last text in the paragraph where it begins.
+   * @param {Pair} pair */
+  endOf(pair) {
+    this.topOf(pair[this.side][0]);
+    const inOrder = (this.segments.get(pair.number) ?? []).toSorted((a, b) => a.start - b.start);
+    const nodes = inOrder.map(({ node }) => node);
+    const paragraph = nodes[0]?.closest("p");
+    return nodes.findLast((node) => node.closest("p") === paragraph);
   }
 
   // ------------------------------------------------------------------------ scrolling
 
-  /** Distance of a sentence from the upper edge, in pixels.
-   * @param {number} sentence */
-  topOf(sentence) {
-    this.blocks.fill(this.layout.blockOf[sentence]);
-    const [line] = this.sentences[sentence].getClientRects();
-    return line.top - this.scroller.getBoundingClientRect().top;
+  /** The part of the window that shows the text. */
+  box() {
+    if (!this.withPage) return this.scroller.getBoundingClientRect();
+    return { top: 0, bottom: innerHeight, height: innerHeight };
   }
 
-  /** The range of heights to which a sentence can be scrolled.
-   * @param {number} sentence @returns {[number, number]} */
-  reach(sentence) {
-    const { scrollTop, scrollHeight, clientHeight } = this.scroller;
-    const top = this.topOf(sentence);
+  get height() {
+    return this.withPage ? innerHeight : this.scroller.clientHeight;
+  }
+
+  /** Distance of an offset of the text from the upper edge, in pixels.
+   * @param {number} offset */
+  topOf(offset) {
+    const sentence = this.sentenceAt(offset);
+    this.blocks.fill(this.layout.blockOf[sentence]);
+    const segments = this.sentences[sentence] ?? [];
+    const segment = segments.find(({ end }) => end > offset) ?? segments.at(-1);
+    const line = segment?.node.getClientRects()[0];
+    return line ? line.top - this.box().top : 0;
+  }
+
+  /** The range of heights to which an offset of the text can be scrolled.
+   * @param {number} offset @returns {[number, number]} */
+  reach(offset) {
+    const { scrollTop, scrollHeight, clientHeight } = this.withPage ? document.scrollingElement : this.scroller;
+    const top = this.topOf(offset);
     return [top + scrollTop - (scrollHeight - clientHeight), top + scrollTop];
   }
 
-  /** Scroll a sentence to a height, and keep it there while the surrounding blocks are rendered.
-   * @param {number} sentence @param {number} height */
-  bring(sentence, height) {
+  /** Scroll an offset to a height, and keep it there while the surrounding blocks are rendered.
+   * @param {number} offset @param {number} height */
+  bring(offset, height) {
     const journey = ++this.journey;
     let frames = FRAMES;
     const step = () => {
       if (journey !== this.journey || !this.scroller.isConnected) return;
-      const off = this.topOf(sentence) - height;
-      if (Math.abs(off) >= 1) this.scroller.scrollTop += off;
+      const off = this.topOf(offset) - height;
+      if (Math.abs(off) >= 1) (this.withPage ? document.scrollingElement : this.scroller).scrollTop += off;
       if (frames-- > 0) requestAnimationFrame(step);
     };
     step();
@@ -251,7 +294,7 @@ export class Pane {
   /** The offsets of the text on screen; fills its blocks if necessary.
    * @returns {[number, number]} */
   view() {
-    const { top, bottom } = this.scroller.getBoundingClientRect();
+    const { top, bottom } = this.box();
     const last = this.blocks.at(bottom);
     for (let block = this.blocks.at(top); block <= last; block++) this.blocks.fill(block);
     this.visible = [this.blocks.offsetAt(top), this.blocks.offsetAt(bottom)];
@@ -262,16 +305,15 @@ export class Pane {
   resize() {
     const [from] = this.visible;
     const isNew = this.scroller.clientWidth !== this.width;
-    const each = this.blocks.pixelsEach(this.scroller.getBoundingClientRect().top);
+    const each = this.blocks.pixelsEach(this.box().top);
     if (each) this.scroller.style.setProperty("--character", `${each}px`);
-    if (isNew && this.width && from > 0) this.bring(this.sentenceAt(from), 0);
+    if (isNew && this.width && from > 0) this.bring(from, 0);
     this.width = this.scroller.clientWidth;
   }
 
-  /** Whether a sentence was on screen at the last call of `view`.
-   * @param {number} sentence */
-  wasVisible(sentence) {
-    const start = this.layout.starts[sentence];
-    return this.visible[0] <= start && start < this.visible[1];
+  /** Whether an offset was on screen at the last call of `view`.
+   * @param {number} offset */
+  wasVisible(offset) {
+    return this.visible[0] <= offset && offset < this.visible[1];
   }
 }

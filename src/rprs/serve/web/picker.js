@@ -107,6 +107,6 @@ function option({ id, title }, place) {
 }
 
 function noteFor(shown, total) {
-  if (!total) return "No document has these words in its title or id.";
+  if (!total) return "No document has these words in its title or ID.";
   return shown < total ? `${count(shown)} of ${count(total)}. Add words to narrow the list.` : "";
 }

@@ -3,18 +3,24 @@
  * @module
  */
 
-import { dateLimit } from "./filter-text.js";
+import { dateLimit, NO_FILTER } from "./filter-text.js";
 
 /**
  * @typedef {{id: string, title: string, text: string, metadata?: Record<string, unknown>}} TextDocument a document with its text
  * @typedef {{id: string, title: string}} Indexed a document in the index
  * @typedef {{files: File[], documents: TextDocument[], text: string, indexed: Indexed[]}} Query
- * @typedef {{k: number, filter: import("./filter-text.js").Filter}} Choice number of results and filter
+ * @typedef {{k: number, filter: import("./filter-text.js").Filter, boilerplate: boolean, sort: Sort}} Choice number of results, filter,
+ *   whether boilerplate is included in evidence and coverage, and the order of the list
+ * @typedef {"rank" | "newest" | "oldest"} Sort
  * @typedef {{body: string | FormData, headers?: Record<string, string>}} Payload
  */
 
 /** @type {Query} */
 export const EMPTY_QUERY = { files: [], documents: [], text: "", indexed: [] };
+
+/** @type {Choice} */
+export const DEFAULT_CHOICE = { k: 10, filter: NO_FILTER, boilerplate: true, sort: "rank" };
+const SORTS = ["rank", "newest", "oldest"];
 
 /** @param {Query} query */
 export const isEmpty = (query) => !(query.indexed.length || hasText(query));
@@ -89,6 +95,9 @@ export function excerpt(text, length = 48) {
   return `${cut.replace(/\s\S*$/u, "")} …`;
 }
 
+/** A file name for something about a query, such as "similar to Heron v. Otter.csv". @param {string} name @param {string} suffix */
+export const fileName = (name, suffix) => `${excerpt(name, 120).replace(/[\\/:*?"<>|\u0000-\u001f“”…]+/gu, " ").replace(/\s+/gu, " ").trim()}${suffix}`;
+
 // ---------------------------------------------------------------------------- addresses
 
 /**
@@ -96,32 +105,40 @@ export function excerpt(text, length = 48) {
  * @param {Query} query
  * @param {Choice} choice
  * @param {string | null} [open] a document in the aligned view
+ * @param {[number, number] | null} [at] the pair to show there
  */
-export function addressOf(query, { k, filter }, open = null) {
+export function addressOf(query, { k, filter, boilerplate, sort }, open = null, at = null) {
   if (!isIndexed(query)) return null;
   const parameters = new URLSearchParams(query.indexed.map(({ id }) => ["id", id]));
   parameters.set("k", String(k));
   if (Object.keys(filter.conditions).length) parameters.set("filter", JSON.stringify(filter.conditions));
   if (filter.advanced.trim()) parameters.set("where", filter.advanced);
   for (const [name, value] of Object.entries(dateLimit(filter))) parameters.set(name, value);
+  if (!boilerplate) parameters.set("boilerplate", "no");
+  if (sort !== "rank") parameters.set("sort", sort);
   if (open !== null) parameters.set("open", open);
+  if (at) parameters.set("at", at.join("-"));
   return `/?${parameters}`;
 }
 
 /**
  * The query in an address; null if there is none.
  * @param {string} search
- * @param {number} defaultK number of results if the address has none
  */
-export function readAddress(search, defaultK) {
+export function readAddress(search) {
   const parameters = new URLSearchParams(search);
   const ids = parameters.getAll("id").filter(Boolean);
   if (!ids.length) return null;
   const k = Number(parameters.get("k"));
   const limit = { before: parameters.get("before") ?? "", undated: parameters.get("undated") ?? "keep" };
-  const choice = { k: Number.isInteger(k) && k > 0 ? k : defaultK, filter: { ...filterOf(parameters), ...limit } };
+  const sort = SORTS.find((each) => each === parameters.get("sort")) ?? DEFAULT_CHOICE.sort;
+  const choice = {
+    k: Number.isInteger(k) && k > 0 ? k : DEFAULT_CHOICE.k, filter: { ...filterOf(parameters), ...limit },
+    boilerplate: parameters.get("boilerplate") !== "no", sort,
+  };
   const query = { ...EMPTY_QUERY, indexed: ids.map((id) => ({ id, title: "" })) };
-  return { query, choice, open: parameters.get("open") };
+  const at = /^(\d+)-(\d+)$/u.exec(parameters.get("at") ?? "");
+  return { query, choice, open: parameters.get("open"), at: at && [Number(at[1]), Number(at[2])] };
 }
 
 /** A damaged condition becomes the advanced filter, which the server then rejects: no filter is dropped silently. */

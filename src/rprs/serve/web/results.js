@@ -7,28 +7,33 @@ import { announce, byId, el, fill, icon } from "./dom.js";
 import { exportMenu, linkButton } from "./export.js";
 import { conditionCount, isDated } from "./filter-text.js";
 import { filterPanel, mostUseful } from "./filters.js";
-import { asText, count, label, joinList, seconds, plural } from "./format.js";
+import { asText, count, label, joinList, plural } from "./format.js";
+import { hiddenList } from "./hidden.js";
+import { readerAddress } from "./history.js";
 import { hitItem } from "./hit.js";
 import { showError } from "./notice.js";
 import { progressLine } from "./progress.js";
-import { addressOf, queryName, documentNames } from "./query.js";
+import { addressOf, queryName, documentNames, EMPTY_QUERY } from "./query.js";
 import { rejectedControl } from "./search-form.js";
 
 const WIDE = matchMedia("(min-width: 1000px)");
+const SORTS = { rank: "Best match", newest: "Newest first", oldest: "Oldest first" };
+const NOT_KEPT = "This query is too large for the storage of a browser tab. If you reload the page, please add it again.";
 
 /** @typedef {import("./history.js").Entry} Entry */
 
 /**
  * @param {any} info of the index
- * @param {{rerun: (choice: import("./query.js").Choice) => void, open: (id: string) => void, edit: () => void,
- *   exportAs: (format: string) => Promise<void>, keep: (entry: Entry) => void}} actions `keep` stores what was dismissed or restored
+ * @param {{rerun: (choice: import("./query.js").Choice) => void, open: (id: string, at?: [number, number]) => void, edit: () => void,
+ *   more: (document: {id: string, title: string}) => void, read: (id: string) => void,
+ *   exportAs: (format: string) => Promise<void>, keep: (entry: Entry) => void}} actions `keep` stores what was hidden, restored or sorted
  */
 export function resultsView(info, actions) {
   const head = el("header", { class: "results-head" });
   const progress = el("div", { id: "results-progress" });
   const errorBox = el("div", { id: "results-error" });
   const list = el("div", { class: "list" });
-  const tally = el("div"); // number of dismissed results
+  const tally = el("div"); // hidden results
   const panel = el("div", { id: "results-filters" });
   const chevron = icon("chevron");
   chevron.classList.add("chevron");
@@ -39,7 +44,7 @@ export function resultsView(info, actions) {
     el("div", { class: "list-side" }, progress, errorBox, list)));
   const filters = filterPanel(panel, info, "filter", (choice) => actions.rerun(choice));
   const order = mostUseful(info).map(({ name }) => name);
-  const dated = info.fields.filter(isDated).map(({ name }) => name);
+  const dated = order.filter((name) => isDated(info.fields.find((field) => field.name === name)));
   const datesOf = ({ seeds }) => dated.filter((name) => seeds.some(({ metadata }) => /^\d{4}/u.test(asText(metadata[name]))));
   const unfold = () => (fold.open = WIDE.matches);
   panel.addEventListener("keydown", (event) => {
@@ -61,8 +66,9 @@ export function resultsView(info, actions) {
       answer && el("p", { class: "summary", id: "summary" }, summary(answer)),
       el("div", { class: "tools" },
         el("button", { type: "button", class: "button", id: "edit", on: { click: actions.edit } }, icon("pen"), "Edit search"),
-        answer ? [exportMenu(actions.exportAs), ...linkButton(address)] : []));
-    filters.set(choice, answer ? datesOf(answer.query) : undefined);
+        answer ? [exportMenu(actions.exportAs), ...linkButton(address)] : []),
+      !entry.kept && el("p", { class: "hint", id: "not-kept" }, NOT_KEPT));
+    filters.set(choice, { dated: answer ? datesOf(answer.query) : undefined, results: answer ? metadataOf(kept(entry)) : null });
     const conditions = filters.conditions();
     badge.hidden = !conditions;
     badge.textContent = count(conditions);
@@ -72,50 +78,66 @@ export function resultsView(info, actions) {
 
   /** @param {Entry} entry */
   function drawList(entry) {
-    const { answer, query, choice, dismissed } = entry;
-    const best = { qp: greatest(answer.hits, "qp"), dp: greatest(answer.hits, "dp") };
-    const kept = answer.hits.filter(({ id }) => !dismissed.has(id));
-    const items = kept.map((hit) => hitItem(hit, {
-      best, order, reranked: answer.about.rerank !== null, address: addressOf(query, choice, hit.id),
-      open: () => actions.open(hit.id), dismiss: () => dismiss(entry, hit.id),
+    const { answer, query, choice } = entry;
+    const similar = (id) => addressOf({ ...EMPTY_QUERY, indexed: [{ id, title: "" }] }, choice);
+    const items = sorted(kept(entry), choice.sort, dated).map((hit) => hitItem(hit, {
+      order, similar, alone: readerAddress, more: actions.more, read: actions.read, open: actions.open,
+      address: (id, at) => addressOf(query, choice, id, at), hide: () => hide(entry, hit.id),
     }));
     fill(list,
       answer.notes.length > 0 && el("ul", { class: "notes", "aria-label": "Notes" }, answer.notes.map(item)),
-      dismissedLine(entry),
+      el("div", { class: "list-head" }, hiddenLine(entry), dated.length > 0 && answer.hits.length > 1 && sorter(entry)),
       items.length > 0 && el("ol", { class: "hits", id: "hits" }, items),
       !answer.hits.length && noResults(choice),
-      answer.hits.length > 0 && Number.isFinite(best.qp) && barsHelp(),
+      answer.hits.length > 0 && workedExample(),
       technicalDetails(answer));
   }
 
-  /** A line with the number of dismissed results. @param {Entry} entry */
-  function dismissedLine(entry) {
-    const gone = entry.answer.hits.filter(({ id }) => entry.dismissed.has(id)).length;
-    fill(tally, gone > 0 && restorer(entry, gone));
+  function sorter(entry) {
+    const options = Object.entries(SORTS).map(([value, name]) => el("option", { value, selected: value === entry.choice.sort }, name));
+    const select = el("select", { id: "sort" }, options);
+    select.addEventListener("change", () => {
+      entry.choice = { ...entry.choice, sort: select.value };
+      actions.keep(entry);
+      draw(entry);
+      byId("sort").focus({ preventScroll: true });
+      announce(`Sorted: ${SORTS[entry.choice.sort]}`);
+    });
+    return el("label", { class: "sort" }, el("span", {}, "Sort by"), select);
+  }
+
+  // -------------------------------------------------------------------------- hidden results
+
+  /** The hidden results. @param {Entry} entry */
+  function hiddenLine(entry, open = false) {
+    const gone = entry.answer.hits.filter(({ id }) => entry.hidden.has(id));
+    fill(tally, gone.length > 0 && hiddenList(gone, { open, restore: (id) => restore(entry, [id]), restoreAll: () => restore(entry, [...entry.hidden]) }));
     return tally;
   }
 
-  function restorer(entry, gone) {
-    const restore = () => {
-      entry.dismissed.clear();
-      actions.keep(entry);
-      drawList(entry);
-      announce("All results are restored");
-      byId("results-title").focus({ preventScroll: true });
-    };
-    return el("p", { class: "dismissed", id: "dismissed" }, `${count(gone)} dismissed · `,
-      el("button", { type: "button", class: "linklike", id: "restore", on: { click: restore } }, "restore"));
+  function restore(entry, ids) {
+    ids.forEach((id) => entry.hidden.delete(id));
+    changed(entry);
+    drawList(entry);
+    hiddenLine(entry, true);
+    announce(ids.length === 1 ? "Restored" : "All results are restored");
+    (tally.querySelector(".restore") ?? opener(itemOf(list, ids[0])) ?? byId("results-title")).focus();
   }
 
-  function dismiss(entry, id) {
-    const item = itemOf(list, id);
-    const next = item.nextElementSibling ?? item.previousElementSibling;
-    entry.dismissed.add(id);
+  function hide(entry, id) {
+    const element = itemOf(list, id);
+    const next = element.nextElementSibling ?? element.previousElementSibling;
+    entry.hidden.add(id);
+    element.remove();
+    changed(entry);
+    hiddenLine(entry, Boolean(tally.querySelector("[open]")));
+    announce(`${plural(entry.hidden.size, "result")} hidden`);
+    (opener(next) ?? tally.querySelector("summary")).focus();
+  }
+
+  function changed(entry) {
     actions.keep(entry);
-    item.remove();
-    dismissedLine(entry);
-    announce(`Dismissed. ${plural(entry.dismissed.size, "result")} dismissed in all.`);
-    (opener(next) ?? byId("restore")).focus();
+    filters.set(entry.choice, { results: metadataOf(kept(entry)) });
   }
 
   return {
@@ -148,35 +170,41 @@ export function resultsView(info, actions) {
 }
 
 const itemOf = (list, id) => [...list.querySelectorAll(".hit")].find((item) => item.dataset.id === id);
-const opener = (item) => item?.querySelector(".hit-open, .dismiss"); // the latter if nothing can be opened
+const opener = (item) => item?.querySelector(".hit-open");
 const item = (text) => el("li", {}, text);
-const greatest = (hits, name) => Math.max(...hits.map((hit) => hit[name] ?? -Infinity));
 
-function summary({ hits, candidates, query_sentences: sentences, about, seconds: each }) {
-  const whole = Object.values(each).reduce((sum, value) => sum + value, 0);
-  return [`${count(hits.length)} of ${plural(candidates, "candidate")}`, plural(about.documents, "document"),
-    `${plural(sentences, "sentence")} in the query`, seconds(whole)].join(" · ");
+/** The results that are not hidden. @param {Entry} entry */
+const kept = ({ answer, hidden }) => answer.hits.filter(({ id }) => !hidden.has(id));
+
+/** The metadata of results and of the duplicates grouped under them. */
+const metadataOf = (hits) => hits.flatMap((hit) => [hit, ...hit.duplicates]).map(({ metadata }) => metadata);
+
+/** Results by date, those without a date last; equal dates keep their ranks. */
+function sorted(hits, sort, fields) {
+  if (sort === "rank" || !fields.length) return hits;
+  const dateOf = ({ metadata }) => fields.map((name) => asText(metadata[name])).find((date) => /^\d{4}/u.test(date)) ?? "";
+  const compare = (a, b) => (a === b ? 0 : !a ? 1 : !b ? -1 : (a < b ? -1 : 1) * (sort === "oldest" ? 1 : -1));
+  return hits.toSorted((a, b) => compare(dateOf(a), dateOf(b)));
+}
+
+function summary({ hits, query_sentences: sentences, about, query }) {
+  const yours = query.seeds.length > 1 ? "your documents" : "your document";
+  return `Top ${count(hits.length)} of ${plural(about.documents, "document")} · ${yours}: ${plural(sentences, "sentence")}`;
 }
 
 function noResults({ filter }) {
-  const why = conditionCount(filter) ? "No similar document matches the filters. Relax or clear them." : "No document in the index shares a word with yours.";
+  const why = conditionCount(filter) ? "No similar document matches the filters. Relax or clear them." : "No document here shares any words with yours.";
   return el("p", { class: "no-results" }, why);
 }
 
-function barsHelp() {
-  return el("details", { class: "fold explain" }, el("summary", {}, icon("chevron"), "How to read the bars"),
-    el("p", {}, el("strong", {}, "Share of your document found here"), " (QP): the share of your sentences that have "
-      + "one of their nearest neighbours, among the sentences of all candidates, in this document."),
-    el("p", {}, el("strong", {}, "Share of this document that relates to yours"), " (DP): the share of its sentences "
-      + "that are among the nearest neighbours of one of yours."),
-    el("p", {}, "All candidates compete to be nearest, so even a close relative of your document may stay below 1. If the setting k1 is above 0, "
-      + "a sentence with several matches counts more than one with a single match. Each bar is drawn relative to the largest in these results."),
-    el("p", {}, "The default system ranks by the words and phrases that both documents share, and by DP. A result without matching "
-      + "sentences owes its rank to its words. RPRS on its own ranks by the product of QP and DP."));
+/** One worked example with a picture, which is part of index.html. */
+function workedExample() {
+  return el("details", { class: "fold explain", id: "example" }, el("summary", {}, icon("chevron"), "How to read this"),
+    byId("example-contents").content.cloneNode(true));
 }
 
-function technicalDetails({ about, seconds: each }) {
-  const facts = { ...about, seconds: Object.entries(each).map(([stage, value]) => `${stage} ${value.toFixed(3)}`).join(", ") };
+function technicalDetails({ about, candidates, seconds: each }) {
+  const facts = { ...about, candidates, seconds: Object.entries(each).map(([stage, value]) => `${stage} ${value.toFixed(3)}`).join(", ") };
   const present = Object.entries(facts).filter(([, value]) => value !== null && value !== "");
   const rows = present.map(([name, value]) => el("div", {}, el("dt", {}, label(name)), el("dd", {}, asText(value))));
   return el("details", { class: "fold explain", id: "technical-details" },

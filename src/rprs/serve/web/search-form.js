@@ -10,6 +10,7 @@ import { showLines, showError } from "./notice.js";
 import { documentPicker } from "./picker.js";
 import { progressLine } from "./progress.js";
 import { displayName, isEmpty, EMPTY_QUERY } from "./query.js";
+import { keepDraft } from "./stored.js";
 import { count, plural, size, wordCount } from "./format.js";
 
 /** @typedef {import("./query.js").Query} Query */
@@ -30,7 +31,10 @@ export function searchForm(info, search, show) {
   const { limits } = info;
   const text = byId("text");
   const problems = byId("problems");
-  const filters = filterPanel(byId("search-filters"), info, "search-filter", () => title());
+  const filters = filterPanel(byId("search-filters"), info, "search-filter", () => {
+    title();
+    keepDraft(query, filters.choice());
+  });
 
   function title() {
     const conditions = filters.conditions();
@@ -45,6 +49,7 @@ export function searchForm(info, search, show) {
 
   function draw() {
     clearTimeout(timer);
+    keepDraft(query, filters.choice());
     const words = wordCount(query.text);
     byId("text-note").textContent = query.text.length > limits.text_characters
       ? `The text has ${plural(query.text.length, "character")}; this server accepts up to ${count(limits.text_characters)}.`
@@ -86,7 +91,7 @@ export function searchForm(info, search, show) {
 
   /** Why the search cannot start; null if it can. */
   async function problem() {
-    if (isEmpty(query)) return "Choose a document first: drop a file, paste a text, or pick a document from the index.";
+    if (isEmpty(query)) return "Choose a document first: drop a file, paste a text, or pick a document from this collection.";
     if (query.text.length > limits.text_characters) return byId("text-note").textContent;
     const name = await missingFile(query.files);
     return name && `${name} can no longer be read because it was moved or changed. Remove it and choose it again.`;
@@ -157,8 +162,8 @@ export function searchForm(info, search, show) {
     set(next, choice) {
       showLines(problems, []);
       text.value = next.text;
-      change(next);
       filters.set(choice);
+      change(next);
       title();
     },
     /** The view is left: cancel a running search. */
@@ -188,6 +193,6 @@ function chips(query, remove) {
       chip("file", displayName(document), words(document.text), { ...query, documents: without(query.documents, document) })),
     ...(query.text.trim() ? [chip("text", "Pasted text", words(query.text), { ...query, text: "" })] : []),
     ...query.indexed.map((document) =>
-      chip("book", displayName(document), "from the index", { ...query, indexed: without(query.indexed, document) })),
+      chip("book", displayName(document), "from this collection", { ...query, indexed: without(query.indexed, document) })),
   ];
 }

@@ -1,0 +1,164 @@
+"""The alignment of two texts: identical runs first, then reworded sentences, then sentences with the same idea."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rprs.alignment.calibration import FALLBACK, Calibration
+from rprs.alignment.coverage import cover
+from rprs.alignment.ideas import same_ideas
+from rprs.alignment.matches import Match, join_neighbours
+from rprs.alignment.reworded import reworded
+from rprs.alignment.sides import Side, settle_breaks
+from rprs.alignment.values import Alignment, Change, Coverage, Pair, Relation, Span
+from rprs.alignment.verbatim import common_runs, equal_sentences
+
+__all__ = ["NEAR_DUPLICATE", "align_sides"]
+
+NEAR_DUPLICATE = 0.8  # of the words of both texts are identical or reworded
+MOSTLY = 0.5  # of the words of a sentence: if more of them have a stronger match, no weaker one is looked for
+REST = 5  # words outside a run that a reworded pair shares, at least, to include that run
+
+Flags = NDArray[np.bool_]
+
+
+def align_sides(query: Side, document: Side, calibration: Calibration | None = None, ideas: bool = True) -> Alignment:
+    """All pairs of two texts; without `ideas`, vectors are not compared."""
+    ours, theirs = settle_breaks(query, document)
+    runs = _identical(ours, theirs)
+    covered = _covered(ours, [match.query for match in runs]), _covered(theirs, [match.document for match in runs])
+    edited = reworded(ours, theirs, covered[0] < 1, covered[1] < 1)
+    edited = [match for match in edited if match.similarity < 1]
+    matches = [*_without_included(ours, theirs, runs, edited), *edited]
+    if ideas:
+        matched = [*runs, *edited]
+        left = _covered(ours, [match.query for match in matched]) <= MOSTLY
+        right = _covered(theirs, [match.document for match in matched]) <= MOSTLY
+        matches += same_ideas(ours, theirs, calibration or FALLBACK, left, right)
+    pairs = tuple(_pair(ours, theirs, match) for match in join_neighbours(matches))
+    query_coverage = cover(ours.words, ((pair.kind, pair.query_span) for pair in pairs))
+    document_coverage = cover(theirs.words, ((pair.kind, pair.document_span) for pair in pairs))
+    return Alignment(
+        query=query.document,
+        document=document.document,
+        query_sentences=query.sentences,
+        document_sentences=document.sentences,
+        pairs=pairs,
+        query_coverage=query_coverage,
+        document_coverage=document_coverage,
+        query_boilerplate=(),
+        document_boilerplate=(),
+        relation=_relation(ours, theirs, [query_coverage, document_coverage]),
+    )
+
+
+def _identical(query: Side, document: Side) -> list[Match]:
+    sides = query.sequences, document.sequences
+    runs, short = common_runs(*sides), equal_sentences(*sides)
+    if len(runs):  # a short sentence adds nothing if both texts have it within a longer run
+        within = _within(query, runs[:, 0], runs[:, 2]), _within(document, runs[:, 1], runs[:, 2])
+        short = short[~(within[0][short[:, 0]] & within[1][short[:, 1]])]
+    return [
+        Match("identical", (left, left + size), (right, right + size), 1.0)
+        for left, right, size in [*runs.tolist(), *short.tolist()]
+    ]
+
+
+def _within(side: Side, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> Flags:
+    """(w,): which words are within some runs."""
+    changes = np.zeros(len(side.words) + 1, dtype=np.int64)
+    np.add.at(changes, starts, 1)
+    np.add.at(changes, starts + sizes, -1)
+    return np.asarray(np.cumsum(changes)[:-1] > 0)
+
+
+def _covered(side: Side, ranges: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
+    """(m,): the share of the words of each sentence within some ranges; 1 for a sentence without words."""
+    bounds = np.array(ranges, dtype=np.int64).reshape(-1, 2)
+    within = np.append(0, np.cumsum(_within(side, bounds[:, 0], bounds[:, 1] - bounds[:, 0])))
+    sizes = np.diff(side.bounds)
+    return np.where(sizes > 0, np.diff(within[side.bounds]) / np.maximum(sizes, 1), 1.0)
+
+
+def _without_included(query: Side, document: Side, runs: list[Match], edited: list[Match]) -> list[Match]:
+    """The runs that are not a part of a reworded pair: a sentence with a changed word is one pair, not three.
+
+    A run that is a whole sentence of either text stays, and so does one with almost nothing else in common around it.
+    """
+    blocks: dict[
+        int, list[tuple[int, int, int]]
+    ] = {}  # by the distance of the words: start and stop in the query, rest
+    for match in edited:
+        common = sum(size for _, _, size in match.equal)
+        for left, right, size in match.equal:
+            blocks.setdefault(right - left, []).append((left, left + size, common - size))
+    kept = []
+    for run in runs:
+        first, stop = run.query
+        included = any(
+            start <= first and stop <= end and rest >= REST
+            for start, end, rest in blocks.get(run.document[0] - first, ())
+        )
+        if not included or _has_sentence(query, run.query) or _has_sentence(document, run.document):
+            kept.append(run)
+    return kept
+
+
+def _has_sentence(side: Side, words: tuple[int, int]) -> bool:
+    """Whether a range of words contains a whole sentence."""
+    first = int(np.searchsorted(side.bounds, words[0]))
+    return first + 1 < len(side.bounds) and side.bounds[first + 1] <= words[1]
+
+
+def _relation(query: Side, document: Side, coverages: Sequence[Coverage]) -> Relation:
+    if len(query.words) and np.array_equal(query.words.hashes, document.words.hashes):
+        return "identical"
+    if query.document.text == document.document.text:
+        return "identical"
+    shares = [(coverage.identical + coverage.reworded) / max(coverage.words, 1) for coverage in coverages]
+    return "near duplicate" if min(shares) >= NEAR_DUPLICATE else "different"
+
+
+# ---------------------------------------------------------------------------- from words to characters
+
+
+def _pair(query: Side, document: Side, match: Match) -> Pair:
+    left, right = query.span(*match.query), document.span(*match.document)
+    return Pair(
+        query=query.document.text[slice(*left)],
+        document=document.document.text[slice(*right)],
+        kind=match.kind,
+        similarity=match.similarity if match.kind == "identical" else min(match.similarity, 0.9999),
+        query_span=left,
+        document_span=right,
+        query_words=match.query[1] - match.query[0],
+        document_words=match.document[1] - match.document[0],
+        changes=_changes(query, document, match),
+    )
+
+
+def _changes(query: Side, document: Side, match: Match) -> tuple[Change, ...]:
+    """What is between the equal words of a reworded match."""
+    if match.kind != "reworded":
+        return ()
+    changes, left, right = [], match.query[0], match.document[0]
+    for first, other, size in (*match.equal, (match.query[1], match.document[1], 0)):
+        if first > left or other > right:
+            changed = (
+                _words_span(query, left, first, match.query[0]),
+                _words_span(document, right, other, match.document[0]),
+            )
+            changes.append(Change(*changed))
+        left, right = first + size, other + size
+    return tuple(changes)
+
+
+def _words_span(side: Side, first: int, stop: int, beginning: int) -> Span:
+    """The characters of some words; if there are none, an empty span behind the word before, or at the beginning."""
+    if stop > first:
+        return int(side.words.starts[first]), int(side.words.ends[stop - 1])
+    place = int(side.words.starts[first] if first == beginning else side.words.ends[first - 1])
+    return place, place

@@ -1,0 +1,74 @@
+"""Boilerplate: what says little about a document, by its frequency in the collection first and by rules second.
+
+A passage is frequent if its least frequent phrase of three terms is in many documents: no sentence is in more documents
+than any of its phrases. Many are 2% of the documents, but at least 5, and 100 are always many.
+
+The rules recognise captions and headings (short, and every longer word is capitalised), bare citations and lists of
+names (hardly any other word) in scripts with capital letters, and very short sentences in all scripts.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from rprs.text.marks import UNSPACED
+
+__all__ = ["LEAST_MANY", "MANY_SHARE", "MOST_MANY", "is_formal", "many_documents"]
+
+MANY_SHARE = 0.02  # of the documents are many
+LEAST_MANY = 5
+MOST_MANY = 100
+
+SHORT = 4  # words: fewer are a very short sentence
+SHORT_UNSPACED = 8  # characters, in scripts without spaces
+HEADING = 14  # words, at most
+CITATION = 300  # words, at most
+CITATION_SHARE = 0.15  # of the words of a citation are other words, at most
+NAMES_SHARE = 0.1  # of those of a list of names
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d+(?:[^\W_]*)")
+_UNSPACED = re.compile(f"[{UNSPACED}]")
+_NUMBER = re.compile(r"\d")
+_FUNCTION = frozenset(
+    """about above after also among and another any are argued because been before between both but certiorari cert
+    cited citing compare concurred concurring decided denied dissented dissenting does during each even ever from
+    granted have here herein hereinafter ibid infra into judgment more much must near note notes only onto opinion other
+    over page pages para part per plurality post pp quoted quoting reargued rehearing reporter same section sections
+    slip some such supra syllabus than that their them then there these they this those through under until unto upon
+    versus volume were what when where which while whom whose with within without""".split()
+)
+_LONGER = 4  # letters of a word that is capitalised in a title
+
+
+def many_documents(documents: int) -> int:
+    """How many documents of a collection are many."""
+    return int(max(LEAST_MANY, min(np.ceil(MANY_SHARE * documents), MOST_MANY)))
+
+
+def is_formal(text: str) -> bool:
+    """Whether a sentence is a caption, a heading, a bare citation, or very short."""
+    words = _WORD.findall(text)
+    unspaced = len(_UNSPACED.findall(text))
+    if unspaced:
+        return len(words) + unspaced < SHORT_UNSPACED
+    if len(words) < SHORT:
+        return True
+    letters = [word for word in words if word[0].isalpha()]
+    if not any(word.lower() != word.upper() for word in letters):
+        return not letters or len(words) < SHORT  # numbers alone, or a script without capital letters
+    content = [word for word in letters if len(word) >= _LONGER and word.casefold() not in _FUNCTION]
+    small = sum(word[0].islower() for word in content)
+    if _is_sentence(words):
+        return False
+    if len(words) <= HEADING and content and small == 0:
+        return True
+    if len(words) > CITATION or all(word.isupper() for word in content):  # a clause in capital letters is no citation
+        return False
+    return bool(small <= (CITATION_SHARE if _NUMBER.search(text) else NAMES_SHARE) * len(words))
+
+
+def _is_sentence(words: list[str]) -> bool:
+    """Whether most words are small: "I told Mary that it is so." has no longer word that is not a name."""
+    return sum(word[0].islower() for word in words) > len(words) / 2

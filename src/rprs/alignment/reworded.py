@@ -1,0 +1,121 @@
+"""Sentences that were edited: the word-level alignment of those with enough words in common.
+
+Two sequences of m and n words are as similar as 2c / (m + n), where c is the length of their longest common
+subsequence. A sentence is compared with its candidates in the other text, and also with two or three neighbouring
+sentences there, so that one that was split or joined is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from rapidfuzz.distance import Indel
+
+from rprs.alignment.candidates import CONTAINED, LEAST_SIMILARITY, similar_sentences
+from rprs.alignment.matches import Match, Range
+from rprs.alignment.sides import Side
+
+__all__ = ["reworded"]
+
+Flags = NDArray[np.bool_]
+
+LONGEST_GROUP = 3  # neighbouring sentences that one sentence may have become
+GROUP_PENALTY = 0.05  # a group must be that much more similar than a sentence
+MEMBER_SHARE = 0.5  # of the words of each sentence of a group are equal, at least
+
+Sentences = tuple[int, int]  # first sentence, stop
+
+
+def reworded(query: Side, document: Side, query_open: Flags, document_open: Flags) -> list[Match]:
+    """The best reworded partner of each open sentence, in both directions."""
+    comparison = _Comparison(query, document)
+    best: dict[tuple[int, int], tuple[float, Sentences, Sentences]] = {}  # by side and sentence
+    for left, right, shared in similar_sentences(query.word_pairs, document.word_pairs).tolist():
+        if not query_open[left] and not document_open[right]:
+            continue
+        for ours, theirs in comparison.versions(left, right, shared):
+            group = ours[1] - ours[0] + theirs[1] - theirs[0] > 2
+            similarity = comparison.similarity(ours, theirs) - GROUP_PENALTY * group
+            if similarity < LEAST_SIMILARITY or (group and not comparison.is_balanced(ours, theirs)):
+                continue
+            sentences = [(0, each) for each in range(*ours)] + [(1, each) for each in range(*theirs)]
+            for key in sentences:
+                if key not in best or similarity > best[key][0]:
+                    best[key] = similarity, ours, theirs
+    opened = query_open, document_open
+    chosen = {(ours, theirs) for (side, each), (_, ours, theirs) in best.items() if opened[side][each]}
+    return [comparison.match(ours, theirs) for ours, theirs in sorted(chosen)]
+
+
+class _Comparison:
+    """Compares sentences, or runs of neighbouring ones, of two texts; every comparison is made once."""
+
+    def __init__(self, query: Side, document: Side) -> None:
+        self.sides = query, document
+        self._similarity: dict[tuple[Sentences, Sentences], float] = {}
+        self._matches: dict[tuple[Sentences, Sentences], Match] = {}
+        self._words: dict[tuple[int, Sentences], list[int]] = {}
+
+    def versions(self, left: int, right: int, shared: int) -> Iterator[tuple[Sentences, Sentences]]:
+        """The sentences as they are, and the shorter one with its neighbours if it may be a part of the longer one."""
+        sizes = [int(side.sizes[each]) for side, each in zip(self.sides, (left, right), strict=True)]
+        if 2 * shared >= LEAST_SIMILARITY * sum(sizes):
+            yield (left, left + 1), (right, right + 1)
+        if min(sizes) >= 0.9 * max(sizes) or shared < CONTAINED * min(sizes):
+            return
+        shorter = 0 if sizes[0] < sizes[1] else 1
+        middle = (left, right)[shorter]
+        for size in range(2, LONGEST_GROUP + 1):
+            for first in range(max(middle - size + 1, 0), middle + 1):
+                group = first, first + size
+                if group[1] > len(self.sides[shorter].sizes):
+                    break
+                yield (group, (right, right + 1)) if shorter == 0 else ((left, left + 1), group)
+
+    def similarity(self, ours: Sentences, theirs: Sentences) -> float:
+        """The share of words in common; 0 if it is too small."""
+        key = ours, theirs
+        if key not in self._similarity:
+            self._similarity[key] = Indel.normalized_similarity(
+                self._sequence(0, ours), self._sequence(1, theirs), score_cutoff=LEAST_SIMILARITY
+            )
+        return self._similarity[key]
+
+    def match(self, ours: Sentences, theirs: Sentences) -> Match:
+        """The word-level alignment."""
+        key = ours, theirs
+        if key not in self._matches:
+            left, right = self._range(0, ours), self._range(1, theirs)
+            operations = Indel.editops(self._sequence(0, ours), self._sequence(1, theirs))
+            equal = tuple(
+                (left[0] + block.a, right[0] + block.b, block.size)
+                for block in operations.as_matching_blocks()
+                if block.size
+            )
+            common = sum(size for _, _, size in equal)
+            similarity = 2 * common / (left[1] - left[0] + right[1] - right[0])
+            self._matches[key] = Match("reworded", left, right, similarity, equal)
+        return self._matches[key]
+
+    def is_balanced(self, ours: Sentences, theirs: Sentences) -> bool:
+        """Whether each sentence of a group contributes: at least `MEMBER_SHARE` of its words are equal."""
+        match = self.match(ours, theirs)
+        for number, (side, sentences) in enumerate(zip(self.sides, (ours, theirs), strict=True)):
+            for first, stop in pairwise(side.bounds[sentences[0] : sentences[1] + 1].tolist()):
+                equal = sum(max(0, min(b[number] + b[2], stop) - max(b[number], first)) for b in match.equal)
+                if equal < MEMBER_SHARE * (stop - first):
+                    return False
+        return True
+
+    def _range(self, side: int, sentences: Sentences) -> Range:
+        bounds = self.sides[side].bounds
+        return int(bounds[sentences[0]]), int(bounds[sentences[1]])
+
+    def _sequence(self, side: int, sentences: Sentences) -> list[int]:
+        key = side, sentences
+        if key not in self._words:
+            self._words[key] = self.sides[side].words.hashes[slice(*self._range(side, sentences))].tolist()
+        return self._words[key]

@@ -1,0 +1,82 @@
+"""One of the two texts of an alignment: its sentences and its words, and which words belong to which sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rprs.alignment.candidates import WordPairs
+from rprs.alignment.values import Span
+from rprs.alignment.verbatim import Sequences
+from rprs.alignment.words import Words, fold_words, resolve_breaks
+from rprs.document import Document, Sentences
+from rprs.scoring.vectors import precision_of
+
+__all__ = ["Side", "make_side", "settle_breaks"]
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Side:
+    """A text with its m sentences and w words; a word belongs to the sentence in which it starts."""
+
+    document: Document
+    sentences: Sentences
+    words: Words
+    bounds: Ints  # (m + 1,): the words of sentence s are bounds[s]:bounds[s + 1]
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """(m,): the number of words of each sentence."""
+        return np.diff(self.bounds)
+
+    @cached_property
+    def sequences(self) -> Sequences:
+        """Its sequences of words."""
+        return Sequences(self.words.hashes, self.bounds)
+
+    @cached_property
+    def word_pairs(self) -> WordPairs:
+        """Its sentences by their pairs of words."""
+        return WordPairs(self.words.hashes, self.bounds)
+
+    @cached_property
+    def vectors(self) -> NDArray[np.floating[Any]]:
+        """The vectors of its sentences in the type in which their products are exact."""
+        vectors = self.sentences.vectors
+        return vectors.astype(precision_of(vectors).wide)
+
+    def span(self, first: int, stop: int) -> Span:
+        """The characters of the words from `first` to `stop`, with the punctuation of sentences that they fill."""
+        start, end = int(self.words.starts[first]), int(self.words.ends[stop - 1])
+        sentence = int(np.searchsorted(self.bounds, first, side="right")) - 1
+        if 0 <= sentence < len(self.sentences) and self.bounds[sentence] == first:
+            start = min(start, int(self.sentences.spans[sentence, 0]))
+        sentence = int(np.searchsorted(self.bounds, stop, side="left")) - 1
+        if 0 <= sentence < len(self.sentences) and self.bounds[sentence + 1] == stop:
+            end = max(end, int(self.sentences.spans[sentence, 1]))
+        return start, end
+
+
+def make_side(document: Document, sentences: Sentences) -> Side:
+    """A text of an alignment."""
+    return _with_words(document, sentences, fold_words(document.text))
+
+
+def settle_breaks(query: Side, document: Side) -> tuple[Side, Side]:
+    """Both texts with the words joined that a hyphen at the end of a line divides in one of them."""
+    sides = []
+    for side, other in ((query, document), (document, query)):
+        words = resolve_breaks(side.words, other.words)
+        sides.append(side if words is side.words else _with_words(side.document, side.sentences, words))
+    return sides[0], sides[1]
+
+
+def _with_words(document: Document, sentences: Sentences, words: Words) -> Side:
+    first = np.searchsorted(words.starts, sentences.spans[:, 0])
+    return Side(document, sentences, words, np.append(first, len(words)).astype(np.int64))

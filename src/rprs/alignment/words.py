@@ -1,0 +1,242 @@
+"""The words of a text, folded so that the same words are equal however they are typed.
+
+A word is a run of letters, digits and combining marks. Case is folded, letters are normalised (NFKC: ligatures,
+full-width forms), and soft hyphens and zero-width characters are ignored. Everything else (white space, punctuation,
+quotes, apostrophes, hyphens and dashes) separates words and does not count. In scripts without spaces, every character
+is a word. Where a line ends with a hyphen, "govern-⏎ment" is one word if either text has it elsewhere in one piece.
+
+Words become 64-bit hashes, so that texts are compared as arrays of numbers. Folding is compiled: a table has the class
+of every character and its folded form, and only words with characters that fold to several are normalised by Python.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from functools import cached_property
+from threading import Lock
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from rprs.text.marks import COMBINING, UNSPACED
+
+__all__ = ["Words", "fold_words", "resolve_breaks"]
+
+Ints = NDArray[np.int64]
+Hashes = NDArray[np.uint64]
+
+# Classes of characters
+_SEPARATOR, _LETTER, _COMPLEX, _IGNORED, _SINGLE, _HYPHEN, _NEWLINE, _SPACE = range(8)
+_BLOCK = 256  # characters whose classes are computed at a time
+_SEED = np.uint64(0xCBF29CE484222325)
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+_IGNORABLE = frozenset("\xad\u200b\u200c\u200d\u2060\ufeff")
+_HYPHENS = frozenset("-\u2010\u2011")
+_FULL_WIDTH = range(0xFF10, 0xFF5B)  # digits and letters of Latin, which form words
+
+
+@dataclass(frozen=True)
+class Words:
+    """The w words of a text: where they are, and the hashes of their folded forms."""
+
+    starts: Ints  # (w,)
+    ends: Ints  # (w,): text[start:end] is the word
+    hashes: Hashes  # (w,)
+    breaks: Ints  # the words that a hyphen at the end of a line separates from the next
+    joined: Hashes  # their hashes together with the next word
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @cached_property
+    def distinct(self) -> Hashes:
+        """The different words, sorted."""
+        return np.unique(self.hashes)
+
+
+def fold_words(text: str) -> Words:
+    """The folded words of a text."""
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    classes, folded = _tables(codes)
+    rows, complex_words, breaks = _scan(codes, classes, folded)
+    starts, ends, hashes = rows[:, 0].copy(), rows[:, 1].copy(), rows[:, 2].view(np.uint64).copy()
+    for word in np.flatnonzero(complex_words).tolist():
+        hashes[word] = _hash_text(_fold(text[starts[word] : ends[word]]))
+    joins = np.flatnonzero(breaks)
+    joined = [_hash_text(_fold(text[starts[at] : ends[at]] + text[starts[at + 1] : ends[at + 1]])) for at in joins]
+    return Words(starts, ends, hashes, joins, np.array(joined, dtype=np.uint64))
+
+
+def resolve_breaks(words: Words, other: Words) -> Words:
+    """With words that a line break divides joined, where either text has the joined word in one piece."""
+    if not len(words.breaks):
+        return words
+    present = np.isin(words.joined, words.distinct) | np.isin(words.joined, other.distinct)
+    present |= np.isin(words.joined, other.joined)
+    present[1:] &= np.diff(words.breaks) > 1  # a word that is joined with the one before is not joined again
+    first = words.breaks[present]
+    if not len(first):
+        return words
+    ends, hashes = words.ends.copy(), words.hashes.copy()
+    ends[first], hashes[first] = ends[first + 1], words.joined[present]
+    kept = np.ones(len(words), dtype=bool)
+    kept[first + 1] = False
+    none = np.empty(0, dtype=np.int64)
+    return Words(words.starts[kept], ends[kept], hashes[kept], none, none.view(np.uint64))
+
+
+# ---------------------------------------------------------------------------- characters
+
+
+class _Characters:
+    """The class and the folded form of every character, computed in blocks when a text first needs them."""
+
+    def __init__(self) -> None:
+        self.classes = np.zeros(0x110000, dtype=np.uint8)
+        self.folded = np.zeros(0x110000, dtype=np.uint32)
+        self.ready = np.zeros(0x110000 // _BLOCK, dtype=bool)
+        self.lock = Lock()
+
+    def fill(self, blocks: Ints) -> None:
+        with self.lock:
+            for block in blocks.tolist():
+                for code in range(block * _BLOCK, (block + 1) * _BLOCK):
+                    self.classes[code], self.folded[code] = _classify(chr(code))
+                self.ready[block] = True
+
+
+_characters = _Characters()
+
+
+def _tables(codes: NDArray[np.uint32]) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
+    present = np.zeros(len(_characters.ready), dtype=bool)
+    present[codes >> np.uint32(8)] = True
+    missing = np.flatnonzero(present & ~_characters.ready)
+    if len(missing):
+        _characters.fill(missing)
+    return _characters.classes, _characters.folded
+
+
+def _class_members(members: str) -> frozenset[int]:
+    """The characters of the contents of a regex class."""
+    import re
+
+    pattern = re.compile(f"[{members}]")
+    return frozenset(code for code in range(0x20000) if pattern.match(chr(code)))
+
+
+class _Members:
+    """Sets of characters, made on first use: that takes 50 ms."""
+
+    @cached_property
+    def combining(self) -> frozenset[int]:
+        return _class_members(COMBINING)
+
+    @cached_property
+    def unspaced(self) -> frozenset[int]:
+        return _class_members(UNSPACED) - frozenset(_FULL_WIDTH)
+
+
+_members = _Members()
+
+
+def _classify(character: str) -> tuple[int, int]:
+    code = ord(character)
+    if character == "\n" or character == "\r":
+        return _NEWLINE, code
+    if character in _HYPHENS:
+        return _HYPHEN, code
+    if character in _IGNORABLE:
+        return _IGNORED, code
+    if code in _members.combining:
+        return _IGNORED, code  # belongs to a word, and makes it one that Python folds
+    if character.isspace():
+        return _SPACE, code
+    if not character.isalnum():
+        return _SEPARATOR, code
+    if code in _members.unspaced or 0x20000 <= code < 0x40000:
+        return _SINGLE, _single(character)
+    folded = _fold(character)
+    if len(folded) != 1 or 0x1100 <= code < 0x1200:  # Hangul's letters combine into syllables
+        return _COMPLEX, code
+    return _LETTER, ord(folded)
+
+
+def _single(character: str) -> int:
+    folded = _fold(character)
+    return ord(folded) if len(folded) == 1 else ord(character)
+
+
+def _fold(word: str) -> str:
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", word).casefold())
+    return "".join(character for character in folded if character not in _IGNORABLE)
+
+
+def _hash_text(text: str) -> np.uint64:
+    return np.uint64(_hash(np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)))
+
+
+# ---------------------------------------------------------------------------- compiled
+
+
+@numba.njit(nogil=True, cache=True)
+def _hash(codes: Any) -> Any:
+    value = _SEED
+    for code in codes:
+        value = (value ^ np.uint64(code)) * _FACTOR
+        value ^= value >> np.uint64(29)
+    return value
+
+
+@numba.njit(nogil=True, cache=True)
+def _scan(codes: Any, classes: Any, folded: Any) -> Any:
+    """(w, 3): start, end and hash of every word; which words Python must fold; which end at a broken line."""
+    size = len(codes)
+    rows = np.empty((size // 2 + 1 if size < 64 else size // 3, 3), dtype=np.int64)
+    marks = np.zeros((len(rows), 2), dtype=np.bool_)
+    count, at = 0, 0
+    while at < size:
+        kind = classes[codes[at]]
+        if kind != _LETTER and kind != _COMPLEX and kind != _SINGLE:
+            at += 1
+            continue
+        if count == len(rows):
+            rows = np.concatenate((rows, np.empty_like(rows)))
+            marks = np.concatenate((marks, np.zeros_like(marks)))
+        start, value, complex_word = at, _SEED, False
+        single = kind == _SINGLE
+        while at < size:
+            kind = classes[codes[at]]
+            if kind == _IGNORED:
+                complex_word = True
+            elif single and at > start:
+                break
+            elif kind in (_LETTER, _COMPLEX) or (kind == _SINGLE and at == start):
+                complex_word = complex_word or kind == _COMPLEX
+                value = (value ^ np.uint64(folded[codes[at]])) * _FACTOR
+                value ^= value >> np.uint64(29)
+            else:
+                break
+            at += 1
+        rows[count, 0], rows[count, 1], rows[count, 2] = start, at, np.int64(value)
+        marks[count, 0] = complex_word
+        marks[count, 1] = not single and _is_break(codes, classes, at)
+        count += 1
+    return rows[:count], marks[:count, 0].copy(), marks[:count, 1].copy()
+
+
+@numba.njit(nogil=True, cache=True)
+def _is_break(codes: Any, classes: Any, at: int) -> bool:
+    """Whether a hyphen at the end of a line is here, and a letter at the start of the next."""
+    size = len(codes)
+    if at + 2 >= size or classes[codes[at]] != _HYPHEN:
+        return False
+    at += 1
+    newlines = 0
+    while at < size and (classes[codes[at]] == _SPACE or classes[codes[at]] == _NEWLINE):
+        newlines += classes[codes[at]] == _NEWLINE and (codes[at] != 10 or codes[at - 1] != 13)
+        at += 1
+    return newlines == 1 and at < size and (classes[codes[at]] == _LETTER or classes[codes[at]] == _COMPLEX)

@@ -1,0 +1,54 @@
+"""How common passages are in a collection, by the phrases of two and three terms that its index has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rprs.index import Index
+from rprs.index.segment import term_hashes
+from rprs.rank.grams import phrase_frequencies
+from rprs.scoring.phrases import phrase_hashes
+
+__all__ = ["Commonness", "commonness"]
+
+
+@dataclass(frozen=True, slots=True)
+class Commonness:
+    """Of each of p passages: how many documents may have it, and how distinct its phrases are, from 0 to 1."""
+
+    documents: NDArray[np.int64]  # (p,): the least number of documents that have one of its phrases
+    phrases: NDArray[np.int64]  # (p,): the number of its phrases
+    distinctness: NDArray[np.float64]  # (p,): the mean of log(N / documents) / log(N) over its phrases
+
+
+def commonness(passages: Sequence[str], index: Index) -> Commonness:
+    """How common passages are; without phrases in the index, none counts as common."""
+    least, counts = np.zeros(len(passages), dtype=np.int64), np.zeros(len(passages), dtype=np.int64)
+    distinctness = np.ones(len(passages), dtype=np.float64)
+    if not index.has_phrases or not len(index):
+        return Commonness(least, counts, distinctness)
+    phrases = [_phrases(index.analyzer.terms(passage)) for passage in passages]
+    distinct, inverse = np.unique(np.concatenate([np.empty(0, np.uint32), *phrases]), return_inverse=True)
+    frequencies = phrase_frequencies(distinct, index)[inverse]
+    scale = np.log(max(len(index), 2))
+    rarity = np.clip(1 - np.log(np.maximum(frequencies, 1)) / scale, 0, 1)
+    start = 0
+    for number, own in enumerate(phrases):
+        counts[number] = len(own)
+        if len(own):
+            least[number] = frequencies[start : start + len(own)].min()
+            distinctness[number] = rarity[start : start + len(own)].mean()
+        start += len(own)
+    return Commonness(least, counts, distinctness)
+
+
+def _phrases(terms: list[str]) -> NDArray[np.uint32]:
+    """The phrases of three terms; of a passage with two terms, the phrase of both."""
+    if len(terms) < 2:
+        return np.empty(0, dtype=np.uint32)
+    pairs, triples = phrase_hashes(term_hashes(terms))
+    return triples if len(triples) else pairs
