@@ -21,15 +21,16 @@ class Commonness:
     """Of each of p passages: how many documents may have it, and how distinct its phrases are, from 0 to 1."""
 
     documents: NDArray[np.int64]  # (p,): the least number of documents that have one of its phrases
+    phrases: NDArray[np.int64]  # (p,): the number of its phrases
     distinctness: NDArray[np.float64]  # (p,): the mean of log(N / documents) / log(N) over its phrases
 
 
 def commonness(passages: Sequence[str], index: Index) -> Commonness:
     """How common passages are; without phrases in the index, none counts as common."""
-    least = np.zeros(len(passages), dtype=np.int64)
+    least, counts = np.zeros(len(passages), dtype=np.int64), np.zeros(len(passages), dtype=np.int64)
     distinctness = np.ones(len(passages), dtype=np.float64)
     if not index.has_phrases or not len(index):
-        return Commonness(least, distinctness)
+        return Commonness(least, counts, distinctness)
     phrases = [_phrases(index.analyzer.terms(passage)) for passage in passages]
     distinct, inverse = np.unique(np.concatenate([np.empty(0, np.uint32), *phrases]), return_inverse=True)
     frequencies = phrase_frequencies(distinct, index)[inverse]
@@ -37,11 +38,12 @@ def commonness(passages: Sequence[str], index: Index) -> Commonness:
     rarity = np.clip(1 - np.log(np.maximum(frequencies, 1)) / scale, 0, 1)
     start = 0
     for number, own in enumerate(phrases):
+        counts[number] = len(own)
         if len(own):
             least[number] = frequencies[start : start + len(own)].min()
             distinctness[number] = rarity[start : start + len(own)].mean()
         start += len(own)
-    return Commonness(least, distinctness)
+    return Commonness(least, counts, distinctness)
 
 
 def _phrases(terms: list[str]) -> NDArray[np.uint32]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rprs.alignment.align import align_sides
 from rprs.alignment.boilerplate import is_formal, many_documents
-from rprs.alignment.evidence import by_length, most_telling
+from rprs.alignment.evidence import by_length, most_telling, unchanged
 from rprs.alignment.sides import Side, make_side
 from rprs.alignment.values import Alignment, Pair, Span
 from rprs.commonness import commonness
@@ -110,10 +110,22 @@ class Evidence:
             room *= 4
 
     def _weigh(self, alignment: Alignment, pairs: Sequence[Pair]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """Which pairs are boilerplate, on either side, and how distinct the less distinct side of each is."""
+        """Which pairs are boilerplate, on either side, and how distinct the less distinct side of each is.
+
+        A reworded pair is boilerplate, too, if all that both sides have in common is.
+        """
         left = self._passages(alignment.query, alignment.query_sentences, [pair.query_span for pair in pairs])
         right = self._passages(alignment.document, alignment.document_sentences, [p.document_span for p in pairs])
-        return left[0] | right[0], np.minimum(left[1], right[1])
+        flags = left[0] | right[0]
+        for number, pair in enumerate(pairs):
+            if pair.kind == "reworded" and not flags[number]:
+                flags[number] = self._is_common(unchanged(pair))
+        return flags, np.minimum(left[1], right[1])
+
+    def _is_common(self, texts: Sequence[str]) -> bool:
+        """Whether many documents have each of some texts."""
+        common, many = commonness(texts, self.index), many_documents(len(self.index))
+        return bool(common.phrases.any() and np.all(common.documents[common.phrases > 0] >= many))
 
     def _passages(
         self, document: Document, sentences: Sentences, spans: Sequence[Span]

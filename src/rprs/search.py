@@ -25,6 +25,7 @@ from rprs.progress import Progress, as_progress, show_scans
 from rprs.rank import System, load_candidates
 from rprs.rank.batch import Allowed, allowed_documents, cached_ranking, mask_digest
 from rprs.rank.date_limit import DateLimit, Undated, as_date_limit
+from rprs.rank.equal_texts import equal_scores
 from rprs.rank.identity import identity
 from rprs.rank.stages import Mask
 from rprs.rank.system import SystemOptions, as_system
@@ -297,7 +298,7 @@ class Searcher:
             _timed(seconds, "re-ranking"),
             self.progress("re-ranking", sum(len(sentences) for sentences in pool), "sentences") as advance,
         ):
-            final = reranker.rerank(query, candidates, advance)
+            final = equal_scores(reranker.rerank(query, candidates, advance), self.index)
         return _Outcome(first, final, len(query), seconds)
 
     def _cache_key(self, cache: Cache | None) -> dict[str, Any] | None:

@@ -57,17 +57,28 @@ def align_sides(query: Side, document: Side, calibration: Calibration | None = N
 
 def _identical(query: Side, document: Side) -> list[Match]:
     sides = query.sequences, document.sequences
-    runs = np.concatenate([common_runs(*sides), equal_sentences(*sides)])
-    return [Match("identical", (left, left + size), (right, right + size), 1.0) for left, right, size in runs.tolist()]
+    runs, short = common_runs(*sides), equal_sentences(*sides)
+    if len(runs):  # a short sentence adds nothing if both texts have it within a longer run
+        within = _within(query, runs[:, 0], runs[:, 2]), _within(document, runs[:, 1], runs[:, 2])
+        short = short[~(within[0][short[:, 0]] & within[1][short[:, 1]])]
+    return [
+        Match("identical", (left, left + size), (right, right + size), 1.0)
+        for left, right, size in [*runs.tolist(), *short.tolist()]
+    ]
+
+
+def _within(side: Side, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> Flags:
+    """(w,): which words are within some runs."""
+    changes = np.zeros(len(side.words) + 1, dtype=np.int64)
+    np.add.at(changes, starts, 1)
+    np.add.at(changes, starts + sizes, -1)
+    return np.asarray(np.cumsum(changes)[:-1] > 0)
 
 
 def _covered(side: Side, ranges: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
     """(m,): the share of the words of each sentence within some ranges; 1 for a sentence without words."""
-    changes = np.zeros(len(side.words) + 1, dtype=np.int64)
-    for first, stop in ranges:
-        changes[first] += 1
-        changes[stop] -= 1
-    within = np.append(0, np.cumsum(np.cumsum(changes)[:-1] > 0))
+    bounds = np.array(ranges, dtype=np.int64).reshape(-1, 2)
+    within = np.append(0, np.cumsum(_within(side, bounds[:, 0], bounds[:, 1] - bounds[:, 0])))
     sizes = np.diff(side.bounds)
     return np.where(sizes > 0, np.diff(within[side.bounds]) / np.maximum(sizes, 1), 1.0)
 

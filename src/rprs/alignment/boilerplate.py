@@ -60,11 +60,13 @@ def is_formal(text: str) -> bool:
         return not letters or len(words) < SHORT  # numbers alone, or a script without capital letters
     content = [word for word in letters if len(word) >= _LONGER and word.casefold() not in _FUNCTION]
     small = sum(word[0].islower() for word in content)
-    if len(words) <= HEADING and content and small == 0 and not _is_sentence(words):
+    if _is_sentence(words):
+        return False
+    if len(words) <= HEADING and content and small == 0:
         return True
     if len(words) > CITATION or all(word.isupper() for word in content):  # a clause in capital letters is no citation
         return False
-    return small <= (CITATION_SHARE if _NUMBER.search(text) else NAMES_SHARE) * len(words)
+    return bool(small <= (CITATION_SHARE if _NUMBER.search(text) else NAMES_SHARE) * len(words))
 
 
 def _is_sentence(words: list[str]) -> bool:

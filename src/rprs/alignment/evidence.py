@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rprs.alignment.values import Pair
 
-__all__ = ["by_length", "most_telling"]
+__all__ = ["by_length", "most_telling", "unchanged"]
 
 LONGEST = 60  # words: a longer passage is not more telling
 
@@ -35,6 +35,16 @@ def most_telling(pairs: Sequence[Pair], size: int, distinctness: Sequence[float]
         if not any(_overlap(pair, other) for other in chosen):
             chosen.append(pair)
     return tuple(chosen)
+
+
+def unchanged(pair: Pair) -> list[str]:
+    """The words of a reworded pair between its changes, as the query has them."""
+    texts, start = [], pair.query_span[0]
+    for change in pair.changes:
+        texts.append(pair.query[start - pair.query_span[0] : change.query_span[0] - pair.query_span[0]])
+        start = change.query_span[1]
+    texts.append(pair.query[start - pair.query_span[0] :])
+    return [text for text in texts if text.strip()]
 
 
 def _weight(pair: Pair) -> float:

@@ -359,6 +359,11 @@ class Index(Mapping[str, Document]):
             ids = self.catalog.ids_with_content(content_hash)
         return [self._number[id] for id in ids if id in self._number]
 
+    def content_hashes(self, ids: Iterable[str]) -> list[str]:
+        """The hashes of the texts of some documents."""
+        with self._lock:
+            return [label[0] for label in self.catalog.labels(ids).values()]
+
     def select(self, where: str | None) -> Mask:
         """Which documents a metadata filter selects, as a mask by document number; None selects all."""
         if not isinstance(where, str | None):
