@@ -16,7 +16,7 @@ from rprs.read.titles import embedded_title
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-__all__ = ["read_html"]
+__all__ = ["html_text", "read_html"]
 
 _DROPPED = frozenset(
     "head script style noscript template nav svg iframe object canvas button select input textarea".split()
@@ -37,14 +37,24 @@ _CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]+)""", re.
 
 def read_html(source: Source) -> Iterator[Document | Skipped]:
     """A page is one document. Its title is the page title if it suits the page, or else the first heading."""
-    from selectolax.lexbor import LexborHTMLParser
-
-    data = source.data()
-    charset = _CHARSET.search(data[:4096])
-    tree = LexborHTMLParser(decode(data, charset[1].decode("ascii") if charset else ""))
+    tree = _parse(source.data())
     text = _text(tree)
     title = embedded_title(_line(tree.css_first("title")), source, text) or _line(tree.css_first("h1"))
     yield Document(source.id, text, title, _metadata(tree))
+
+
+def html_text(data: bytes | str) -> str:
+    """The text of a page: the chapter of a book, or the body of a message."""
+    return _text(_parse(data))
+
+
+def _parse(data: bytes | str) -> LexborHTMLParser:
+    from selectolax.lexbor import LexborHTMLParser
+
+    if isinstance(data, str):
+        return LexborHTMLParser(data)
+    charset = _CHARSET.search(data[:4096])
+    return LexborHTMLParser(decode(data, charset[1].decode("ascii") if charset else ""))
 
 
 def _line(node: LexborNode | None) -> str:
