@@ -13,6 +13,7 @@ from typing import IO, Any
 
 from rprs.document import Document
 from rprs.errors import ReadError
+from rprs.progress import counted
 from rprs.read import source as limits
 from rprs.read.members import Names, read_member
 from rprs.read.source import Skipped, Source
@@ -24,7 +25,7 @@ __all__ = ["read_archive", "read_tar"]
 def read_archive(source: Source, archive: zipfile.ZipFile) -> Iterator[Document | Skipped]:
     """The members of a ZIP archive, in their order there."""
     names = Names()
-    for member in archive.infolist():
+    for member in counted(archive.infolist(), source.path, "members"):
         if member.is_dir():
             continue
         name = names.unique(_decoded(member), "unnamed")
@@ -57,7 +58,7 @@ def read_tar(source: Source) -> Iterator[Document | Skipped]:
     """The members of a tar archive, also compressed with gzip, bzip2 or xz."""
     names = Names()
     with tarfile.open(fileobj=source.stream, mode="r|*", bufsize=2**16) as archive:
-        for member in archive:
+        for member in counted(archive, source.path, "members"):
             if not member.isfile() or member.issparse():
                 continue
             name = names.unique(member.name, "unnamed")

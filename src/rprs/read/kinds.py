@@ -104,9 +104,10 @@ def kind_of(head: bytes, suffix: str) -> str:
 
 
 def _textual_kind(start: bytes, suffix: str) -> str:
-    markup = start
-    while match := _PROLOGUE.match(markup):
-        markup = markup[match.end() :]
+    position = 0
+    while match := _PROLOGUE.match(start, position):
+        position = match.end()
+    markup = start[position:]
     if _HTML.match(markup) or (b"<html" in markup[:1000].lower() and markup.startswith(b"<!")):
         return "html"
     if suffix in _MARKUP:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 from rprs.document import Document, Value
 from rprs.errors import ReadError
+from rprs.progress import counted
 from rprs.read import source as limits
 from rprs.read.dates import iso_date
 from rprs.read.encoding import decode
@@ -27,6 +28,7 @@ from rprs.read.storable import reason
 __all__ = ["Attachment", "message_items", "read_eml", "read_mbox"]
 
 _PARTS = 1_000  # of one message: more are an attack, not a message
+_HEADER = 10_000  # characters of a header
 _HEADERS = {"sender": "from", "recipients": "to", "copies": "cc", "subject": "subject"}
 
 
@@ -78,7 +80,7 @@ def _header(message: email.message.Message, name: str) -> str:
     """A header as text; an encoding that does not exist leaves it as it is."""
     from email.header import decode_header, make_header
 
-    value = message.get(name, "")
+    value = str(message.get(name, ""))[:_HEADER]
     try:
         text = str(make_header(decode_header(value)))
     except (LookupError, ValueError, UnicodeError):
@@ -117,7 +119,7 @@ def _file_name(part: email.message.Message) -> str:
     from email.header import decode_header, make_header
 
     try:
-        return str(make_header(decode_header(part.get_filename("") or "")))
+        return str(make_header(decode_header((part.get_filename("") or "")[:_HEADER])))
     except (LookupError, ValueError, UnicodeError, TypeError):
         return "attachment"
 
@@ -141,7 +143,7 @@ def _text(part: email.message.Message) -> str:
 def read_mbox(source: Source) -> Iterator[Document | Skipped]:
     """The messages of a mailbox. Each has the id of the file, a slash and its Message-ID, or else its number."""
     used: set[str] = set()
-    for number, data in enumerate(_messages(source), 1):
+    for number, data in enumerate(counted(_messages(source), source.path, "messages"), 1):
         name = _message_id(data)
         name = name if name and name not in used else str(number)
         used.add(name)

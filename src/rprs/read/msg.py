@@ -76,10 +76,15 @@ class _Storage:
 
 def read_message(source: Source, file: Any) -> Iterator[Document | Skipped]:
     """The message of an Outlook file, and its attachments."""
-    yield from _read(source, file, _Storage(file, (), 32))
+    folders: dict[tuple[str, ...], set[str]] = {}
+    for path in file.listdir(streams=True, storages=True):
+        for depth, name in enumerate(path):
+            if name.startswith(_ATTACHMENT):
+                folders.setdefault(tuple(path[:depth]), set()).add(name)
+    yield from _read(source, _Storage(file, (), 32), folders)
 
 
-def _read(source: Source, file: Any, message: _Storage) -> Iterator[Document | Skipped]:
+def _read(source: Source, message: _Storage, folders: dict[tuple[str, ...], set[str]]) -> Iterator[Document | Skipped]:
     if source.depth > DEPTH:
         raise ReadError(f"more than {DEPTH} archives or messages inside of each other")
     address = message.text(_SMTP) or message.text(_ADDRESS)
@@ -94,13 +99,8 @@ def _read(source: Source, file: Any, message: _Storage) -> Iterator[Document | S
     }
     attachments: list[Attachment] = []
     embedded: list[tuple[str, _Storage]] = []
-    depth = len(message.path)
-    folders = {
-        path[depth]
-        for path in file.listdir(streams=True, storages=True)
-        if len(path) > depth and tuple(path[:depth]) == message.path and path[depth].startswith(_ATTACHMENT)
-    }
-    for folder in sorted(folders):
+    file = message.file
+    for folder in sorted(folders.get(message.path, ())):
         storage = _Storage(file, (*message.path, folder), 8)
         title = storage.text(_LONG_NAME) or storage.text(_NAME) or storage.text(_DISPLAY) or "attachment"
         inner = (*storage.path, f"__substg1.0_{_DATA}000D")
@@ -112,7 +112,7 @@ def _read(source: Source, file: Any, message: _Storage) -> Iterator[Document | S
     names = Names()
     for title, inner_message in embedded:
         inside = source.inside(f"{names.unique(title, 'message')}.msg", b"")
-        for item in _read(inside, file, inner_message):
+        for item in _read(inside, inner_message, folders):
             linked = {"path": inside.path, ATTACHED: source.id}
             yield replace(item, metadata={**linked, **item.metadata}) if isinstance(item, Document) else item
 

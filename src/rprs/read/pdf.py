@@ -23,6 +23,7 @@ from typing import Any
 
 from rprs.document import Document, Value
 from rprs.errors import ReadError
+from rprs.progress import reading_progress
 from rprs.read.dates import iso_date
 from rprs.read.pdf_layout import Piece, heading, reading_order, without_line_numbers
 from rprs.read.source import Skipped, Source
@@ -57,7 +58,11 @@ def read_pdf(source: Source) -> Iterator[Document | Skipped]:
 def _items(source: Source, data: bytes) -> Iterator[Document | Skipped]:
     pdf = _opened(data)
     try:
-        pages = [_page(pdf[number]) for number in range(len(pdf))]
+        pages = []
+        with reading_progress.get()(f"reading {source.path}", len(pdf), "pages") as advance:
+            for number in range(len(pdf)):
+                pages.append(_page(pdf[number]))
+                advance(1)
         properties = {key: " ".join(str(value).split()) for key, value in pdf.get_metadata_dict().items()}
     finally:
         pdf.close()
@@ -73,11 +78,11 @@ def _items(source: Source, data: bytes) -> Iterator[Document | Skipped]:
     title = embedded_title(properties.get("Title", ""), source, text) or heading(pages[0].pieces)
     yield Document(source.id, text, title, metadata)
     if scans:
-        yield Skipped(source.path, f"{_share(scans, len(pages))} without readable text: run OCR on them", partly=True)
+        yield Skipped(source.path, f"pages without readable text: {_share(scans, len(pages))}; run OCR", partly=True)
 
 
 def _share(numbers: Sequence[int], total: int) -> str:
-    """Some pages of a document: `9 of 10 pages (2–10)`."""
+    """Some pages of a document: `9 of 10 (2–10)`."""
     ranges: list[list[int]] = []
     for number in numbers:
         if ranges and ranges[-1][-1] == number - 1:
@@ -85,7 +90,7 @@ def _share(numbers: Sequence[int], total: int) -> str:
         else:
             ranges.append([number])
     shown = ", ".join("–".join(map(str, each)) for each in ranges[:10]) + (", …" if len(ranges) > 10 else "")
-    return f"{len(numbers):,} of {total:,} pages ({shown})"
+    return f"{len(numbers):,} of {total:,} ({shown})"
 
 
 # ---------------------------------------------------------------------------- PDFium
@@ -185,7 +190,7 @@ def _scaled(text: Any, number: int, size: float) -> float:
 _SENTENCE_END = re.compile(r"[.!?:;。！？][\"'”’)\]]*$")
 _BULLET = re.compile(r"[•▪●◦‣]\s")
 _HYPHENATED = re.compile(r"([^\W\d_]+)-$")
-_COMPOUND = re.compile(r"[^\W\d_]+-[^\W\d_]+")
+_COMPOUND = re.compile(r"(?<![^\W\d_])[^\W\d_]+-[^\W\d_]+")  # from the start of a word, for linear time
 _SHORT, _VERY_SHORT = 0.8, 0.6  # of the 90th percentile of the line lengths of a page
 
 

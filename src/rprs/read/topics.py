@@ -29,6 +29,7 @@ from rprs.read.encoding import decode, lines
 from rprs.read.kinds import read_named
 from rprs.read.records import bounded_lines, find_column, rows
 from rprs.read.source import Fields, Reader, Skipped, Source, buffered, find_reader, suffix_of
+from rprs.read.text import without_comments
 
 __all__ = ["find_query_reader", "query_fields"]
 
@@ -157,7 +158,7 @@ def _table(content: Iterable[str], fields: Fields) -> Iterator[_Query]:
 
 # ---------------------------------------------------------------------------- TREC topics
 
-_NOT_CONTENT = re.compile(r"<\?[^<>]*>|<!\[CDATA\[|\]\]>|<![A-Za-z][^<>]*>")  # comments: `_without_comments`
+_NOT_CONTENT = re.compile(r"<\?[^<>]*>|<!\[CDATA\[|\]\]>|<![A-Za-z][^<>]*>")  # comments: `without_comments`
 _BEFORE = re.compile(r"\s*<(?!top(?:ic)?[\s>])[A-Za-z][^<>]*>", re.IGNORECASE)
 _TOPIC = re.compile(r"<top(?:ic)?(\s[^<>]*)?>", re.IGNORECASE)
 _TOPIC_END = re.compile(r"</top(?:ic)?\s*>", re.IGNORECASE)
@@ -182,16 +183,7 @@ def _are_topics(text: str) -> bool:
 
 def _without_markup(text: str) -> str:
     """The text without comments, declarations and CDATA marks; line numbers stay the same."""
-    return _NOT_CONTENT.sub(lambda match: "\n" * match[0].count("\n"), _without_comments(text))
-
-
-def _without_comments(text: str) -> str:
-    """In time that grows with the length of the text: a regular expression would search for each missing end."""
-    parts, start = [], 0
-    while (opening := text.find("<!--", start)) >= 0 and (end := text.find("-->", opening)) >= 0:
-        parts += [text[start:opening], "\n" * text.count("\n", opening, end)]
-        start = end + 3
-    return "".join([*parts, text[start:]])
+    return _NOT_CONTENT.sub(lambda match: "\n" * match[0].count("\n"), without_comments(text, "\n"))
 
 
 def _topics(text: str) -> Iterator[_Query]:

@@ -12,6 +12,7 @@ from itertools import chain
 
 from rprs.document import Document
 from rprs.errors import ReadError
+from rprs.progress import counted
 from rprs.read import source as limits
 from rprs.read.articles import is_article, read_article
 from rprs.read.encoding import decode
@@ -34,7 +35,7 @@ def read_xml(source: Source) -> Iterator[Document | Skipped]:
     if second is None:
         yield from _read(source, first)
         return
-    for number, piece in enumerate(chain((first, second), pieces), 1):
+    for number, piece in enumerate(counted(chain((first, second), pieces), source.path, "patents"), 1):
         try:
             for item in _read(source, piece):
                 key = isinstance(item, Document) and (item.metadata.get("number") or number)
