@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from threading import Lock, Timer
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from rprs.errors import UsageError
 
@@ -19,15 +19,19 @@ __all__ = [
     "Progress",
     "ProgressBars",
     "as_progress",
+    "counted",
     "divided",
     "no_op",
+    "reading_progress",
     "scan_progress",
+    "show_reading",
     "show_scans",
     "silent",
     "stopper",
 ]
 
 Advance = Callable[[int], None]
+Part = TypeVar("Part")
 
 PATIENCE = 2.0  # seconds before a task gets a bar
 
@@ -84,6 +88,29 @@ def show_scans(progress: Progress) -> Iterator[None]:
         yield
     finally:
         scan_progress.reset(token)
+
+
+# Where the reader of a large file shows how far it is. A new thread does not inherit it.
+reading_progress: ContextVar[Progress] = ContextVar("reading_progress", default=silent)
+
+
+@contextmanager
+def show_reading(progress: Progress) -> Iterator[None]:
+    """Show the progress inside of large files."""
+    token = reading_progress.set(progress)
+    try:
+        yield
+    finally:
+        reading_progress.reset(token)
+
+
+def counted(parts: Iterable[Part], path: str, unit: str) -> Iterator[Part]:
+    """The parts of a file, such as the messages of a mailbox, with progress."""
+    total = len(parts) if isinstance(parts, Sized) else None
+    with reading_progress.get()(f"reading {path}", total, unit) as advance:
+        for part in parts:
+            yield part
+            advance(1)
 
 
 def as_progress(progress: Progress | bool | None) -> Progress:

@@ -17,10 +17,12 @@ import pytest
 from numpy.typing import NDArray
 
 from rprs import Index, Writer, spec
+from rprs.cli.outcome import LIST
 from rprs.encode.hashed import Hashed
 from rprs.progress import Progress, silent
 from rprs.spec import Component, Kind
 from tests.support.cli import ENCODER, RECORDS, TEXTS, collection, rprs, rprs_error, rprs_ok, sample_index
+from tests.support.read_samples import PROSE, scanned_pages
 
 COUNT = len(TEXTS) + len(RECORDS)
 
@@ -49,10 +51,11 @@ def test_index_creates_an_index_and_prints_a_summary(tmp_path: Path) -> None:
     sources = collection(tmp_path)
     (sources / "empty.txt").touch()
     outcome = rprs_ok("index", sources, "--to", tmp_path / "x.rprs", "--encoder", ENCODER)
-    skipped, summary, encoder = outcome.err.splitlines()
+    summary, skipped, full_list, encoder = outcome.err.splitlines()
     assert outcome.out == ""
-    assert skipped == f"skipped {sources / 'empty.txt'}: an empty file"
     assert summary.startswith("12 documents added, 0 changed, 0 unchanged, 1 skipped: ")
+    assert skipped == "skipped           1  an empty file [empty.txt]"
+    assert full_list == f"Full list: {tmp_path / 'x.rprs' / LIST}"
     assert encoder == f"encoder: {ENCODER}"
     assert set(stored(tmp_path / "x.rprs")) == {*TEXTS, *(record["id"] for record in RECORDS)}
 
@@ -74,16 +77,35 @@ def test_add_adds_new_documents(tmp_path: Path, index_path: Path) -> None:
     assert len(stored(index_path)) == COUNT + 1
 
 
-def test_many_skipped_files_are_named_up_to_twenty_unless_verbose(tmp_path: Path) -> None:
+def test_files_that_are_not_read_are_grouped_by_reason_and_listed_in_a_file(tmp_path: Path) -> None:
     sources = collection(tmp_path)
     for number in range(25):
         (sources / f"empty-{number:02}.txt").touch()
-    few = rprs_ok("index", sources, "--to", tmp_path / "few.rprs", "--encoder", ENCODER).err
-    all_ = rprs_ok("index", sources, "--to", tmp_path / "all.rprs", "--encoder", ENCODER, "--verbose").err
-    assert (few.count("an empty file"), all_.count("an empty file")) == (20, 25)
-    assert "and 5 more (see --verbose)" in few
-    assert "more (see" not in all_
-    assert "25 skipped" in few
+    (sources / "half.pdf").write_bytes(scanned_pages([PROSE, None, None]))
+    (sources / "photo.jpg").write_bytes(b"\xff\xd8\xff")
+    (sources / "cut.pdf").write_bytes(b"%PDF-1.7 nothing more")
+    index = tmp_path / "x.rprs"
+    few = rprs_ok("index", sources, "--to", index, "--encoder", ENCODER).err.splitlines()
+    assert "27 skipped" in few[0]
+    assert few[1:6] == [
+        "partly read       1  pages without readable text: 2 of 3 (2–3); run OCR [half.pdf]",
+        "skipped          25  an empty file [empty-00.txt, empty-01.txt, empty-02.txt, …]",
+        "                  1  can't be opened; it may be damaged [cut.pdf]",
+        "                  1  an unsupported file type [photo.jpg]",
+        f"Full list: {index / LIST}",
+    ]
+    listed = (index / LIST).read_text().splitlines()
+    assert len(listed) == 28
+    assert f"skipped\t{sources / 'photo.jpg'}\tan unsupported file type" in listed
+    every = rprs_ok("index", sources, "--to", index, "--verbose").err
+    assert every.count(": an empty file") == 25
+    assert f"partly read {sources / 'half.pdf'}: pages without" in every
+    for path in (*sources.glob("empty-*"), *sources.glob("*.pdf"), sources / "photo.jpg"):
+        path.unlink()
+    assert "Full list" not in rprs_ok("add", index, sources).err
+    assert not (index / LIST).exists()
+    with Index(index) as stored_index:
+        assert stored_index.document("half.pdf").metadata["pages_without_text"] == 2
 
 
 def test_strict_makes_a_skipped_file_an_error(tmp_path: Path) -> None:

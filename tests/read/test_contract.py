@@ -14,9 +14,23 @@ from hypothesis import strategies as st
 from rprs.document import Document
 from rprs.read import Reader, Skipped, Source, find_reader
 from rprs.testing.readers import check_bytes, check_reader, damaged
-from tests.support.read_samples import SAMPLES
+from tests.support.office_samples import FIXTURES, JATS, RED_BOOK, archive, mail, mailbox, outlook, tar
+from tests.support.read_samples import PROSE, SAMPLES
 
 relaxed = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+OFFICE = {
+    **{kind: (FIXTURES / f"letter.{kind}").read_bytes() for kind in ("doc", "epub", "odt")},
+    **{kind: (FIXTURES / f"rents.{kind}").read_bytes() for kind in ("ods", "xls", "xlsx")},
+    **{kind: (FIXTURES / f"talk.{kind}").read_bytes() for kind in ("odp", "pptx")},
+    "eml": bytes(mail(attachments={"a.txt": PROSE[0].encode()})),
+    "mbox": mailbox(mail(), mail(number=2)),
+    "msg": outlook(a_txt=PROSE[0].encode()),
+    "nxml": JATS,
+    "tar": tar({"a.txt": PROSE[0].encode()}),
+    "xml": RED_BOOK.encode(),
+    "zip": archive({"a.txt": PROSE[0].encode(), "b/c.txt": PROSE[1].encode()}),
+}
+ALL = {**SAMPLES, **OFFICE}
 MAGIC = {
     "pdf": b"%PDF-1.4\n",
     "rtf": b"{\\rtf1 ",
@@ -24,6 +38,11 @@ MAGIC = {
     "html": b"<html>",
     "csv": b"id,text\n",
     "license": b"---\n",
+    "doc": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+    "eml": b"From: a\nTo: b\nSubject: c\n",
+    "mbox": b"From a\nSubject: c\n\n",
+    "xml": b"<us-patent-grant>",
+    "zip": b"PK\x03\x04",
 }
 
 
@@ -33,12 +52,12 @@ def reader_of(suffix: str) -> Reader:
     return reader
 
 
-@pytest.mark.parametrize("suffix", SAMPLES)
+@pytest.mark.parametrize("suffix", ALL)
 def test_built_in_readers_fulfil_the_contract(suffix: str) -> None:
-    check_reader(reader_of(suffix), SAMPLES[suffix])
+    check_reader(reader_of(suffix), ALL[suffix])
 
 
-@pytest.mark.parametrize("suffix", SAMPLES)
+@pytest.mark.parametrize("suffix", [*SAMPLES, "doc", "eml", "mbox", "tar", "xml", "zip"])
 @relaxed
 @given(data=st.binary(max_size=2000))
 def test_any_bytes_are_handled(suffix: str, data: bytes) -> None:
@@ -46,11 +65,11 @@ def test_any_bytes_are_handled(suffix: str, data: bytes) -> None:
     check_bytes(reader_of(suffix), MAGIC.get(suffix, b"") + data)
 
 
-@pytest.mark.parametrize("suffix", SAMPLES)
+@pytest.mark.parametrize("suffix", ALL)
 @relaxed
 @given(edits=st.lists(st.tuples(st.floats(0, 1), st.integers(0, 30), st.binary(max_size=30)), min_size=1, max_size=4))
 def test_edited_files_are_handled(suffix: str, edits: list[tuple[float, int, bytes]]) -> None:
-    data = SAMPLES[suffix]
+    data = ALL[suffix]
     for place, length, new in edits:
         at = int(place * len(data))
         data = data[:at] + new + data[at + length :]

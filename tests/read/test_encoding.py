@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rprs.errors import ReadError
+from rprs.read import Skipped, read
 from rprs.read.dates import iso_date
 from rprs.read.encoding import clean, decode, detect
 
@@ -117,3 +120,27 @@ def test_examples_of_cleaning() -> None:
 )  # fmt: skip
 def test_dates(text: str, date: str) -> None:
     assert iso_date(text) == date
+
+
+GERMAN = "Die Bürgschaft für größere Beträge läßt sich nach der Prüfung ändern; die Übergabe ist möglich."
+FRENCH = "L'élève a été reçu à l'école où le garçon préfère déjà naître, ça coûte très cher."
+SPANISH = "El señor compró jamón y café en España. ¿Qué pasó?"
+DANISH = "Løsøre og værelser på øen blev solgt til køberen."
+
+
+@pytest.mark.parametrize("text", [GERMAN, FRENCH, SPANISH, DANISH])
+@pytest.mark.parametrize("encoding", ["cp1252", "cp850", "mac_roman"])
+@pytest.mark.parametrize("times", [1, 50])
+def test_encodings_of_dos_windows_and_macintosh_are_told_apart(text: str, encoding: str, times: int) -> None:
+    assert decode((text * times).encode(encoding)) == text * times
+
+
+def test_a_text_in_another_encoding_is_reported(tmp_path: Path) -> None:
+    wrong = GERMAN.encode("mac_roman").decode("cp1252", "ignore")
+    (tmp_path / "a.txt").write_text(wrong, encoding="utf-8")
+    (tmp_path / "b.txt").write_text(GERMAN + FRENCH + "O’Hara’s — “naïve” café, Łódź, Dvořák.", encoding="utf-8")
+    skipped: list[Skipped] = []
+    assert len(list(read(tmp_path, skipped=skipped.append))) == 2
+    assert [(item.path, item.reason, item.partly) for item in skipped] == [
+        (str(tmp_path / "a.txt"), "some letters are doubtful: save it as UTF-8", True)
+    ]

@@ -102,7 +102,7 @@ def test_files_without_documents() -> None:
     assert refusal(b"", "a.txt") == "an empty file"
     assert refusal(pdf([[], []]), "scan.pdf") == "No readable text: it looks like a scan. Run OCR first."
     assert refusal(b"MZ\0\0\1", "a.txt") == "a binary file, not text"
-    assert refusal(b"x", "a.exe").startswith("this file type is not supported; use csv, docx,")
+    assert refusal(b"x", "a.exe").startswith("an unsupported file type; supported are csv, doc,")
 
 
 def test_a_query_of_too_many_characters() -> None:

@@ -7,9 +7,10 @@ import io
 import json
 import lzma
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import docx
+import pypdfium2
 from pypdf import PdfReader, PdfWriter
 
 PROSE = [
@@ -45,6 +46,29 @@ def pdf(pages: list[list[str]], **properties: str) -> bytes:
     size = len(objects) + 1
     trailer = f"xref\n0 {size}\n0000000000 65535 f \n{table}trailer\n<< /Size {size} /Root 1 0 R {info} >>\n"
     return out + f"{trailer}startxref\n{len(out)}\n%%EOF\n".encode()
+
+
+def scanned_pages(pages: Sequence[Sequence[str] | None], dpi: int = 150) -> bytes:
+    """A PDF whose pages are lines of text, or pictures: `None` is a grey picture, `Picture` lines are drawn in it."""
+    from reportlab.lib.utils import ImageReader
+    from reportlab.pdfgen.canvas import Canvas
+
+    out = io.BytesIO()
+    canvas = Canvas(out, (595, 842), invariant=True)
+    for lines in pages:
+        if lines is None or isinstance(lines, Picture):
+            picture = pypdfium2.PdfDocument(pdf([list(lines or [])]))[0].render(scale=dpi / 72).to_pil().convert("L")
+            canvas.drawImage(ImageReader(picture), 0, 0, 595, 842)
+        else:
+            for number, line in enumerate(lines):
+                canvas.drawString(72, 760 - 14 * number, line)
+        canvas.showPage()
+    canvas.save()
+    return out.getvalue()
+
+
+class Picture(list[str]):
+    """Lines of text that are to be drawn as a picture."""
 
 
 def encrypted(data: bytes, password: str) -> bytes:

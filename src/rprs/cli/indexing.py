@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rprs.cli.messages import LimitedMessages, Messages, counted
+from rprs.cli.messages import Messages, counted
 from rprs.cli.options import (
     Analyzer,
     DocumentFormat,
@@ -108,17 +108,19 @@ def add(
 
 def _add(messages: Messages, writer: Writer, sources: list[Path], strict: bool, verbose: bool) -> None:
     """Read and add documents, and print a summary."""
+    from rprs.cli.outcome import Outcome
+    from rprs.progress import show_reading
     from rprs.read import read
 
-    started, skipped = perf_counter(), LimitedMessages(messages, verbose)
-
-    added = writer.add(read(sources, strict=strict, skipped=lambda item: skipped(f"skipped {item}")))
-    skipped.close()
+    started, outcome = perf_counter(), Outcome(messages, verbose)
+    with show_reading(messages.progress):
+        added = writer.add(read(sources, strict=strict, skipped=outcome))
     messages.print(
         f"{counted(added.added, 'document')} added, {added.changed:,} changed, {added.unchanged:,} unchanged, "
-        f"{skipped.count:,} skipped: {added.sentences:,} sentences, {added.terms:,} index terms "
+        f"{outcome.skipped:,} skipped: {added.sentences:,} sentences, {added.terms:,} index terms "
         f"in {perf_counter() - started:.1f} s"
     )
+    outcome.close(writer.path)
     _print_encoder(messages, writer.path)
 
 

@@ -152,7 +152,7 @@ QueryText = Annotated[
     typer.Option("--text", help="The text of the query, in place of a file.", metavar="TEXT", show_default=False),
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first file that cannot be read.")]
-Verbose = Annotated[bool, typer.Option("--verbose", help="Name all skipped files, not only the first 20.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Name every skipped file.")]
 SystemName = Annotated[
     str | None,
     typer.Option(

@@ -1,22 +1,24 @@
-"""Word documents (.docx) → one document: paragraphs, tables, text boxes, footnotes and endnotes."""
+"""Word documents (.docx) → one document: paragraphs, tables, text boxes, footnotes and endnotes.
+
+Inserted text of tracked changes is read, deleted text is not.
+"""
 
 from __future__ import annotations
 
-import io
-import zipfile
-from collections.abc import Iterable, Iterator
-from typing import Any
+import re
+from collections.abc import Iterable
 
-from rprs.document import Document, Value
-from rprs.errors import ReadError
-from rprs.read import source as limits
+from rprs.document import Document
+from rprs.read.package import Package
 from rprs.read.paragraphs import Paragraphs, walk
-from rprs.read.source import Skipped, Source
+from rprs.read.source import Source
 from rprs.read.titles import embedded_title
+from rprs.read.xml_tree import Element, parse
 
 __all__ = ["read_docx"]
 
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_STRICT = b"http://purl.oclc.org/ooxml/wordprocessingml/main"
 _DROPPED = {  # duplicates: a text box for old programs, and text at the place from which it was moved
     "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback",
     _WORD + "moveFrom",
@@ -24,46 +26,48 @@ _DROPPED = {  # duplicates: a text box for old programs, and text at the place f
 _TEXT, _PARAGRAPH, _ROW, _CELL = (_WORD + tag for tag in ("t", "p", "tr", "tc"))
 _MARKS = {_WORD + "tab": " ", _WORD + "noBreakHyphen": "-"}
 _LINES = {_WORD + "br", _WORD + "cr"}
+_HEADING = re.compile(r"title|heading [1-3]", re.IGNORECASE)
+_MAIN = "word/document.xml"
 
 
-def read_docx(source: Source) -> Iterator[Document | Skipped]:
+def read_docx(source: Source, package: Package) -> Document:
     """A Word file is one document; title, author and date come from its properties."""
-    import docx
-    from docx.oxml import parse_xml
-
-    data = source.data()
-    _check_size(data)
-    word = docx.Document(io.BytesIO(data))
-    notes = [
-        parse_xml(relation.target_part.blob)
-        for relation in word.part.rels.values()
-        if relation.reltype.endswith(("/footnotes", "/endnotes"))
-    ]
-    text = "\n\n".join(filter(None, (_text(root) for root in (word.element.body, *notes))))
-    properties = word.core_properties
-    metadata: dict[str, Value] = {}
-    if properties.author:
-        metadata["author"] = properties.author
-    if properties.created is not None:
-        metadata["date"] = properties.created.date().isoformat()
-    yield Document(source.id, text, embedded_title(properties.title or "", source, text), metadata)
+    body = _xml(package, _MAIN)
+    notes = [_xml(package, name) for kind in ("footnotes", "endnotes") for name in package.related(_MAIN, kind)]
+    text = "\n\n".join(filter(None, (_text(root) for root in (body, *notes) if root is not None)))
+    title = embedded_title(package.properties.get("title", ""), source, text) or _first_heading(package, body)
+    return Document(source.id, text, title, package.metadata())
 
 
-def _check_size(data: bytes) -> None:
-    """Reject an archive whose parts are too large; zipfile never extracts more than the declared sizes."""
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        if sum(part.file_size for part in archive.infolist()) > limits.LIMIT:
-            raise ReadError(
-                f"larger than {limits.LIMIT / 2**20:.0f} MB after unpacking: split it into several documents"
-            )
+def _xml(package: Package, name: str) -> Element | None:
+    """A part in the usual namespace; files of the strict variant of the format have another."""
+    data = package.part(name).replace(_STRICT, _WORD[1:-1].encode())
+    return parse(data) if data else None
 
 
-def _children(element: Any) -> Iterable[Any]:
+def _first_heading(package: Package, body: Element) -> str:
+    """The text of the first paragraph in a heading style; styles have English names in all languages."""
+    styles = _xml(package, "word/styles.xml")
+    names = {} if styles is None else {style.get(_WORD + "styleId"): _style_name(style) for style in styles}
+    for paragraph in body.iter(_PARAGRAPH):
+        style = paragraph.find(f"{_WORD}pPr/{_WORD}pStyle")
+        if style is not None and _HEADING.fullmatch(names.get(style.get(_WORD + "val"), "")):
+            heading = " ".join(_text(paragraph).split())
+            if heading:
+                return heading
+    return ""
+
+
+def _style_name(style: Element) -> str:
+    name = style.find(_WORD + "name")
+    return "" if name is None else name.get(_WORD + "val", "")
+
+
+def _children(element: Element) -> Iterable[Element]:
     return () if element.tag in _DROPPED else element
 
 
-def _text(root: Any) -> str:
-    """The text of the XML tree itself, since python-docx omits content controls, text boxes and notes."""
+def _text(root: Element) -> str:
     text, cells, first = Paragraphs(), 0, False
     for element, entering in walk(root, _children):
         tag = element.tag

@@ -9,7 +9,7 @@ from typing import Final
 
 from rprs.errors import ReadError
 
-__all__ = ["clean", "decode", "detect", "lines"]
+__all__ = ["clean", "decode", "detect", "is_doubtful", "lines"]
 
 _MARKS = {  # UTF-32 first: its little-endian mark begins with the mark of UTF-16
     codecs.BOM_UTF32_LE: "utf-32",
@@ -94,11 +94,64 @@ def _is_utf8(data: bytes) -> bool:
     return True
 
 
+_WESTERN = ("cp1252", "cp850", "mac_roman")  # of Windows, DOS and old Macintosh; the first wins a tie
+_COMMON = frozenset("éèêëàâäáãåæçíìîïñóòôöõøœúùûüßýÉÈÀÂÄÁÅÆÇÍÑÓÖØÚÜ’‘“”–—…§€£«»„°•¿¡ªº")
+_WORDS = re.compile(r"[^\W\d_]*[^\x00-\x7f]+[^\W\d_]*")
+
+
+def _doubts(text: str) -> float:
+    """How implausible the letters beyond ASCII of a Western text are: 0 to 1 for each of them, on average.
+
+    Capitals after small letters and signs inside of words come from the wrong encoding, and so do rare letters.
+    """
+    beyond = doubts = 0
+    for match in _WORDS.finditer(text):
+        word = match[0]
+        for place, char in enumerate(word):
+            if char.isascii():
+                continue
+            before, after = word[place - 1 : place], word[place + 1 : place + 2]
+            inside = before.isalpha() and after.isalpha()
+            beyond += 1
+            if char.isalpha():
+                doubts += (char.isupper() and before.islower()) or char not in _COMMON
+            else:
+                doubts += char not in _COMMON or (inside and char != "’")
+    return doubts / beyond if beyond else 0.0
+
+
+def _western(sample: bytes) -> str:
+    """One of the Western encodings other than Windows, if it is clearly more plausible; otherwise nothing."""
+    doubts = {name: _doubts(sample.decode(name, "replace")) for name in _WESTERN}
+    best = min(_WESTERN, key=doubts.__getitem__)
+    return best if best != _WESTERN[0] and doubts[best] <= 0.1 and doubts[_WESTERN[0]] >= 0.5 else ""
+
+
+def is_doubtful(text: str) -> bool:
+    """Whether most letters beyond ASCII of a text in Latin script are implausible: its encoding was guessed wrongly."""
+    sample = text[:_SAMPLE]
+    beyond = [char for char in sample if not char.isascii()]
+    latin = sum("\x80" <= char <= "\u024f" or "\u2000" <= char <= "\u25ff" for char in beyond)
+    if len(beyond) < 3 or latin < len(beyond):
+        return False
+    # Letters of other languages in Latin script are not in the list, but they are neither capitals nor signs.
+    odd = sum(
+        (match[0].isupper() or not match[0].isalpha()) and match[0] not in "’‘'·-‐‑"
+        for match in _INSIDE.finditer(sample)
+    )
+    return odd > len(beyond) / 2
+
+
+_INSIDE = re.compile(r"(?<=[a-zà-ÿ])[^\x00-\x7f](?=[a-zà-ÿ])")
+
+
 def _legacy(data: bytes) -> str:
     from charset_normalizer import from_bytes
 
     first = re.search(rb"[\x80-\xff]", data)
     sample = data[first.start() :][:_SAMPLE] if first else data
+    if western := _western(data[max(0, first.start() - 40) if first else 0 :][:_SAMPLE]):
+        return western
     high = len(sample) - len(sample.decode("ascii", "ignore"))
     if high < len(data) / 100:
         return "cp1252"  # too few for statistics: typographic quotes and a few accents

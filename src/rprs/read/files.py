@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import io
-import math
 import os
-import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from stat import S_ISDIR, S_ISREG
 
-from rprs.document import Document, Metadata, Value
+from rprs.document import Document
 from rprs.errors import ReadError, UsageError
 from rprs.read.encoding import clean
+from rprs.read.kinds import is_passed_over, read_any, read_named
+from rprs.read.members import is_attached
 from rprs.read.source import (
     COMPRESSED,
     USUAL,
@@ -22,13 +22,10 @@ from rprs.read.source import (
     Reader,
     Skipped,
     Source,
-    find_reader,
     opened,
-    stem_of,
-    suffix_of,
     unpacked,
 )
-from rprs.read.text import read_text
+from rprs.read.storable import displayed, reason, storable
 from rprs.read.topics import find_query_reader
 
 __all__ = ["Report", "documents", "documents_of_stream", "ignore", "read", "read_one", "read_queries"]
@@ -50,7 +47,8 @@ def read(
 ) -> Iterator[Document]:
     """The documents of folders and files, always in the same order.
 
-    `skipped` is called with each file or record that is not read; with `strict`, the first one raises a `ReadError`.
+    `skipped` is called with each file or record that is not read, or only partly; with `strict`, the first one that is
+    not read raises a `ReadError`.
     A source that does not exist always does. In a BEIR folder, only `corpus.jsonl` is read.
     """
     return _read(sources, "corpus", strict, skipped, fields)
@@ -69,12 +67,23 @@ def read_queries(
     return _read(source, "queries", strict, skipped, fields, find_query_reader)
 
 
-def read_one(path: str | PurePath, *, fields: Fields = USUAL) -> Document:
-    """The single document in a file; a file with none or several is a `ReadError`."""
-    with closing(_read(path, "queries", True, ignore, fields)) as documents:
-        if Path(path).is_dir():
-            raise ReadError(f"{path}: a folder; name the file of the query document")
-        first, second = next(documents, None), next(documents, None)
+def read_one(path: str | PurePath, *, skipped: Report = ignore, fields: Fields = USUAL) -> Document:
+    """The single document in a file; a file with none or several is a `ReadError`.
+
+    A message is one document, whatever is attached to it. `skipped` is called with pages that could not be read.
+    """
+    if Path(path).is_dir():
+        raise ReadError(f"{path}: a folder; name the file of the query document")
+    inside = f"{displayed(Path(path))}/"  # attachments
+
+    def check(item: Skipped) -> None:
+        if not item.partly and not item.path.startswith(inside):
+            raise ReadError(str(item))
+        skipped(item)
+
+    with closing(_read(path, "queries", False, check, fields)) as documents:
+        first = next(documents, None)
+        second = None if first is None else next((one for one in documents if not is_attached(one, first)), None)
     if first is None:
         raise ReadError(f"{path}: contains no document")
     if second is not None:
@@ -82,8 +91,8 @@ def read_one(path: str | PurePath, *, fields: Fields = USUAL) -> Document:
     return first
 
 
-def _default_reader(path: PurePath) -> Reader:
-    return find_reader(suffix_of(path)) or read_text
+def _default_reader(_path: PurePath) -> Reader:
+    return read_named
 
 
 def _read(
@@ -101,7 +110,7 @@ def _read(
         except FileNotFoundError as error:
             raise ReadError(f"{path}: no such file or folder") from error
         except (OSError, ValueError) as error:  # ValueError: a NUL character
-            raise ReadError(f"{_displayed(path)}: {_reason(error)}") from error
+            raise ReadError(f"{displayed(path)}: {reason(error)}") from error
     files = (file for path in paths for file in _files(path, beir_file, reader_of_file))
     return _distinct(files, strict, skipped, fields)
 
@@ -132,7 +141,7 @@ def _distinct(
             if isinstance(item, Document):
                 places[item.id] = place
                 yield item
-            elif strict:
+            elif strict and not item.partly:
                 raise ReadError(str(item))
             else:
                 skipped(item)
@@ -151,7 +160,7 @@ class _File:
 def _files(source: Path, beir_file: str, reader_of_file: FindReader) -> Iterator[_File | Skipped]:
     """The files of a folder, by name, with ids relative to the folder.
 
-    A source that is a file is read with `reader_of_file`, which reads unknown kinds of files as text.
+    A source that is a file is read with `reader_of_file`.
     """
     if not source.is_dir():
         yield _File(source, source.name, reader_of_file(source))
@@ -164,31 +173,25 @@ def _files(source: Path, beir_file: str, reader_of_file: FindReader) -> Iterator
             status = path.stat()
             names = _names(path, beir_file) if S_ISDIR(status.st_mode) else []
         except OSError as error:
-            yield Skipped(_displayed(path), _reason(error))
+            yield Skipped(displayed(path), reason(error))
             continue
         inode = (status.st_dev, status.st_ino)
         if S_ISDIR(status.st_mode) and inode in visited:
-            yield Skipped(_displayed(path), "a link to a folder that is already being read")
+            yield Skipped(displayed(path), "a link to a folder that is already being read")
         elif "catalog.sqlite" in names:
-            yield Skipped(_displayed(path), "an index, not documents")
+            yield Skipped(displayed(path), "an index, not documents")
         elif S_ISDIR(status.st_mode):
             visited.add(inode)
             stack.extend((path / name, f"{id}/{name}" if id else name) for name in reversed(names))
         elif not S_ISREG(status.st_mode):
-            yield Skipped(_displayed(path), "not a regular file")
-        elif reader := find_reader(suffix_of(path)):
-            yield _File(path, id, reader)
+            yield Skipped(displayed(path), "not a regular file")
         else:
-            yield Skipped(_displayed(path), "an unsupported file type")
+            yield _File(path, id, read_any)
 
 
 def _names(folder: Path, beir_file: str) -> list[str]:
-    names = sorted(name for name in os.listdir(folder) if not name.startswith("."))  # noqa: PTH208  # only names are needed
+    names = sorted(name for name in os.listdir(folder) if not is_passed_over(name))  # noqa: PTH208  # only names are needed
     return [name for name in names if name in {f"{beir_file}.jsonl{end}" for end in ("", *COMPRESSED)}][:1] or names
-
-
-def _displayed(path: Path) -> str:
-    return clean(str(path))
 
 
 # ---------------------------------------------------------------------------- one file
@@ -196,60 +199,20 @@ def _displayed(path: Path) -> str:
 
 def documents(reader: Reader, path: Path, id: str, fields: Fields = USUAL) -> Iterator[Document | Skipped]:
     """The documents of one file, ready to be stored. Any problem with the file is a `Skipped`."""
-    displayed = _displayed(path)
+    shown = displayed(path)
     try:
         with opened(path) as stream:
-            yield from _storable(reader, Source(clean(id), displayed, stream, fields), {"path": displayed})
+            yield from storable(reader, Source(clean(id), shown, stream, fields), {"path": shown})
     # The one place where every exception is caught: format libraries raise all kinds on damaged or hostile files,
     # and one file must not stop the reading of ten thousand others. The reason is always reported.
     except Exception as error:
-        yield Skipped(displayed, _reason(error))
+        yield Skipped(shown, reason(error))
 
 
 def documents_of_stream(reader: Reader, raw: io.BufferedReader, name: str) -> Iterator[Document | Skipped]:
     """The documents of a file that has only a name, such as an upload; they have no path."""
     try:
         with unpacked(raw, PurePath(name)) as stream:
-            yield from _storable(reader, Source(clean(name), _displayed(Path(name)), stream), {})
+            yield from storable(reader, Source(clean(name), displayed(Path(name)), stream), {})
     except Exception as error:  # for the same reason as above
-        yield Skipped(_displayed(Path(name)), _reason(error))
-
-
-def _storable(reader: Reader, source: Source, defaults: Metadata) -> Iterator[Document | Skipped]:
-    if not source.stream.peek(1):
-        raise ReadError("an empty file")
-    empty = True
-    for item in reader(source):
-        empty = False
-        yield _cleaned(item, source, defaults) if isinstance(item, Document) else item
-    if empty:
-        raise ReadError("contains no documents")
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, ReadError):
-        return str(error)
-    if isinstance(error, MemoryError):
-        return "needs more memory than is available"
-    if isinstance(error, OSError) and error.strerror:
-        return f"cannot be read: {error.strerror}"
-    message = re.sub(r"\b(?:0x[0-9a-fA-F]{6,}|\d{12,})\b", "…", str(error))  # addresses of objects mean nothing
-    return f"can't be opened; it may be damaged ({type(error).__name__}: {message[:200]})"
-
-
-def _cleaned(document: Document, source: Source, defaults: Metadata) -> Document | Skipped:
-    id, text = " ".join(clean(document.id).split()), clean(document.text)
-    if not id or not text.strip():
-        return Skipped(source.path, "contains no text" if id else f"the id {document.id!r} has no visible characters")
-    is_file = document.id == source.id
-    metadata = {**defaults, **{clean(str(key)): _storable_value(value) for key, value in document.metadata.items()}}
-    title = " ".join(clean(document.title).split())
-    if is_file and not title:
-        title = stem_of(PurePath(source.id))
-    return Document(id, text, title, metadata)
-
-
-def _storable_value(value: Value) -> Value:
-    if isinstance(value, str):
-        return clean(value)
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        yield Skipped(displayed(Path(name)), reason(error))

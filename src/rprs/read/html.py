@@ -16,7 +16,7 @@ from rprs.read.titles import embedded_title
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-__all__ = ["read_html"]
+__all__ = ["html_text", "read_html"]
 
 _DROPPED = frozenset(
     "head script style noscript template nav svg iframe object canvas button select input textarea".split()
@@ -37,14 +37,48 @@ _CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]+)""", re.
 
 def read_html(source: Source) -> Iterator[Document | Skipped]:
     """A page is one document. Its title is the page title if it suits the page, or else the first heading."""
-    from selectolax.lexbor import LexborHTMLParser
-
-    data = source.data()
-    charset = _CHARSET.search(data[:4096])
-    tree = LexborHTMLParser(decode(data, charset[1].decode("ascii") if charset else ""))
+    tree = _parse(source.data())
     text = _text(tree)
     title = embedded_title(_line(tree.css_first("title")), source, text) or _line(tree.css_first("h1"))
     yield Document(source.id, text, title, _metadata(tree))
+
+
+def html_text(data: bytes | str) -> str:
+    """The text of a page: the chapter of a book, or the body of a message."""
+    return _text(_parse(data))
+
+
+def _parse(data: bytes | str) -> LexborHTMLParser:
+    from selectolax.lexbor import LexborHTMLParser
+
+    if isinstance(data, str):
+        return LexborHTMLParser(_bounded(data))
+    charset = _CHARSET.search(data[:4096])
+    return LexborHTMLParser(_bounded(decode(data, charset[1].decode("ascii") if charset else "")))
+
+
+_DEPTH = 1_000  # of elements inside of each other: the time of the parser grows with the square of the depth
+_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:-]*)[^<>]*>")
+_NOT_NESTED = frozenset(  # elements that have no content, or that the next one of their kind closes
+    "p li td th tr tbody thead tfoot option optgroup dd dt br hr img input meta link base area col embed source track "
+    "wbr param html head body title script style".split()
+)
+
+
+def _bounded(page: str) -> str:
+    """The page without the tags of elements that are nested too deeply; their text stays."""
+    if page.count("<") <= _DEPTH:
+        return page
+    depth = 0
+
+    def kept(tag: re.Match[str]) -> str:
+        nonlocal depth
+        if tag[2].lower() in _NOT_NESTED:
+            return tag[0]
+        depth = max(0, depth + (-1 if tag[1] else 1))
+        return tag[0] if depth + bool(tag[1]) <= _DEPTH else " "
+
+    return _TAG.sub(kept, page)
 
 
 def _line(node: LexborNode | None) -> str:

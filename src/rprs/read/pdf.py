@@ -1,99 +1,215 @@
 """PDF → one document. A PDF has positions of glyphs but no paragraphs, which are inferred from the lines.
 
-- A first or last line that occurs, digits aside, on more than half of the pages, and on at least three, is a running
-  head, a footer or a page number, and is removed.
-- A word hyphenated at the end of a line and continued in lower case is joined.
+- The places of the text give columns, line numbers and indented paragraphs (`pdf_layout`).
+- A first or last line that occurs, digits aside, on more than half of the pages, or of the odd or even ones, and on at
+  least three, is a running head, a footer or a page number, and is removed.
+- A word hyphenated at the end of a line and continued in lower case is joined, unless the document has it with a
+  hyphen elsewhere.
 - A paragraph ends at a blank line, before a bullet, after a line that ends like a sentence and is clearly shorter
   than most lines of the page, and after a much shorter line if the next one does not begin in lower case.
+- Pages without text that show a picture are scans: they are counted and reported.
 """
 
 from __future__ import annotations
 
-import io
-import logging
+import ctypes
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from threading import Lock
+from typing import Any
 
 from rprs.document import Document, Value
 from rprs.errors import ReadError
+from rprs.progress import reading_progress
 from rprs.read.dates import iso_date
+from rprs.read.pdf_layout import Piece, heading, reading_order, without_line_numbers
 from rprs.read.source import Skipped, Source
 from rprs.read.titles import embedded_title
 
-if TYPE_CHECKING:
-    from pypdf import PdfReader
+__all__ = ["SCAN", "paragraphs", "read_pdf"]
 
-__all__ = ["paragraphs", "read_pdf"]
+SCAN = "No readable text: it looks like a scan. Run OCR first."
+_LOCK = Lock()  # PDFium must not be used by two threads at once
+_WIDE = 1.5  # a gap of so many times the size of the font divides a line
+_FEW = 100  # characters on a scan, such as a stamp
+_COVERED = 0.4  # of the page by a picture makes it a scan
+_HYPHENS = {2: "-", 0xAD: "-", 0xFFFE: "-"}  # PDFium marks a hyphen at the end of a line
 
 
-@contextmanager
-def _silenced() -> Iterator[None]:
-    """Suppress the log messages of pypdf about each irregularity in a file."""
-    log = logging.getLogger("pypdf")
-    level = log.level
-    log.setLevel(logging.CRITICAL + 1)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        log.setLevel(level)
+@dataclass(frozen=True)
+class Page:
+    """The text of a page, and whether the page is a scan."""
+
+    pieces: list[Piece]
+    lines: list[str]
+    is_scan: bool
 
 
 def read_pdf(source: Source) -> Iterator[Document | Skipped]:
     """A PDF is one document; title, author and date come from its properties."""
-    with _silenced():
-        document = _document(source)
-    yield document
+    data = source.data()
+    with _LOCK:
+        yield from list(_items(source, data))
 
 
-def _document(source: Source) -> Document:
-    from pypdf import PdfReader
-
-    pdf = PdfReader(io.BytesIO(source.data()))
-    if pdf.is_encrypted and not pdf.decrypt(""):
-        raise ReadError("an encrypted PDF: save a copy that opens without a password")
-    pages = [page.extract_text().splitlines() for page in pdf.pages]
-    text = paragraphs(pages)
+def _items(source: Source, data: bytes) -> Iterator[Document | Skipped]:
+    pdf = _opened(data)
+    try:
+        pages = []
+        with reading_progress.get()(f"reading {source.path}", len(pdf), "pages") as advance:
+            for number in range(len(pdf)):
+                pages.append(_page(pdf[number]))
+                advance(1)
+        properties = {key: " ".join(str(value).split()) for key, value in pdf.get_metadata_dict().items()}
+    finally:
+        pdf.close()
+    text = paragraphs([page.lines for page in pages])
+    scans = [number for number, page in enumerate(pages, 1) if page.is_scan]
     if not text:
-        raise ReadError("No readable text: it looks like a scan. Run OCR first.")
-    title, metadata = _properties(pdf)
-    return Document(source.id, text, embedded_title(title, source, text), metadata)
+        raise ReadError(SCAN)
+    metadata: dict[str, Value] = {"author": properties["Author"]} if properties.get("Author") else {}
+    if date := iso_date(properties.get("CreationDate", "")):
+        metadata["date"] = date
+    if scans:
+        metadata |= {"pages": len(pages), "pages_without_text": len(scans)}
+    title = embedded_title(properties.get("Title", ""), source, text) or heading(pages[0].pieces)
+    yield Document(source.id, text, title, metadata)
+    if scans:
+        yield Skipped(source.path, f"pages without readable text: {_share(scans, len(pages))}; run OCR", partly=True)
 
 
-def _properties(pdf: PdfReader) -> tuple[str, dict[str, Value]]:
-    properties = pdf.metadata
-    if properties is None:
-        return "", {}
-    values = {"author": (properties.author or "").strip(), "date": iso_date(str(properties.creation_date_raw or ""))}
-    return (properties.title or "").strip(), {key: value for key, value in values.items() if value}
+def _share(numbers: Sequence[int], total: int) -> str:
+    """Some pages of a document: `9 of 10 (2–10)`."""
+    ranges: list[list[int]] = []
+    for number in numbers:
+        if ranges and ranges[-1][-1] == number - 1:
+            ranges[-1] = [ranges[-1][0], number]
+        else:
+            ranges.append([number])
+    shown = ", ".join("–".join(map(str, each)) for each in ranges[:10]) + (", …" if len(ranges) > 10 else "")
+    return f"{len(numbers):,} of {total:,} ({shown})"
+
+
+# ---------------------------------------------------------------------------- PDFium
+
+
+def _opened(data: bytes) -> Any:
+    import pypdfium2
+
+    if b"%PDF-" not in data[:1024]:
+        raise ReadError("can't be opened; it is not a PDF or is damaged")
+    try:
+        return pypdfium2.PdfDocument(data)
+    except pypdfium2.PdfiumError as error:
+        if getattr(error, "err_code", None) == pypdfium2.raw.FPDF_ERR_PASSWORD:
+            raise ReadError("an encrypted PDF: save a copy that opens without a password") from error
+        raise ReadError("can't be opened; it may be damaged") from error
+
+
+def _page(page: Any) -> Page:
+    text = page.get_textpage()
+    pieces = list(_pieces(text))
+    text.close()
+    characters = "".join(piece.text for piece in pieces)
+    is_scan = (len(characters) < _FEW or _is_garbled(characters)) and _is_covered(page)
+    width = page.get_width()
+    page.close()
+    pieces = [] if _is_garbled(characters) else without_line_numbers(pieces)
+    return Page(pieces, reading_order(pieces, width), is_scan)
+
+
+def _is_garbled(text: str) -> bool:
+    """Whether most characters have no meaning, as in a font without a table of characters."""
+    bad = sum(char == "\ufffd" or "\ue000" <= char <= "\uf8ff" or char < " " for char in text)
+    return bad > len(text) / 2
+
+
+def _is_covered(page: Any) -> bool:
+    """Whether a picture covers a large part of a page."""
+    import pypdfium2.raw as pdfium
+
+    area = page.get_width() * page.get_height() or 1.0
+    for picture in page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE], max_depth=3):
+        left, bottom, right, top = picture.get_bounds() if hasattr(picture, "get_bounds") else picture.get_pos()
+        if (right - left) * (top - bottom) >= _COVERED * area:
+            return True
+    return False
+
+
+def _pieces(text: Any) -> Iterator[Piece]:
+    """The text of a page in the order of the file, divided at the ends of lines and at wide gaps."""
+    import pypdfium2.raw as pdfium
+
+    left, right, bottom, top, base = (ctypes.c_double() for _ in range(5))
+    get_code, get_box = pdfium.FPDFText_GetUnicode, pdfium.FPDFText_GetCharBox
+    word: list[str] = []
+    words: list[str] = []
+    start = end = line_base = size = 0.0
+    last = -1
+    for number in range(text.count_chars() + 1):
+        code = get_code(text, number) if number < text.count_chars() else 10
+        if code not in (10, 13, 32, 9, 0xA0):
+            if not word:
+                pdfium.FPDFText_GetCharOrigin(text, number, left, base)
+                here, here_base = left.value, base.value
+                here_size = pdfium.FPDFText_GetFontSize(text, number) or 1.0
+                if words and here - end > _WIDE * max(size, here_size):
+                    yield Piece(" ".join(words), start, end, line_base, size)
+                    words = []
+                if not words:
+                    start, line_base = here, here_base
+                    size = _scaled(text, number, here_size)
+            word.append(_HYPHENS.get(code) or chr(code))
+            last = number
+            continue
+        if word:
+            get_box(text, last, left, right, bottom, top)
+            end = right.value
+            words.append("".join(word))
+            word = []
+        if code in (10, 13) and words:
+            yield Piece(" ".join(words), start, end, line_base, size)
+            words = []
+
+
+def _scaled(text: Any, number: int, size: float) -> float:
+    """The size of the font on the page: many programs use a font of size 1 and enlarge it by a matrix."""
+    import pypdfium2.raw as pdfium
+
+    matrix = pdfium.FS_MATRIX()
+    if pdfium.FPDFText_GetMatrix(text, number, matrix):
+        return float(size * (matrix.c**2 + matrix.d**2) ** 0.5) or 1.0
+    return size
 
 
 # ---------------------------------------------------------------------------- lines → paragraphs
 
 _SENTENCE_END = re.compile(r"[.!?:;。！？][\"'”’)\]]*$")
 _BULLET = re.compile(r"[•▪●◦‣]\s")
+_HYPHENATED = re.compile(r"([^\W\d_]+)-$")
+_COMPOUND = re.compile(r"(?<![^\W\d_])[^\W\d_]+-[^\W\d_]+")  # from the start of a word, for linear time
 _SHORT, _VERY_SHORT = 0.8, 0.6  # of the 90th percentile of the line lengths of a page
 
 
 def paragraphs(pages: Sequence[Sequence[str]]) -> str:
     """The text of the pages, with a blank line between paragraphs."""
     done: list[str] = []
-    current = ""
-    for page in _without_running_lines([[line.strip() for line in page] for page in pages]):
+    current: list[str] = []
+    cleaned = _without_running_lines([[line.strip() for line in page] for page in pages])
+    compounds = {match[0].lower() for page in cleaned for line in page for match in _COMPOUND.finditer(line)}
+    for page in cleaned:
         lengths = sorted(len(line) for line in page if line)
         usual = lengths[len(lengths) * 9 // 10] if lengths else 0
         for line, following in pairwise([*page, ""]):
-            current = _joined(current, line) if line else current
+            if line:
+                _append(current, line, compounds)
             if _ends(line, following, usual):
-                done.append(current)
-                current = ""
-    return "\n\n".join(part for part in (*done, current) if part)
+                done.append("".join(current))
+                current = []
+    return "\n\n".join(part for part in (*done, "".join(current)) if part)
 
 
 def _ends(line: str, following: str, usual: int) -> bool:
@@ -104,19 +220,29 @@ def _ends(line: str, following: str, usual: int) -> bool:
     return len(line) < _VERY_SHORT * usual and bool(following) and not following[0].islower()
 
 
-def _joined(before: str, line: str) -> str:
-    if re.search(r"[^\W\d_]-$", before) and line[0].islower():
-        return before[:-1] + line
-    return f"{before} {line}" if before else line
+def _append(current: list[str], line: str, compounds: set[str]) -> None:
+    """Add a line to a paragraph, and join a word that is divided between two lines."""
+    before = current[-1] if current else ""
+    match = _HYPHENATED.search(before[-80:])
+    if match and line[0].islower():
+        rest = re.match(r"[^\W\d_]+", line)
+        if f"{match[1]}-{rest[0] if rest else ''}".lower() not in compounds:
+            current[-1] = before[:-1]
+        current.append(line)
+    else:
+        current += [" ", line] if current else [line]
 
 
 def _without_running_lines(pages: list[list[str]]) -> list[list[str]]:
     pages = [_trimmed(page) for page in pages]
     for edge in (0, 0, -1, -1):  # a header and a footer of up to two lines
-        shapes = Counter(_shape(page[edge]) for page in pages if page)
-        running = {shape for shape, times in shapes.items() if times >= 3 and times > len(pages) / 2}
-        for page in pages:
-            if page and _shape(page[edge]) in running:
+        running: set[tuple[int | None, str]] = set()
+        for parity in (None, 0, 1):  # the heads of left and right pages often differ
+            these = pages if parity is None else pages[parity::2]
+            shapes = Counter(_shape(page[edge]) for page in these if page)
+            running |= {(parity, shape) for shape, times in shapes.items() if times >= 3 and times > len(these) / 2}
+        for number, page in enumerate(pages):
+            if page and {(None, _shape(page[edge])), (number % 2, _shape(page[edge]))} & running:
                 page.pop(edge)
         pages = [_trimmed(page) for page in pages]
     return pages
@@ -129,4 +255,4 @@ def _trimmed(page: list[str]) -> list[str]:
 
 
 def _shape(line: str) -> str:
-    return re.sub(r"\d+", "#", line)
+    return re.sub(r"\d+|\b[ivxlc]{1,8}\b", "#", line)

@@ -1,9 +1,9 @@
-"""One file to be read: the input of a reader, its output, and how the reader for a file is found.
+"""One file to be read: the input of a reader, its output, and the readers by suffix.
 
 A reader is a function `(Source) -> Iterator[Document | Skipped]`. It yields the documents of one file and a
 `Skipped` for each record that is not a valid document, and raises `ReadError` with the bare reason if the whole file
 cannot be read. The built-in formats are such functions. Third parties add theirs through entry points in the group
-`rprs.reader`, whose name is the file suffix and whose value is the function: `eml = "package.module:read"`.
+`rprs.reader`, whose name is the file suffix and whose value is the function: `wpd = "package.module:read"`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import io
 import lzma
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -27,12 +27,15 @@ from rprs.read.encoding import decode
 __all__ = [
     "COMPRESSED",
     "USUAL",
+    "Budget",
     "Fields",
     "Reader",
     "Skipped",
     "Source",
+    "buffered",
     "find_file",
     "find_reader",
+    "is_plug_in",
     "opened",
     "stem_of",
     "suffix_of",
@@ -45,30 +48,38 @@ COMPRESSED = (".gz", ".xz")
 _BUFFER = 2**16  # also the part of a long file from which its encoding is detected
 
 _BUILT_IN = {
-    "csv": "rprs.read.records:read_csv",
-    "docx": "rprs.read.docx:read_docx",
-    "htm": "rprs.read.html:read_html",
-    "html": "rprs.read.html:read_html",
-    "json": "rprs.read.records:read_json",
-    "jsonl": "rprs.read.records:read_jsonl",
-    "license": "rprs.read.text:read_text",
-    "markdown": "rprs.read.text:read_markdown",
-    "md": "rprs.read.text:read_markdown",
-    "ndjson": "rprs.read.records:read_jsonl",
-    "pdf": "rprs.read.pdf:read_pdf",
-    "rtf": "rprs.read.rtf:read_rtf",
-    "tsv": "rprs.read.records:read_tsv",
-    "txt": "rprs.read.text:read_text",
-    "xhtml": "rprs.read.html:read_html",
+    suffix: target
+    for target, names in {
+        "rprs.read.archive:read_tar": "tar tbz2 tgz txz",
+        "rprs.read.package:read_zip": "docm docx dotx epub odp ods odt otp ots ott potx ppsx pptm pptx xlsm xlsx zip",
+        "rprs.read.html:read_html": "htm html xhtml",
+        "rprs.read.mail:read_eml": "eml",
+        "rprs.read.mail:read_mbox": "mbox",
+        "rprs.read.ole:read_ole": "doc dot msg pot pps ppt xls xlt",
+        "rprs.read.pdf:read_pdf": "pdf",
+        "rprs.read.records:read_csv": "csv",
+        "rprs.read.records:read_json": "json",
+        "rprs.read.records:read_jsonl": "jsonl ndjson",
+        "rprs.read.records:read_tsv": "tsv",
+        "rprs.read.rtf:read_rtf": "rtf",
+        "rprs.read.text:read_markdown": "markdown md",
+        "rprs.read.text:read_text": "license text txt",
+        "rprs.read.xml_files:read_xml": "nxml xml",
+    }.items()
+    for suffix in names.split()
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file, or a record in a file, that was not read, and why; `str()` gives one line for the user."""
+    """A file, or a record in a file, that was not read, and why; `str()` gives one line for the user.
+
+    A file of which some pages could not be read is `partly` skipped: it is a document all the same.
+    """
 
     path: str
     reason: str
+    partly: bool = False
 
     def __str__(self) -> str:
         return " ".join(f"{self.path}: {self.reason}".split())
@@ -86,6 +97,14 @@ class Fields:
 USUAL = Fields()
 
 
+@dataclass(slots=True)
+class Budget:
+    """What may still be read from the members of one file, however deeply archives and messages are nested."""
+
+    members: int = 10_000  # in archives
+    bytes: int = 2**30  # in archives, after decompression
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """One decompressed file, the argument of a reader."""
@@ -94,6 +113,8 @@ class Source:
     path: str  # for messages
     stream: io.BufferedReader
     fields: Fields = USUAL
+    depth: int = 0  # of archives and messages around this file
+    budget: Budget = field(default_factory=Budget)
 
     def data(self) -> bytes:
         """All bytes of the file."""
@@ -105,6 +126,17 @@ class Source:
     def text(self) -> str:
         """The whole text of the file, in whichever encoding it is stored."""
         return decode(self.data())
+
+    def inside(self, name: str, data: bytes) -> Source:
+        """A file inside of this one: a member of an archive or an attachment."""
+        return replace(
+            self,
+            id=f"{self.id}/{name}",
+            path=f"{self.path}/{name}",
+            stream=buffered(data),
+            depth=self.depth + 1,
+            budget=self.budget,
+        )
 
 
 Reader: TypeAlias = Callable[[Source], Iterator[Document | Skipped]]
@@ -139,6 +171,11 @@ def _targets() -> dict[str, str]:
 def suffixes() -> list[str]:
     """The supported file suffixes: `csv`, `docx`, …"""
     return sorted(_targets())
+
+
+def is_plug_in(suffix: str) -> bool:
+    """Whether the reader for a suffix comes from another package."""
+    return suffix in _targets() and suffix not in _BUILT_IN
 
 
 def find_reader(suffix: str) -> Reader | None:
@@ -177,3 +214,8 @@ def unpacked(raw: io.BufferedReader, path: PurePath) -> Iterator[io.BufferedRead
 
 def _buffered(plain: Any) -> io.BufferedReader:
     return io.BufferedReader(plain, _BUFFER)
+
+
+def buffered(data: bytes) -> io.BufferedReader:
+    """Bytes as the stream of a `Source`."""
+    return _buffered(io.BytesIO(data))

@@ -11,9 +11,10 @@ import re
 from collections.abc import Iterator
 
 from rprs.document import Document, Value
+from rprs.read.encoding import is_doubtful
 from rprs.read.source import Skipped, Source
 
-__all__ = ["front_matter", "read_markdown", "read_text", "scalar"]
+__all__ = ["front_matter", "read_markdown", "read_text", "scalar", "without_comments"]
 
 _BLOCK = re.compile(r"\ufeff?---[ \t]*\n(.*?)^---[ \t]*(?:\n+|\Z)", re.DOTALL | re.MULTILINE)
 _ENTRY = re.compile(r"([A-Za-z_][\w.-]*):(?:[ \t]+(.*))?")
@@ -60,17 +61,30 @@ def _split(source: Source) -> tuple[str, dict[str, Value], str]:
 
 
 def read_text(source: Source) -> Iterator[Document | Skipped]:
-    """A plain text is one document."""
+    """A plain text is one document. One whose encoding is doubtful is reported as partly read."""
     title, metadata, text = _split(source)
     yield Document(source.id, text, title, metadata)
+    if is_doubtful(text):
+        yield Skipped(source.path, "some letters are doubtful: save it as UTF-8", partly=True)
 
 
 _FENCE = re.compile(r"^(```|~~~).*?(?:^\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
-_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(.*?)[ \t]*#*[ \t]*$", re.MULTILINE)
+_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(.*)$", re.MULTILINE)
 _UNDERLINED = re.compile(r"^(\S.*)\n(?:=+|-{2,})[ \t]*$", re.MULTILINE)
 _ITEM = re.compile(r"\n(?=[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t])")
 _LINK = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\s]*(?:[ \t]+\"[^\"\n]*\")?\)")
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+
+
+def without_comments(text: str, replacement: str = "") -> str:
+    """The text without `<!-- comments -->`, of which only the line ends stay if `replacement` is a line end.
+
+    In time that grows with the length of the text: a regular expression would search for each missing end.
+    """
+    parts, start = [], 0
+    while (opening := text.find("<!--", start)) >= 0 and (end := text.find("-->", opening)) >= 0:
+        parts += [text[start:opening], replacement * text.count("\n", opening, end)]
+        start = end + 3
+    return "".join([*parts, text[start:]])
 
 
 def read_markdown(source: Source) -> Iterator[Document | Skipped]:
@@ -79,11 +93,12 @@ def read_markdown(source: Source) -> Iterator[Document | Skipped]:
     headings: list[str] = []
 
     def heading(match: re.Match[str]) -> str:
-        headings.append(match[1])
-        return f"\n{match[1]}\n"
+        line = match[1].rstrip(" \t").rstrip("#").rstrip(" \t")  # marks at the end are closing marks
+        headings.append(line)
+        return f"\n{line}\n"
 
     def plain(markdown: str) -> str:
-        markdown = _UNDERLINED.sub(heading, _HEADING.sub(heading, _COMMENT.sub("", markdown)))
+        markdown = _UNDERLINED.sub(heading, _HEADING.sub(heading, without_comments(markdown)))
         return _ITEM.sub("\n\n", _LINK.sub(r"\1", markdown))
 
     pieces, end = [], 0

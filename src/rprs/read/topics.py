@@ -17,19 +17,19 @@ A .tsv file whose header has a text column of `Fields` is read as records, like 
 from __future__ import annotations
 
 import html
-import io
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import PurePath
-from typing import Any
 
 from rprs.document import Document, Value
+from rprs.errors import ReadError
 from rprs.read.encoding import decode, lines
-from rprs.read.records import bounded_lines, find_column, read_tsv, rows
-from rprs.read.source import Fields, Reader, Skipped, Source, find_reader, suffix_of
-from rprs.read.text import read_text
+from rprs.read.kinds import read_named
+from rprs.read.records import bounded_lines, find_column, rows
+from rprs.read.source import Fields, Reader, Skipped, Source, buffered, find_reader, suffix_of
+from rprs.read.text import without_comments
 
 __all__ = ["find_query_reader", "query_fields"]
 
@@ -37,11 +37,11 @@ _QUERY_IDS = ("qid", "query_id", "query-id")
 
 
 def find_query_reader(path: PurePath) -> Reader:
-    """The reader for a file of queries: that of its suffix, except that text and TSV files may be topics or tables."""
-    reader = find_reader(suffix_of(path)) or read_text
-    if reader is read_text:
-        return _read_text
-    return _read_table if reader is read_tsv else reader
+    """The reader for a file of queries: text, XML and files of unknown suffixes may be topics, TSV files tables."""
+    suffix = suffix_of(path)
+    if suffix == "tsv":
+        return _read_table
+    return read_named if find_reader(suffix) and suffix not in ("txt", "license", "xml") else _read_text
 
 
 def query_fields(fields: Fields) -> Fields:
@@ -51,14 +51,16 @@ def query_fields(fields: Fields) -> Fields:
 
 def _read_text(source: Source) -> Iterator[Document | Skipped]:
     data = source.data()
-    text = re.sub("\r\n?", "\n", decode(data))
+    try:
+        text = re.sub("\r\n?", "\n", decode(data))
+    except ReadError:
+        text = ""  # not text: another kind of file
     if _are_topics(text):
         yield from _distinct(source, _topics(text))
     elif _is_table(text.rstrip("\n").split("\n"), source.fields):
         yield from _distinct(source, _table(text.split("\n"), source.fields))
     else:
-        raw: Any = io.BytesIO(data)
-        yield from read_text(replace(source, stream=io.BufferedReader(raw)))
+        yield from read_named(replace(source, stream=buffered(data)))
 
 
 def _read_table(source: Source) -> Iterator[Document | Skipped]:
@@ -156,7 +158,7 @@ def _table(content: Iterable[str], fields: Fields) -> Iterator[_Query]:
 
 # ---------------------------------------------------------------------------- TREC topics
 
-_NOT_CONTENT = re.compile(r"<\?[^<>]*>|<!\[CDATA\[|\]\]>|<![A-Za-z][^<>]*>")  # comments: `_without_comments`
+_NOT_CONTENT = re.compile(r"<\?[^<>]*>|<!\[CDATA\[|\]\]>|<![A-Za-z][^<>]*>")  # comments: `without_comments`
 _BEFORE = re.compile(r"\s*<(?!top(?:ic)?[\s>])[A-Za-z][^<>]*>", re.IGNORECASE)
 _TOPIC = re.compile(r"<top(?:ic)?(\s[^<>]*)?>", re.IGNORECASE)
 _TOPIC_END = re.compile(r"</top(?:ic)?\s*>", re.IGNORECASE)
@@ -181,16 +183,7 @@ def _are_topics(text: str) -> bool:
 
 def _without_markup(text: str) -> str:
     """The text without comments, declarations and CDATA marks; line numbers stay the same."""
-    return _NOT_CONTENT.sub(lambda match: "\n" * match[0].count("\n"), _without_comments(text))
-
-
-def _without_comments(text: str) -> str:
-    """In time that grows with the length of the text: a regular expression would search for each missing end."""
-    parts, start = [], 0
-    while (opening := text.find("<!--", start)) >= 0 and (end := text.find("-->", opening)) >= 0:
-        parts += [text[start:opening], "\n" * text.count("\n", opening, end)]
-        start = end + 3
-    return "".join([*parts, text[start:]])
+    return _NOT_CONTENT.sub(lambda match: "\n" * match[0].count("\n"), without_comments(text, "\n"))
 
 
 def _topics(text: str) -> Iterator[_Query]:

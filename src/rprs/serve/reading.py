@@ -19,33 +19,33 @@ from typing import Any, Final
 
 from rprs.document import Document
 from rprs.read.files import documents_of_stream
-from rprs.read.source import Reader, Skipped, find_reader, suffix_of
-from rprs.read.text import read_text
+from rprs.read.kinds import read_named
+from rprs.read.source import Skipped, suffix_of
 
-__all__ = ["TASK", "main", "reader_of"]
+__all__ = ["TASK", "main"]
 
 TASK: Final = "RPRS_READING"  # the name in the environment
 # Imported before the limits are set: under them Python cannot store compiled modules.
-_LIBRARIES = {"docx": "docx", "html": "selectolax.lexbor", "pdf": "pypdf", "rtf": "striprtf.striprtf"}
+# A file with the wrong suffix, whose content decides, takes a little longer.
+_LIBRARIES = {
+    "pdf": ("pypdfium2",),
+    **dict.fromkeys(("htm", "html", "eml", "mbox"), ("selectolax.lexbor",)),
+    **dict.fromkeys(("docx", "odt", "ods", "odp", "pptx", "xml"), ("lxml.etree",)),
+    **dict.fromkeys(("doc", "msg", "ppt"), ("olefile",)),
+    **{"xlsx": ("lxml.etree", "openpyxl"), "xls": ("olefile", "xlrd"), "epub": ("lxml.etree", "selectolax.lexbor")},
+}
 _FILES = 64
-
-
-def reader_of(name: str) -> Reader | None:
-    """The reader for a file name; a file without a suffix is read as text."""
-    suffix = suffix_of(PurePath(name))
-    return find_reader(suffix) if suffix else read_text
 
 
 def main() -> None:
     """Read the file on standard input."""
     task: dict[str, Any] = json.loads(os.environ.pop(TASK))
     name: str = task["name"]
-    reader = reader_of(name)
-    if library := _LIBRARIES.get(suffix_of(PurePath(name))):
+    for library in _LIBRARIES.get(suffix_of(PurePath(name)), ()):
         import_module(library)
     _confine(task["seconds"], task["bytes"])
     sys.stdin.buffer.seek(0)
-    for item in _items(reader or read_text, name, task["characters"]):
+    for item in _items(name, task["characters"]):
         sys.stdout.buffer.write(json.dumps(item, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
     sys.stdout.flush()
 
@@ -68,13 +68,13 @@ def _confine(seconds: float, space: int) -> None:
     signal.setitimer(signal.ITIMER_REAL, seconds + 1)  # in case the server has died and cannot end this process
 
 
-def _items(reader: Reader, name: str, characters: int | None) -> Iterator[dict[str, Any]]:
+def _items(name: str, characters: int | None) -> Iterator[dict[str, Any]]:
     ids: set[str] = set()
-    for item in documents_of_stream(reader, sys.stdin.buffer, name):  # type: ignore[arg-type]  # it is a BufferedReader
+    for item in documents_of_stream(read_named, sys.stdin.buffer, name):  # type: ignore[arg-type]  # it is a BufferedReader
         if isinstance(item, Document) and item.id in ids:
             item = Skipped(name, f"the id {item.id!r} occurs more than once")
         if isinstance(item, Skipped):
-            yield {"skipped": str(item)}
+            yield {"skipped": str(item), "minor": item.partly or item.path.startswith(f"{name}/")}
         elif characters is not None and len(item.text) > characters:
             yield {"long": characters}
         else:

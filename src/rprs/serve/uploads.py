@@ -23,9 +23,9 @@ from typing import IO, Any, BinaryIO, Protocol, cast
 
 from rprs.document import Document
 from rprs.errors import Cancelled, ReadError, TooLarge
-from rprs.read.source import suffixes
+from rprs.read.members import is_attached
 from rprs.serve.limits import Limits
-from rprs.serve.reading import TASK, reader_of
+from rprs.serve.reading import TASK
 
 __all__ = ["Stop", "Upload", "clean_name", "read_upload", "read_uploads"]
 
@@ -48,9 +48,10 @@ class Stop(Protocol):
 def read_upload(data: Upload, name: str, limits: Limits, stop: Stop | None = None) -> Document:
     """The single document in an upload; otherwise a `ReadError` that begins with the file name."""
     name = clean_name(name)
-    documents, skipped = _read(data, name, limits, stop, limits.text_characters)
-    if skipped:
-        raise ReadError(skipped[0])
+    documents, skipped, minor = _read(data, name, limits, stop, limits.text_characters)
+    if skipped or (minor and not documents):
+        raise ReadError((skipped or minor)[0])
+    documents = [one for one in documents if one is documents[0] or not is_attached(one, documents[0])]
     if len(documents) != 1:
         several = "contains more than one document; upload a file with the query only"
         raise ReadError(f"{name}: {several if documents else 'contains no document'}")
@@ -58,8 +59,9 @@ def read_upload(data: Upload, name: str, limits: Limits, stop: Stop | None = Non
 
 
 def read_uploads(data: Upload, name: str, limits: Limits, stop: Stop | None = None) -> tuple[list[Document], list[str]]:
-    """All documents in an upload, and one line for each record that was skipped."""
-    return _read(data, clean_name(name), limits, stop, None)
+    """All documents in an upload, and one line for each record, page or attachment that was skipped."""
+    documents, skipped, minor = _read(data, clean_name(name), limits, stop, None)
+    return documents, skipped + minor
 
 
 def clean_name(name: str) -> str:
@@ -75,13 +77,10 @@ def clean_name(name: str) -> str:
 
 # ---------------------------------------------------------------------------- the process
 
+_Contents = tuple[list[Document], list[str], list[str]]
 
-def _read(
-    data: Upload, name: str, limits: Limits, stop: Stop | None, characters: int | None
-) -> tuple[list[Document], list[str]]:
-    if reader_of(name) is None:
-        supported = ", ".join(suffixes())
-        raise ReadError(f"{name}: this file type is not supported; use {supported}, also compressed as .gz or .xz")
+
+def _read(data: Upload, name: str, limits: Limits, stop: Stop | None, characters: int | None) -> _Contents:
     task = {
         "name": name,
         "seconds": limits.reading_seconds,
@@ -178,18 +177,19 @@ def _too_slow(name: str, limits: Limits) -> ReadError:
 _MALFORMED = (AttributeError, KeyError, RecursionError, TypeError, ValueError)
 
 
-def _parse(lines: Iterator[bytes], name: str) -> tuple[list[Document], list[str]]:
+def _parse(lines: Iterator[bytes], name: str) -> _Contents:
     """The lines as documents, fully validated: a process taken over by a file may write anything."""
     documents: list[Document] = []
     skipped: list[str] = []
+    minor: list[str] = []  # pages of a document, and members of an archive or a message
     for line in lines:
         record = json.loads(line)
         if "end" in record:
-            return documents, skipped
+            return documents, skipped, minor
         if "long" in record:
             raise TooLarge(f"{name}: longer than the limit of {int(record['long']):,} characters for a query")
         if "skipped" in record:
-            skipped.append(" ".join(str(record["skipped"]).split()))
+            (minor if record["minor"] else skipped).append(" ".join(str(record["skipped"]).split()))
         else:
             documents.append(_document(record))
     raise ValueError("the output is incomplete")

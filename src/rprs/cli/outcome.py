@@ -1,0 +1,76 @@
+"""What became of the files of a command: how many were read, partly read and skipped, grouped by reason."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path, PurePath
+
+from rprs.cli.messages import Messages
+from rprs.files.atomic import write_atomically
+from rprs.read.source import Skipped
+
+__all__ = ["LIST", "Outcome"]
+
+LIST = "not-read.txt"  # in the folder of the index
+_REASONS = 10  # lines of the table for each of the two kinds
+_EXAMPLES = 3  # names of files on a line
+_DETAILS = re.compile(r"[:;(]| by a document")  # where the part of a reason begins that differs between files
+
+
+class Outcome:
+    """Collects the files that were not read, or only partly, and shows them as a short table."""
+
+    def __init__(self, messages: Messages, verbose: bool) -> None:
+        self.messages, self.verbose = messages, verbose
+        self.items: list[Skipped] = []
+
+    def __call__(self, item: Skipped) -> None:
+        """Add a file; with `--verbose`, it is named at once."""
+        self.items.append(item)
+        if self.verbose:
+            self.messages.print(f"{_status(item)} {item}")
+
+    @property
+    def skipped(self) -> int:
+        """The number of files and records that were not read."""
+        return sum(not item.partly for item in self.items)
+
+    def close(self, index: Path) -> None:
+        """Print the table, and write the full list to a file in the folder of the index."""
+        place = index / LIST
+        if not self.items:
+            place.unlink(missing_ok=True)
+            return
+        partly = [item for item in self.items if item.partly]
+        for heading, items in (("partly read", partly), ("skipped", [one for one in self.items if not one.partly])):
+            for number, line in enumerate(_table(items)):
+                self.messages.print(f"{heading if number == 0 else '':<11}  {line}")
+        lines = sorted(f"{_status(item)}\t{item.path}\t{item.reason}" for item in self.items)
+        write_atomically(place, "\n".join(" ".join(line.split("\n")) for line in lines) + "\n")
+        self.messages.print(f"Full list: {place}")
+
+
+def _status(item: Skipped) -> str:
+    return "partly read" if item.partly else "skipped"
+
+
+def _table(items: list[Skipped]) -> list[str]:
+    """One line for each reason, the most frequent first."""
+    groups: dict[str, list[Skipped]] = {}
+    for item in items:
+        groups.setdefault(_DETAILS.split(item.reason)[0].strip(), []).append(item)
+    ordered = sorted(groups.values(), key=lambda group: -len(group))
+    lines = [f"{len(group):>6,}  {_reason(group)} [{_names(group)}]" for group in ordered[:_REASONS]]
+    rest = sum(map(len, ordered[_REASONS:]))
+    return [*lines, f"{rest:>6,}  other reasons"] if rest else lines
+
+
+def _reason(group: list[Skipped]) -> str:
+    """The reason that all files of a group share, with its details if they share these, too."""
+    full = {item.reason for item in group}
+    return full.pop() if len(full) == 1 else _DETAILS.split(group[0].reason)[0].strip()
+
+
+def _names(group: list[Skipped]) -> str:
+    names = [PurePath(item.path).name for item in group[:_EXAMPLES]]
+    return ", ".join(names) + (", …" if len(group) > _EXAMPLES else "")
