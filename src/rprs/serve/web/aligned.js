@@ -312,7 +312,7 @@ class AlignedView {
   }
 
   clickMatch(side, pairs) {
-    if (NARROW.matches && this.partner && pairs.includes(this.current) && pairs.length === 1) return this.closePartner();
+    if (NARROW.matches && this.partner && pairs.at(-1) === this.current) return this.closePartner();
     this.select(pairs[(pairs.indexOf(this.current) + 1) % pairs.length], side);
   }
 
