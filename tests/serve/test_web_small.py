@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from tests.serve.test_web_layout import accessible, narrow
 from tests.support.browser import Visit, visit
 from tests.support.server import Server
-from tests.support.web_samples import COPIED, EDITED, REWRITTEN, case_query, cases, write_index
+from tests.support.web_samples import COPIED, EDITED, REWRITTEN, case_query, cases, paragraphs, write_index
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -20,6 +20,7 @@ PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "has_touch":
 TABLET: dict[str, Any] = {"viewport": {"width": 768, "height": 1024}, "has_touch": True, "is_mobile": True}
 ZOOMED: dict[str, Any] = {"viewport": {"width": 640, "height": 400}, "device_scale_factor": 2}  # 1280 x 800 at 200%
 SIDEWAYS: dict[str, Any] = {"viewport": {"width": 844, "height": 390}, "has_touch": True, "is_mobile": True}
+MORE = paragraphs([f"Quark {number} drifts through seventeen indigo manifolds." for number in range(60)])
 COLUMN = "() => document.querySelector('.aligned-side.query .chapter').getBoundingClientRect().width"
 
 
@@ -29,7 +30,7 @@ def index_path(chrome: Browser, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 def compared(visited: Visit) -> Page:
-    visited.search(text=case_query())
+    visited.search(text=f"{case_query()}\n\n{MORE}")
     return visited.compare("case-1")
 
 

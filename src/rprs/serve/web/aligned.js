@@ -197,6 +197,7 @@ class AlignedView {
   /** Read this text, in a narrow window. @param {Which} side */
   read(side) {
     if (side === this.reading) return;
+    this.closePartner();
     this.reading = side;
     this.root.dataset.reading = side;
     this.controls.showReading(side);
@@ -258,6 +259,7 @@ class AlignedView {
 
   /** Show the counterpart under a match. @param {Pair} pair */
   unfold(pair) {
+    this.closePartner();
     const pane = this.panes[this.reading];
     const there = otherSide(this.reading);
     const close = () => (this.closePartner(), pane.badges.focus(pair));
