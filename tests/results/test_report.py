@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import rprs
 from rprs import Alignment, Document, Explanation, Hit, Index, Pair, Searcher, System
 from rprs.alignment.describe import coverage_sentence
 from rprs.alignment.values import KINDS, Kind, Span
@@ -320,3 +321,13 @@ def test_an_empty_alignment_says_so() -> None:
     assert "No part of your document has a counterpart here." in text
     assert "No passage has a counterpart." in text
     assert "4 of 4 sentences of your document" in text
+
+
+def test_the_report_has_the_colours_of_the_web_interface() -> None:
+    def tints(style: Path) -> list[str]:
+        return re.findall(r"--(?:(?:match|mark)-[\w-]+|del|ins): #\w+", style.read_text(encoding="utf-8"))
+
+    package = Path(rprs.__file__).parent
+    colours = tints(package / "results/report.css")
+    assert colours == tints(package / "serve/web/kinds.css")
+    assert len(colours) == 2 * (2 * 4 + 2)  # of three kinds and boilerplate, and of changes, in light and in dark

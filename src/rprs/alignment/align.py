@@ -20,7 +20,7 @@ __all__ = ["NEAR_DUPLICATE", "align_sides"]
 
 NEAR_DUPLICATE = 0.8  # of the words of both texts are identical or reworded
 MOSTLY = 0.5  # of the words of a sentence: if more of them have a stronger match, no weaker one is looked for
-REST = 5  # words outside a run that a reworded pair shares, at least, to include that run
+REST = 3  # words outside a run that a reworded pair shares, at least, to include that run
 
 Flags = NDArray[np.bool_]
 

@@ -145,11 +145,16 @@ def _telling(pairs: Sequence[Numbered]) -> str:
         return ""
     items = (
         f'<li class="{_row_class(pair)}"><a href="#q{number}">{SIGNS[pair.kind]}{number}</a> '
-        f'{html_text(describe_pair(pair))}<blockquote dir="auto">{_passage(pair, "query", EXCERPT)}</blockquote>'
-        f'<blockquote dir="auto">{_passage(pair, "document", EXCERPT)}</blockquote></li>'
+        f"{html_text(describe_pair(pair))}{_quotations(pair)}</li>"
         for number, pair in shown
     )
     return f'<h2>Most telling matches</h2>\n<ol class="telling">{"".join(items)}</ol>'
+
+
+def _quotations(pair: Pair) -> str:
+    """Both passages of a pair, shortened; the words of an identical pair once."""
+    sides: list[Side] = ["query"] if pair.kind == "identical" else ["query", "document"]
+    return "".join(f'<blockquote dir="auto">{_passage(pair, side, EXCERPT)}</blockquote>' for side in sides)
 
 
 def _scores(hit: Hit, in_pool: bool) -> dict[str, object]:
