@@ -72,7 +72,8 @@ def side(page: Page, name: str) -> Locator:
 PASSAGES = """nodes => {
     const passages = {};
     for (const node of nodes)
-        for (const number of node.dataset.pairs.split(" ")) passages[number] = (passages[number] ?? "") + node.textContent;
+        for (const number of node.dataset.pairs.split(" "))
+            passages[number] = (passages[number] ?? "") + node.textContent;
     return passages;
 }"""
 
@@ -169,15 +170,15 @@ def test_coverage_is_that_of_the_searcher_and_scores_are_technical_details(view:
     for name in ("query", "document"):
         coverage = getattr(expected.alignment, f"{name}_coverage")
         words = page.locator(f".aligned-side.{name} .coverage-words")
-        expect(words).to_have_text(coverage_sentence(coverage, name))  # type: ignore[arg-type]  # one of two words
+        expect(words).to_have_text(coverage_sentence(coverage, name))
         shares = page.locator(f".aligned-side.{name} .coverage-bar").evaluate(SHARES)
         counts = [count for count in (coverage.identical, coverage.reworded, coverage.same_idea) if count]
         assert shares == pytest.approx([count / coverage.words for count in counts], abs=0.01)
     expect(page.locator(".aligned-scores dl")).to_be_hidden()
     page.get_by_text("Technical details").click()
     scores = page.locator(".aligned-scores dl")
-    for words in (f"Keyword rank{hit.first_rank}", f"QP{hit.qp:.3f}", f"DP{hit.dp:.3f}"):
-        expect(scores).to_contain_text(words)
+    for score in (f"Keyword rank{hit.first_rank}", f"QP{hit.qp:.3f}", f"DP{hit.dp:.3f}"):
+        expect(scores).to_contain_text(score)
     expect(page.locator(".aligned-disclaimer")).to_have_text(
         "Scores help you prioritise; they are not legal conclusions."
     )

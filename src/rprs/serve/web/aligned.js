@@ -197,6 +197,7 @@ class AlignedView {
   /** Read this text, in a narrow window. @param {Which} side */
   read(side) {
     if (side === this.reading) return;
+    this.closePartner();
     this.reading = side;
     this.root.dataset.reading = side;
     this.controls.showReading(side);
@@ -258,6 +259,7 @@ class AlignedView {
 
   /** Show the counterpart under a match. @param {Pair} pair */
   unfold(pair) {
+    this.closePartner();
     const pane = this.panes[this.reading];
     const there = otherSide(this.reading);
     const close = () => (this.closePartner(), pane.badges.focus(pair));
@@ -312,7 +314,7 @@ class AlignedView {
   }
 
   clickMatch(side, pairs) {
-    if (NARROW.matches && this.partner && pairs.includes(this.current) && pairs.length === 1) return this.closePartner();
+    if (NARROW.matches && this.partner && pairs.at(-1) === this.current) return this.closePartner();
     this.select(pairs[(pairs.indexOf(this.current) + 1) % pairs.length], side);
   }
 
