@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from rprs.encode.hashed import Hashed
 from rprs.progress import Progress, silent
 from rprs.spec import Component, Kind
 from tests.support.cli import ENCODER, RECORDS, TEXTS, collection, rprs, rprs_error, rprs_ok, sample_index
-from tests.support.read_samples import PROSE, scanned_pages
+from tests.support.read_samples import PROSE, Picture, scanned_pages
 
 COUNT = len(TEXTS) + len(RECORDS)
 
@@ -106,6 +107,15 @@ def test_files_that_are_not_read_are_grouped_by_reason_and_listed_in_a_file(tmp_
     assert not (index / LIST).exists()
     with Index(index) as stored_index:
         assert stored_index.document("half.pdf").metadata["pages_without_text"] == 2
+
+
+@pytest.mark.skipif(shutil.which("tesseract") is None, reason="needs Tesseract")
+def test_scans_are_recognised_and_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RPRS_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "scan.pdf").write_bytes(scanned_pages([Picture(PROSE)], dpi=200))
+    command = ["index", tmp_path / "scan.pdf", "--encoder", ENCODER, "--to"]
+    assert "OCR               1  pages of 1 file, mean confidence 9" in rprs_ok(*command, tmp_path / "x.rprs").err
+    assert "No readable text" in rprs_ok(*command, tmp_path / "y.rprs", "--ocr", "never").err
 
 
 def test_strict_makes_a_skipped_file_an_error(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ from rprs.cli.options import (
     DocumentFormat,
     Encoder,
     IndexPath,
+    Ocr,
+    OcrModes,
     Sources,
     Splitter,
     Strict,
@@ -58,6 +60,7 @@ def index(
             show_default="float16",
         ),
     ] = None,
+    ocr: Ocr = OcrModes.auto,
     strict: Strict = False,
     verbose: Verbose = False,
 ) -> None:
@@ -87,11 +90,16 @@ def index(
         vectors=None if vectors is None else require_vector_type(vectors.value),
         progress=messages.progress,
     ) as writer:
-        _add(messages, writer, sources, strict, verbose)
+        _add(messages, writer, sources, ocr, strict, verbose)
 
 
 def add(
-    context: typer.Context, path: IndexPath, sources: Sources, strict: Strict = False, verbose: Verbose = False
+    context: typer.Context,
+    path: IndexPath,
+    sources: Sources,
+    ocr: Ocr = OcrModes.auto,
+    strict: Strict = False,
+    verbose: Verbose = False,
 ) -> None:
     """Add new documents to an index, and replace changed ones.
 
@@ -103,18 +111,19 @@ def add(
 
     messages: Messages = context.obj
     with Writer(path, progress=messages.progress) as writer:
-        _add(messages, writer, sources, strict, verbose)
+        _add(messages, writer, sources, ocr, strict, verbose)
 
 
-def _add(messages: Messages, writer: Writer, sources: list[Path], strict: bool, verbose: bool) -> None:
+def _add(messages: Messages, writer: Writer, sources: list[Path], ocr: OcrModes, strict: bool, verbose: bool) -> None:
     """Read and add documents, and print a summary."""
     from rprs.cli.outcome import Outcome
     from rprs.progress import show_reading
     from rprs.read import read
+    from rprs.read.ocr import use_ocr
 
     started, outcome = perf_counter(), Outcome(messages, verbose)
-    with show_reading(messages.progress):
-        added = writer.add(read(sources, strict=strict, skipped=outcome))
+    with show_reading(messages.progress), use_ocr(ocr.value):
+        added = writer.add(outcome.watched(read(sources, strict=strict, skipped=outcome)))
     messages.print(
         f"{counted(added.added, 'document')} added, {added.changed:,} changed, {added.unchanged:,} unchanged, "
         f"{outcome.skipped:,} skipped: {added.sentences:,} sentences, {added.terms:,} index terms "

@@ -70,6 +70,14 @@ class VectorTypes(StrEnum):
     float32 = "float32"
 
 
+class OcrModes(StrEnum):
+    """When the text of scanned pages is recognised."""
+
+    auto = "auto"
+    never = "never"
+    always = "always"
+
+
 class Undated(StrEnum):
     """What a date limit does with documents without a date."""
 
@@ -82,7 +90,7 @@ Sources = Annotated[
     list[Path],
     typer.Argument(
         metavar="SOURCE",
-        help="Folders and files: txt, md, html, pdf, docx, rtf, jsonl, json, csv, BEIR folders; also .gz and .xz.",
+        help="Folders and files: text, PDF, office files, e-mail, archives, patents, records; also .gz and .xz.",
         show_default=False,
     ),
 ]
@@ -152,6 +160,14 @@ QueryText = Annotated[
     typer.Option("--text", help="The text of the query, in place of a file.", metavar="TEXT", show_default=False),
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first file that cannot be read.")]
+Ocr = Annotated[
+    OcrModes,
+    typer.Option(
+        "--ocr",
+        help="Recognise the text of scanned pages: auto if Tesseract or the extra ocr is installed, never, or always, "
+        "also for pages that have text.",
+    ),
+]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Name every skipped file.")]
 SystemName = Annotated[
     str | None,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePath
 
-from rprs.cli.messages import Messages
+from rprs.cli.messages import Messages, counted
+from rprs.document import Document
 from rprs.files.atomic import write_atomically
 from rprs.read.source import Skipped
 
@@ -23,6 +25,14 @@ class Outcome:
     def __init__(self, messages: Messages, verbose: bool) -> None:
         self.messages, self.verbose = messages, verbose
         self.items: list[Skipped] = []
+        self.recognised: list[tuple[int, float]] = []  # pages of each file that OCR has read, and its confidence
+
+    def watched(self, documents: Iterable[Document]) -> Iterator[Document]:
+        """The documents, of which those that OCR has read are counted."""
+        for document in documents:
+            if pages := document.metadata.get("ocr_pages"):
+                self.recognised.append((int(pages), float(document.metadata.get("ocr_confidence") or 0.0)))
+            yield document
 
     def __call__(self, item: Skipped) -> None:
         """Add a file; with `--verbose`, it is named at once."""
@@ -38,6 +48,10 @@ class Outcome:
     def close(self, index: Path) -> None:
         """Print the table, and write the full list to a file in the folder of the index."""
         place = index / LIST
+        if pages := sum(count for count, _ in self.recognised):
+            confidence = sum(count * value for count, value in self.recognised) / pages
+            files = counted(len(self.recognised), "file")
+            self.messages.print(f"OCR          {pages:>6,}  pages of {files}, mean confidence {confidence:.0%}")
         if not self.items:
             place.unlink(missing_ok=True)
             return

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer
+
 from rprs.cli.messages import LimitedMessages, Messages
 from rprs.errors import ReadError, UsageError
 
@@ -56,10 +58,12 @@ def read_file(file: str) -> Document:
     from rprs.document import Document
     from rprs.read import read_one
     from rprs.read.encoding import clean, decode
+    from rprs.read.ocr import use_ocr
 
     if file == STDIN:
         return Document("stdin", clean(decode(sys.stdin.buffer.read())), "standard input")
-    return read_one(file)
+    with use_ocr("auto"):
+        return read_one(file, skipped=lambda item: typer.echo(f"partly read {item}", err=True))
 
 
 def read_listed_queries(messages: Messages, queries: Path, ids_file: Path | None) -> list[Document]:

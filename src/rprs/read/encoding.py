@@ -135,14 +135,11 @@ def is_doubtful(text: str) -> bool:
     if len(beyond) < 3 or latin < len(beyond):
         return False
     # Letters of other languages in Latin script are not in the list, but they are neither capitals nor signs.
-    odd = sum(
-        (match[0].isupper() or not match[0].isalpha()) and match[0] not in "’‘'·-‐‑"
-        for match in _INSIDE.finditer(sample)
-    )
-    return odd > len(beyond) / 2
+    inside = [char for char in _INSIDE.findall(sample) if char not in "’‘·‐‑"]
+    return sum(char.isupper() or not char.isalpha() for char in inside) > len(beyond) / 3
 
 
-_INSIDE = re.compile(r"(?<=[a-zà-ÿ])[^\x00-\x7f](?=[a-zà-ÿ])")
+_INSIDE = re.compile(r"(?<=[^\W\d_A-Z])[^\x00-\x7f](?=[^\W\d_A-Z])")
 
 
 def _legacy(data: bytes) -> str:

@@ -7,7 +7,8 @@
   hyphen elsewhere.
 - A paragraph ends at a blank line, before a bullet, after a line that ends like a sentence and is clearly shorter
   than most lines of the page, and after a much shorter line if the next one does not begin in lower case.
-- Pages without text that show a picture are scans: they are counted and reported.
+- Pages without text that show a picture are scans: they are read by OCR if it is switched on (`ocr`), or else counted
+  and reported.
 """
 
 from __future__ import annotations
@@ -21,10 +22,13 @@ from itertools import pairwise
 from threading import Lock
 from typing import Any
 
+import numpy as np
+
 from rprs.document import Document, Value
 from rprs.errors import ReadError
 from rprs.progress import reading_progress
 from rprs.read.dates import iso_date
+from rprs.read.ocr import DPI, NO_ENGINE, Picture, Recognised, engine, ocr_mode, recognise
 from rprs.read.pdf_layout import Piece, heading, reading_order, without_line_numbers
 from rprs.read.source import Skipped, Source
 from rprs.read.titles import embedded_title
@@ -36,7 +40,7 @@ _LOCK = Lock()  # PDFium must not be used by two threads at once
 _WIDE = 1.5  # a gap of so many times the size of the font divides a line
 _FEW = 100  # characters on a scan, such as a stamp
 _COVERED = 0.4  # of the page by a picture makes it a scan
-_HYPHENS = {2: "-", 0xAD: "-", 0xFFFE: "-"}  # PDFium marks a hyphen at the end of a line
+_HYPHENS = {2: "-", 0xFFFE: "-"}  # PDFium's marks of a hyphen at the end of a line
 
 
 @dataclass(frozen=True)
@@ -64,21 +68,58 @@ def _items(source: Source, data: bytes) -> Iterator[Document | Skipped]:
                 pages.append(_page(pdf[number]))
                 advance(1)
         properties = {key: " ".join(str(value).split()) for key, value in pdf.get_metadata_dict().items()}
+        recognised = _recognised(source, pdf, pages)
     finally:
         pdf.close()
-    text = paragraphs([page.lines for page in pages])
-    scans = [number for number, page in enumerate(pages, 1) if page.is_scan]
+    lines = [recognised[number].lines if number in recognised else page.lines for number, page in enumerate(pages)]
+    text = paragraphs(lines)
+    scans = [number + 1 for number, page in enumerate(pages) if page.is_scan and not any(lines[number])]
     if not text:
-        raise ReadError(SCAN)
+        raise ReadError(SCAN if ocr_mode.get() == "never" or engine() else f"{SCAN} {NO_ENGINE}")
+    title = embedded_title(properties.get("Title", ""), source, text) or heading(pages[0].pieces)
+    yield Document(source.id, text, title, _metadata(properties, len(pages), scans, list(recognised.values())))
+    if scans:
+        yield Skipped(source.path, f"pages without readable text: {_share(scans, len(pages))}; run OCR", partly=True)
+
+
+def _metadata(
+    properties: dict[str, str], pages: int, scans: Sequence[int], recognised: Sequence[Recognised]
+) -> dict[str, Value]:
     metadata: dict[str, Value] = {"author": properties["Author"]} if properties.get("Author") else {}
     if date := iso_date(properties.get("CreationDate", "")):
         metadata["date"] = date
+    if scans or recognised:
+        metadata["pages"] = pages
     if scans:
-        metadata |= {"pages": len(pages), "pages_without_text": len(scans)}
-    title = embedded_title(properties.get("Title", ""), source, text) or heading(pages[0].pieces)
-    yield Document(source.id, text, title, metadata)
-    if scans:
-        yield Skipped(source.path, f"pages without readable text: {_share(scans, len(pages))}; run OCR", partly=True)
+        metadata["pages_without_text"] = len(scans)
+    if recognised:
+        metadata["ocr_pages"] = len(recognised)
+        metadata["ocr_confidence"] = round(sum(page.confidence for page in recognised) / len(recognised), 3)
+        metadata["ocr_engine"] = engine()
+    return metadata
+
+
+def _recognised(source: Source, pdf: Any, pages: Sequence[Page]) -> dict[int, Recognised]:
+    """The text of scanned pages by OCR, by the number of the page, if OCR is wanted and installed."""
+    mode = ocr_mode.get()
+    wanted = [number for number, page in enumerate(pages) if page.is_scan or mode == "always"]
+    if mode == "never" or not wanted or engine() is None:
+        return {}
+    pictures = (_picture(pdf[number]) for number in wanted)
+    with reading_progress.get()(f"OCR of {source.path}", len(wanted), "pages") as advance:
+        found = {}
+        for number, page in zip(wanted, recognise(pictures), strict=True):
+            found[number] = page
+            advance(1)
+    return {number: page for number, page in found.items() if any(page.lines)}
+
+
+def _picture(page: Any) -> Picture:
+    """A page in grey; PDFium may leave bytes at the ends of rows unused."""
+    bitmap = page.render(scale=DPI / 72, grayscale=True)
+    grey = np.ascontiguousarray(bitmap.to_numpy().reshape(bitmap.height, -1)[:, : bitmap.width])
+    page.close()
+    return grey
 
 
 def _share(numbers: Sequence[int], total: int) -> str:
@@ -149,8 +190,9 @@ def _pieces(text: Any) -> Iterator[Piece]:
     words: list[str] = []
     start = end = line_base = size = 0.0
     last = -1
-    for number in range(text.count_chars() + 1):
-        code = get_code(text, number) if number < text.count_chars() else 10
+    count = text.count_chars()
+    for number in range(count + 1):
+        code = get_code(text, number) if number < count else 10
         if code not in (10, 13, 32, 9, 0xA0):
             if not word:
                 pdfium.FPDFText_GetCharOrigin(text, number, left, base)
@@ -164,7 +206,9 @@ def _pieces(text: Any) -> Iterator[Piece]:
                     size = _scaled(text, number, here_size)
             word.append(_HYPHENS.get(code) or chr(code))
             last = number
-            continue
+            if code not in _HYPHENS:
+                continue
+            code = 10  # PDFium gives the mark in place of the end of the line
         if word:
             get_box(text, last, left, right, bottom, top)
             end = right.value
