@@ -9,10 +9,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from textwrap import shorten
+from threading import RLock
 from typing import Any
 
 from rprs.errors import DiskFull, IndexCorrupt, IndexMismatch, InvalidIndex
 from rprs.files.atomic import sync_folder
+from rprs.forks import forget, register
 from rprs.index.files import no_space
 
 __all__ = ["FORMAT", "NO_INDEX", "Database", "create_tables", "prepare_connection", "seal"]
@@ -45,6 +47,8 @@ CREATE INDEX live_hash ON documents (content_hash) WHERE removed = 0;
 CREATE UNIQUE INDEX place ON documents (segment, ordinal);
 """
 
+_INHERITED: list[sqlite3.Connection] = []  # of the parent of this process, never closed: that could drop its locks
+
 SEALED = """
 SELECT key, value, '', '', '' FROM settings WHERE key <> 'seal'
 UNION ALL SELECT * FROM encoders UNION ALL SELECT name, sql, '', '', '' FROM sqlite_master ORDER BY 1
@@ -52,19 +56,37 @@ UNION ALL SELECT * FROM encoders UNION ALL SELECT name, sql, '', '', '' FROM sql
 
 
 class Database:
-    """A connection to the SQLite file of one index."""
+    """A connection to the SQLite file of one index.
+
+    SQLite's locks are lost in a forked process, and it does not notice. A connection for reading is therefore closed
+    before a fork, and both processes open their own; one for writing stays with the parent alone.
+    """
 
     def __init__(self, root: Path, *, write: bool) -> None:
         self.path = root / "catalog.sqlite"
         if not self.path.is_file():
             raise InvalidIndex(NO_INDEX.format(root))
         self._file = self.path.stat()
-        self.connection = self._connect("mode=rw" if write else "mode=ro")
+        self._write = write
+        self._prepare(self._connect("mode=rw" if write else "mode=ro"))
         try:
             self._check_format(root)
         except BaseException:
             self.close()
             raise
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        self._connection, self._lost = connection, ""
+        self._snapshot: str | None = None  # the number of the commit that a snapshot shows
+        self.lock = RLock()  # held by a thread that uses the connection
+        register(self)
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The connection of this process."""
+        if self._lost:
+            raise InvalidIndex(self._lost)
+        return self._connection
 
     @classmethod
     def create(cls, root: Path, settings: Mapping[str, str]) -> None:
@@ -101,7 +123,7 @@ class Database:
             raise IndexMismatch(
                 f"{root} has the index format {stored}, this version of rprs reads {' and '.join(READABLE)}: index anew"
             )
-        self.begin_snapshot()  # a writer may commit between the two reads
+        self.connection.execute("BEGIN")  # a writer may commit between the two reads
         try:
             if self.setting("seal") != _checksum(self.rows(SEALED)):
                 raise self._corrupt("its settings have changed")
@@ -110,14 +132,52 @@ class Database:
 
     def close(self) -> None:
         """Close the connection."""
-        self.connection.close()
+        forget(self)
+        if not self._lost:
+            self._connection.close()
+
+    # ------------------------------------------------------------------------ forked processes
+
+    def before_fork(self) -> None:
+        """Wait until no thread uses the connection; close it if it is for reading."""
+        self.lock.acquire()
+        if not self._write:
+            self._connection.close()
+
+    def after_fork(self, child: bool) -> None:
+        """Open another connection to the same state; if that state is gone, each use of it says so."""
+        try:
+            if not self._write:
+                self._connect_again()
+            elif child:
+                _INHERITED.append(self._connection)
+                self._lost = f"{self.path.parent} was opened for writing before this process was forked: open it again"
+        except (InvalidIndex, sqlite3.Error) as error:
+            self._lost = f"{self.path.parent} cannot be used after a fork ({_brief(error)}): open the index again"
+        finally:
+            self.lock.release()
+
+    def _connect_again(self) -> None:
+        if self._lost:
+            return
+        self._connection = self._connect("mode=ro")
+        if self._snapshot is not None:
+            snapshot = self._snapshot
+            self.begin_snapshot()
+            if self._snapshot != snapshot:
+                self._connection.close()
+                self._lost = f"{self.path.parent} changed while a process was forked: open the index again"
+
+    # ------------------------------------------------------------------------ writing
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Commit all changes of the block durably, or none of them."""
+        """Commit all changes of the block durably, or none of them; commits are numbered."""
         self.connection.execute("BEGIN IMMEDIATE")
         try:
             yield self.connection
+            self.connection.execute("INSERT OR REPLACE INTO settings VALUES ('commit', ?)", (str(self.commit + 1),))
+            seal(self.connection)
             self.connection.execute("COMMIT")
         except BaseException:
             if self.connection.in_transaction:
@@ -143,7 +203,8 @@ class Database:
 
     def rows(self, query: str, *values: Any) -> list[Any]:
         """All rows of a query."""
-        return list(self.stream(query, *values))
+        with self.lock:
+            return list(self.stream(query, *values))
 
     def one(self, query: str, *values: Any) -> Any:
         """The first column of the first row, or None."""
@@ -168,9 +229,15 @@ class Database:
         except FileNotFoundError:
             return False
 
+    @property
+    def commit(self) -> int:
+        """The number of the last commit; 0 in an index of an earlier version that was not written to since."""
+        return int(self.setting("commit") or 0)
+
     def begin_snapshot(self) -> None:
         """Let all later reads see the present state, whoever writes meanwhile."""
         self.connection.execute("BEGIN")
+        self._snapshot = self.setting("commit") or ""
 
 
 def create_tables(connection: sqlite3.Connection, settings: Mapping[str, str]) -> None:

@@ -38,10 +38,18 @@ class MemoryCatalog(Catalog):
     """A catalog without a file."""
 
     def __init__(self, settings: Mapping[str, str]) -> None:
-        self.path = PLACE
-        self.connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        self.path, self._write = PLACE, False
+        self._prepare(sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False))
         prepare_connection(self.connection)
         create_tables(self.connection, settings)
+
+    def before_fork(self) -> None:
+        """Wait until no thread uses the connection, which a forked process inherits with its own copy of the memory."""
+        self.lock.acquire()
+
+    def after_fork(self, child: bool) -> None:
+        """Continue."""
+        self.lock.release()
 
     @property
     def in_place(self) -> bool:

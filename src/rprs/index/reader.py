@@ -8,7 +8,6 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -98,7 +97,7 @@ class Index(Mapping[str, Document]):
 
     def _initialise(self, path: Path, catalog: Catalog) -> None:
         self.path, self.catalog = path, catalog
-        self._lock = RLock()
+        self._lock = catalog.lock
         self._last_query: tuple[str | None, Sentences] = (None, NO_SENTENCES)
         self._listed: object = None
         self._dates: dict[str, Dates] = {}  # by metadata field
