@@ -6,7 +6,6 @@ A process that dies in between leaves files that the catalog does not list; the 
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -48,6 +47,7 @@ from rprs.index.encoders import (
 )
 from rprs.index.files import File, load, next_folder, save, save_rows, watch_disk
 from rprs.index.language import measure_language
+from rprs.index.leftovers import GROUPS, delete_leftovers, refuse_links
 from rprs.index.phrases import squared_norms
 from rprs.index.reader import Index
 from rprs.index.segment import Entry, Segment, folder, vectors_path, write_arrays
@@ -102,6 +102,7 @@ class Writer:
             _create_folder(self.path)
         elif not (self.path / "catalog.sqlite").is_file():
             raise InvalidIndex(NO_INDEX.format(self.path))
+        refuse_links(self.path)
         self._lock = FileLock(self.path / "lock")
         with watch_disk(self.path):
             try:
@@ -132,6 +133,8 @@ class Writer:
             self.analyzer = spec.parse("analyzer", str(self.catalog.setting("analyzer")))
             self.encoder: Any = spec.parse("encoder", str(self.catalog.setting("encoder")))
             self._loaded: Encoder | None = None
+            for group in GROUPS:
+                (self.path / group).mkdir(exist_ok=True)
             self._delete_unlisted()
         except BaseException:
             self.catalog.close()
@@ -172,17 +175,7 @@ class Writer:
 
     def _delete_unlisted(self) -> None:
         """Delete files that the catalog does not list, such as those of an interrupted writer."""
-        listed = {file.path for file in self.catalog.files()}
-        kept = {Path(path).parent.as_posix() for path in listed}
-        for group in ("segments", "encoders", "norms"):
-            (self.path / group).mkdir(exist_ok=True)
-            for place in (self.path / group).iterdir():
-                if place.relative_to(self.path).as_posix() not in kept:
-                    shutil.rmtree(place, ignore_errors=True)
-                    continue
-                for file in place.iterdir():
-                    if file.relative_to(self.path).as_posix() not in listed:
-                        file.unlink(missing_ok=True)
+        delete_leftovers(self.path, (file.path for file in self.catalog.files()))
 
     @contextmanager
     def _change(self) -> Iterator[None]:
@@ -431,7 +424,7 @@ def _create_folder(path: Path) -> None:
     """Create the folder of the index; refuse one that holds other files."""
     if path.exists() and not path.is_dir():
         raise InvalidIndex(f"{path} is a file: choose another place for the index")
-    own = {"lock", "segments", "encoders", "norms", "catalog.sqlite"}
+    own = {"lock", *GROUPS, "catalog.sqlite"}
     if path.is_dir() and not (path / "catalog.sqlite").is_file():
         names = [entry.name for entry in path.iterdir()]
         others = sorted(name for name in names if name not in own and "catalog.draft" not in name)
