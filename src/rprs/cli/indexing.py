@@ -119,6 +119,8 @@ def _add(messages: Messages, writer: Writer, sources: list[Path], strict: bool, 
         f"{skipped.count:,} skipped: {added.sentences:,} sentences, {added.terms:,} index terms "
         f"in {perf_counter() - started:.1f} s"
     )
+    for note in added.notes:
+        messages.print(note)
     _print_encoder(messages, writer.path)
 
 

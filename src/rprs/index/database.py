@@ -6,7 +6,7 @@ import os
 import sqlite3
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from textwrap import shorten
 from threading import RLock
@@ -15,7 +15,7 @@ from typing import Any
 from rprs.errors import DiskFull, IndexCorrupt, IndexMismatch, InvalidIndex
 from rprs.files.atomic import sync_folder
 from rprs.forks import forget, register
-from rprs.index.files import no_space
+from rprs.index.files import no_space, plain_reason
 
 __all__ = ["FORMAT", "NO_INDEX", "Database", "create_tables", "prepare_connection", "seal"]
 
@@ -108,7 +108,17 @@ class Database:
             if mode == "mode=ro" and "unable to open" in str(error) and not os.access(self.path.parent, os.W_OK):
                 return self._connect_unchanging()
             kind = IndexCorrupt if _damaged(error) else InvalidIndex
-            raise kind(f"{self.path} cannot be opened as an index ({_brief(error)})") from error
+            raise kind(f"{self.path} cannot be opened as an index ({self._reason(error)})") from error
+
+    def _reason(self, error: Exception) -> str:
+        """Why the file cannot be opened: SQLite does not say that too many files are open, or who may read it."""
+        try:
+            with ExitStack() as opened:
+                for _ in range(3):  # the catalog, its log and the index of that
+                    opened.enter_context(self.path.open("rb"))
+        except OSError as cause:
+            return plain_reason(cause)
+        return _brief(error)
 
     def _connect_unchanging(self) -> sqlite3.Connection:
         """Open without locks, on a read-only disk: nobody writes there, and nothing can be recovered."""

@@ -44,9 +44,7 @@ def leftovers(root: Path, listed: Iterable[str]) -> Iterator[Path]:
 def delete_leftovers(root: Path, listed: Iterable[str]) -> None:
     """Delete them."""
     for path in list(leftovers(root, listed)):
-        with suppress(
-            OSError
-        ):  # in use on some systems, or a file has just been put there: the next writer tries again
+        with suppress(OSError):  # whatever stays is deleted by the next writer
             path.rmdir() if path.is_dir() else path.unlink()
 
 

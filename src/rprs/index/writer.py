@@ -62,13 +62,17 @@ MANY_SEGMENTS = 64  # with more, they are compacted automatically
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """How many documents `add` added, changed and left unchanged, with the sentences and index terms it read."""
+    """How many documents `add` added, changed and left unchanged, with the sentences and index terms it read.
+
+    `notes` are lines about what could not be done afterwards, although the documents are committed.
+    """
 
     added: int = 0
     changed: int = 0
     unchanged: int = 0
     sentences: int = 0
     terms: int = 0
+    notes: tuple[str, ...] = ()
 
 
 class Writer:
@@ -76,7 +80,8 @@ class Writer:
 
     `splitter`, `analyzer` and `encoder` are components or texts such as "onnx(precision=fp32)"; without `phrases`, only
     single words are indexed; `vectors` is the type of the stored vectors, "float16" unless given, or "float32". All are
-    fixed when the index is created; other ones for an existing index raise `IndexMismatch`.
+    fixed when the index is created; other ones for an existing index raise `IndexMismatch`. `add` compacts an index of
+    more than 64 segments unless `compact_automatically` is false.
     """
 
     def __init__(
@@ -91,7 +96,9 @@ class Writer:
         vectors: VectorType | None = None,
         progress: Progress | bool | None = None,
         batch: int | None = None,
+        compact_automatically: bool = True,
     ) -> None:
+        self.compact_automatically = require_choice("compact_automatically", compact_automatically)
         self.path = index_path(path)
         self.progress = as_progress(progress)
         components = parse_components(splitter, analyzer, encoder)
@@ -215,8 +222,8 @@ class Writer:
                         total.sentences + sum(len(entry.sentences) for entry in entries),
                         total.terms + sum(entry.length for entry in entries),
                     )
-            self.finish()
-        return replace(total, unchanged=unchanged["documents"])
+            notes = self.finish()
+        return replace(total, unchanged=unchanged["documents"], notes=notes)
 
     def _prepare(self, document: Document) -> Entry:
         return prepare(document.text, self.splitter, self.analyzer, phrases=self.catalog.phrases)
@@ -250,12 +257,26 @@ class Writer:
 
     # ------------------------------------------------------------------------ encoding
 
-    def finish(self) -> None:
-        """Encode the documents that are not encoded yet, and compact if there are many segments."""
+    def finish(self) -> tuple[str, ...]:
+        """Encode the documents that are not encoded yet, and compact if there are many segments; notes on failures."""
         self._encode_waiting()
-        if len(self.catalog.segments()) > MANY_SEGMENTS:
-            self.compact()
+        notes = self._compact_many() if self.compact_automatically else ()
         self._measure()
+        return notes
+
+    @property
+    def has_many_segments(self) -> bool:
+        """Whether it is time to compact."""
+        return len(self.catalog.segments()) > MANY_SEGMENTS
+
+    def _compact_many(self) -> tuple[str, ...]:
+        """Compact if there are many segments; where that fails, the committed documents are no less valid."""
+        try:
+            if self.has_many_segments:
+                self.compact()
+        except InvalidIndex as error:
+            return (f"The documents are in the index, but its segments could not be merged: {error}",)
+        return ()
 
     def _measure(self, language: dict[str, Any] | None = None) -> None:
         """Measure the present documents, unless that was done: norms for the cosine, and the encoder's language.

@@ -12,15 +12,18 @@ from typing import Any
 
 from rprs import __version__
 from rprs.document import Document
-from rprs.errors import NoDocument
+from rprs.errors import Busy, NoDocument
 from rprs.index import Added, Index, Writer
 from rprs.index.catalog import Catalog
 from rprs.index.info import describe_encoder, encoder_info
 from rprs.progress import Progress, silent
 from rprs.rank import System
 from rprs.search import Searcher
+from rprs.serve.compaction import Compaction
 
 __all__ = ["Service", "Snapshot"]
+
+PATIENCE = 5.0  # seconds that a request to write waits for another
 
 
 class Snapshot:
@@ -54,10 +57,13 @@ class Snapshot:
 class Service:
     """One index and one system. Changes to the index are visible to the next request."""
 
-    def __init__(self, path: Path, system: System, progress: Progress = silent) -> None:
+    def __init__(
+        self, path: Path, system: System, progress: Progress = silent, log: Callable[[str], None] = lambda _line: None
+    ) -> None:
         self.path, self.system = path.absolute(), system
         self._watch = Catalog(self.path, write=False)
         self._lock, self._writing = Lock(), Lock()
+        self._compaction = Compaction(self.path, self._writing, log)
         try:
             self._version: int | None = self._watch.version
             self._snapshot = Snapshot(self.path)
@@ -129,21 +135,39 @@ class Service:
     # ------------------------------------------------------------------------ writing
 
     def add(self, documents: Sequence[Document], progress: Progress = silent) -> Added:
-        """Add documents, replacing those with the same ids; one request of this server writes at a time."""
-        with self._writing, Writer(self.path, progress=progress) as writer:
-            return writer.add(documents)
+        """Add documents, replacing those with the same ids; one request of this server writes at a time.
+
+        Many segments are merged afterwards, in a thread of their own: that may take longer than a request may.
+        """
+        with self._turn(), Writer(self.path, progress=progress, compact_automatically=False) as writer:
+            added = writer.add(documents)
+            many = writer.has_many_segments
+        if many:
+            self._compaction.start()
+        return added
 
     def remove(self, id: str, check: Callable[[], None]) -> int:
         """Remove an existing document; `check` can still raise before the write begins."""
-        with self._writing, Writer(self.path) as writer:
+        with self._turn(), Writer(self.path) as writer:
             check()
             removed = writer.remove([id])
         if not removed:
             raise NoDocument(f"There is no document {id!r} in {self.path.name}")
         return removed
 
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Wait until no other request writes, but not for the end of a long one: that would keep searches waiting."""
+        if not self._writing.acquire(timeout=PATIENCE):
+            raise Busy("The index is being changed: try again in a minute")
+        try:
+            yield
+        finally:
+            self._writing.release()
+
     def close(self) -> None:
         """Close the index."""
+        self._compaction.close()
         with self._lock:
             self._watch.close()
             self._snapshot.index.close()
