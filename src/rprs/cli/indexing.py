@@ -206,6 +206,27 @@ def verify(context: typer.Context, path: IndexPath) -> None:
     messages.print(f"{path}: OK, no problems found")
 
 
+def repair(context: typer.Context, path: IndexPath) -> None:
+    """Make the damaged parts of an index anew, from the texts of its documents.
+
+    A document whose text, title or metadata are damaged is removed and named: add it again. Run `rprs verify` first to
+    see the damage.
+
+    Example: rprs repair cases.rprs
+    """
+    from rprs.index import Writer
+
+    messages: Messages = context.obj
+    with Writer(path, progress=messages.progress) as writer:
+        repaired = writer.repair()
+    for line in repaired.removed:
+        typer.echo(f"{line}: the document was removed, add it again")
+    messages.print(
+        f"{path}: {counted(len(repaired.files), 'damaged file')}, "
+        f"{counted(repaired.documents, 'document')} indexed again, {len(repaired.removed):,} removed"
+    )
+
+
 def refit(context: typer.Context, path: IndexPath) -> None:
     """Fit the encoder to the present collection, and encode all documents again.
 
@@ -225,7 +246,7 @@ def refit(context: typer.Context, path: IndexPath) -> None:
 
 
 def upgrade(context: typer.Context, path: IndexPath) -> None:
-    """Bring an index of an older version up to date, from its own texts: add the phrases of two and three words.
+    """Bring an index of an older version up to date, from its own texts: add phrases, and checksums for searches.
 
     An interrupted upgrade resumes. Searches continue in the meantime.
 
@@ -238,7 +259,7 @@ def upgrade(context: typer.Context, path: IndexPath) -> None:
     with Writer(path, progress=messages.progress) as writer:
         changed = writer.upgrade()
     messages.print(
-        f"{path} has phrases now, added in {perf_counter() - started:.1f} s" if changed else f"{path} is up to date"
+        f"{path} was brought up to date in {perf_counter() - started:.1f} s" if changed else f"{path} is up to date"
     )
 
 

@@ -19,8 +19,8 @@ from rprs.index.files import no_space, plain_reason
 
 __all__ = ["FORMAT", "NO_INDEX", "Database", "create_tables", "prepare_connection", "seal"]
 
-FORMAT = 2
-READABLE = ("1", "2")  # formats; an index of format 1 has no phrases
+FORMAT = 3
+READABLE = ("1", "2", "3")  # formats; 1 has no phrases, 1 and 2 have no checksums of blocks and of the listing
 NO_INDEX = "There is no index at {0}: make one with `rprs index SOURCE --to {0}`"
 
 SCHEMA = """
@@ -34,6 +34,7 @@ CREATE TABLE segments (
     generation INTEGER  -- of its vectors; NULL until it is encoded
 ) STRICT;
 CREATE TABLE files (path TEXT PRIMARY KEY, bytes INTEGER NOT NULL, sha256 TEXT NOT NULL) STRICT;
+CREATE TABLE blocks (path TEXT PRIMARY KEY, sums BLOB NOT NULL) STRICT;  -- of each file, for searches
 CREATE TABLE documents (
     number INTEGER PRIMARY KEY, id TEXT NOT NULL, title TEXT NOT NULL, metadata TEXT NOT NULL,
     label INTEGER NOT NULL,  -- the checksum of id, title and metadata, as content_hash is that of the text
@@ -131,7 +132,7 @@ class Database:
         stored = self.setting("format")
         if stored not in READABLE:
             raise IndexMismatch(
-                f"{root} has the index format {stored}, this version of rprs reads {' and '.join(READABLE)}: index anew"
+                f"{root} has the index format {stored}, this version of rprs reads 1 to {FORMAT}: index anew"
             )
         self.connection.execute("BEGIN")  # a writer may commit between the two reads
         try:
@@ -186,7 +187,7 @@ class Database:
         self.connection.execute("BEGIN IMMEDIATE")
         try:
             yield self.connection
-            self.connection.execute("INSERT OR REPLACE INTO settings VALUES ('commit', ?)", (str(self.commit + 1),))
+            self.change_setting("commit", str(self.commit + 1))
             seal(self.connection)
             self.connection.execute("COMMIT")
         except BaseException:
@@ -194,13 +195,17 @@ class Database:
                 self.connection.execute("ROLLBACK")
             raise
 
+    def change_setting(self, key: str, value: str) -> None:
+        """Change a setting, within a transaction."""
+        self.connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (key, value))
+
     # ------------------------------------------------------------------------ reading
 
-    def stream(self, query: str, *values: Any) -> Iterator[Any]:
-        """The rows of a query, one at a time."""
+    def stream(self, query: str, *values: Any, raw: bool = False) -> Iterator[Any]:
+        """The rows of a query, one at a time; `raw` if a column holds bytes."""
         try:
             for row in self.connection.execute(query, values):
-                if bytes in map(type, row):  # instead of text: the page is damaged
+                if not raw and bytes in map(type, row):  # instead of text: the page is damaged
                     raise self._corrupt("a text is not valid")
                 yield row
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
@@ -254,7 +259,7 @@ def create_tables(connection: sqlite3.Connection, settings: Mapping[str, str]) -
     """Create the tables of an empty index with these settings."""
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     connection.executescript(f"BEGIN; {SCHEMA}")
-    rows = {"format": str(FORMAT), **settings}.items()
+    rows = {"format": str(FORMAT), "segments": str(zlib.crc32(b"[]")), "places": "0", **settings}.items()
     connection.executemany("INSERT INTO settings VALUES (?, ?)", rows)
     seal(connection)
     connection.execute("COMMIT")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import math
 import os
 import resource
@@ -20,13 +21,14 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from rprs.errors import DiskFull, IndexCorrupt, InvalidIndex
-from rprs.files.hashes import sha256
 from rprs.files.mapping import map_file
+from rprs.index.blocks import Blocks, block_sums
 
 __all__ = [
     "File",
     "RowFile",
     "load",
+    "load_checked",
     "next_folder",
     "no_space",
     "plain_reason",
@@ -47,6 +49,7 @@ class File:
     path: str
     bytes: int
     sha256: str
+    sums: bytes = b""  # of its blocks; empty where the catalog does not store them, or they are not needed
 
 
 class RowFile:
@@ -103,11 +106,23 @@ def register(root: Path, path: str) -> File:
     """Sync and hash a file that is already written."""
     with (root / path).open("rb") as stream:
         os.fsync(stream.fileno())
-    return File(path, (root / path).stat().st_size, sha256(root / path))
+    content = map_file(root / path)
+    return File(path, len(content), hashlib.sha256(content.data).hexdigest(), block_sums(content))
 
 
 def load(root: Path, path: str) -> NDArray[Any]:
     """Open an array by mmap; its file does not stay open."""
+    return load_checked(root, path, None)[0]
+
+
+def load_checked(
+    root: Path, path: str, sums: bytes | None, *, whole: bool = True
+) -> tuple[NDArray[Any], Blocks | None]:
+    """The same, with the checks of its blocks if their sums are given; a damaged header raises unless not `whole`."""
+
+    def damage() -> IndexCorrupt:
+        return IndexCorrupt(f"{root / path} is damaged (a checksum differs): run `rprs verify {root}`")
+
     try:
         content = map_file(root / path)
         array = _array(content)
@@ -118,7 +133,7 @@ def load(root: Path, path: str) -> NDArray[Any]:
     except Exception as error:  # NumPy reads a header as Python source: damage may raise anything, even SyntaxError
         reason = " ".join(str(error).split())
         raise IndexCorrupt(f"{root / path} is damaged ({reason}): run `rprs verify {root}`") from error
-    return array
+    return array, None if sums is None else Blocks(content, len(content) - array.nbytes, sums, damage, whole=whole)
 
 
 def _array(content: NDArray[np.uint8]) -> NDArray[Any]:

@@ -61,6 +61,7 @@ class MemoryIndex(Index):
     """An index without files. It cannot change; closing it frees its memory."""
 
     def __init__(self, catalog: Catalog, segments: list[Segment], loaded: LoadedEncoder) -> None:
+        self._checked = False  # what is in memory is not read from a disk
         self._initialise(PLACE, catalog)
         self.generation, self.pending = GENERATION, 0
         self.encoder = loaded.encoder

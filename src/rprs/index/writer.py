@@ -32,9 +32,10 @@ from rprs.index.arguments import (
     require_vector_type,
     settings_of,
 )
-from rprs.index.batches import FAST_BATCH, SLOW_BATCH, Batch, batches, prepare
+from rprs.index.batches import FAST_BATCH, SLOW_BATCH, Batch, batches, prepare, take_characters
 from rprs.index.catalog import Catalog, SegmentRow
 from rprs.index.compact import merge_segments
+from rprs.index.damage import refuse_damage
 from rprs.index.database import NO_INDEX
 from rprs.index.encoders import (
     LoadedEncoder,
@@ -50,8 +51,9 @@ from rprs.index.language import measure_language
 from rprs.index.leftovers import GROUPS, delete_leftovers, refuse_links
 from rprs.index.phrases import squared_norms
 from rprs.index.reader import Index
+from rprs.index.repair import Repaired, accept_listing, diagnose, sound_documents
 from rprs.index.segment import Entry, Segment, folder, vectors_path, write_arrays
-from rprs.index.upgrade import add_phrases
+from rprs.index.upgrade import add_checksums, add_phrases
 from rprs.progress import Advance, Progress, as_progress, no_op
 from rprs.scoring.vectors import PRECISIONS, VectorType
 
@@ -383,17 +385,20 @@ class Writer:
             self._delete_unlisted()
 
     def upgrade(self) -> bool:
-        """Add phrases to an index that was made without them, from its own texts; False if it has them already.
+        """Bring an index up to date: add phrases, from its own texts, and checksums; False if it has both already.
 
         An interrupted upgrade resumes when it is called again. Searches continue in the meantime.
         """
-        if self.catalog.phrases and (self.catalog.has_statistics or self.catalog.generation is None):
+        measured = self.catalog.has_statistics or self.catalog.generation is None
+        if self.catalog.phrases and self.catalog.has_sums and measured:
             return False
         with self._change():
             if not self.catalog.phrases:
                 add_phrases(self.path, self.catalog, self.analyzer, self.progress)
             self._encode_waiting()
             self._measure(self.catalog.language or None)
+            if not self.catalog.has_sums:
+                add_checksums(self.path, self.catalog, self.progress)
             self._delete_unlisted()
         return True
 
@@ -414,12 +419,13 @@ class Writer:
         return count
 
     def compact(self) -> None:
-        """Merge all segments into one, without removed documents."""
+        """Merge all segments into one, without removed documents; `IndexCorrupt` if any of their bytes have changed."""
         with self._change():
             self._encode_waiting()
             old = self.catalog.segments()
             if len(old) <= 1 and not self.catalog.removed():
                 return
+            refuse_damage(self.path, self.catalog, self.progress)
             number = old[-1].number + 1
             generation = self.catalog.generation
             phrases, vector_type = self.catalog.phrases, self.catalog.vectors
@@ -434,6 +440,42 @@ class Writer:
                 self.catalog.replace_segments(row, files)
             self.catalog.free_space()
             self._delete_unlisted()
+
+    def repair(self) -> Repaired:
+        """Make what is damaged anew from the sound texts of its documents, and remove documents that are damaged.
+
+        `IndexCorrupt` if the catalog itself cannot be read.
+        """
+        with self._change():
+            damage = diagnose(self.path, self.catalog, self.progress)
+            accept_listing(self.path, self.catalog, damage)
+            if damage.lost:
+                with self.catalog.transaction():
+                    self.catalog.remove(damage.lost)
+            with self.catalog.transaction():
+                self.catalog.forget_statistics()
+                if damage.encoder:
+                    self.catalog.forget_encoder()
+            self._delete_unlisted()
+            count = self._rebuild(damage.segments)
+            self._encode_waiting()
+            self._measure()
+            self._delete_unlisted()
+        return Repaired(tuple(each.path for each in damage.files), count, tuple(damage.lost.values()))
+
+    def _rebuild(self, segments: tuple[int, ...]) -> int:
+        """Index the documents of damaged segments again, from their texts; how many there were."""
+        count = 0
+        documents = sound_documents(self.catalog, segments)
+        with self.progress("indexing again", unit="documents") as advance:
+            while batch := list(take_characters(documents, self.batch)):
+                self._commit(Batch(batch, len(batch), []), [self._prepare(document) for document in batch])
+                count += len(batch)
+                advance(len(batch))
+        if segments:
+            with self.catalog.transaction():
+                self.catalog.drop_segments(segments)
+        return count
 
     def _live(self, row: SegmentRow) -> NDArray[np.bool_]:
         mask = np.zeros(row.documents, dtype=bool)

@@ -1,0 +1,137 @@
+"""Checksums of blocks: what a search reads is checked when it is first used, and nothing else is read for it.
+
+The sum of a block is a sum of its 64-bit words, each times an odd factor of its own, modulo 2^64. A single changed word
+always changes it, and so does a block in another place. It is as fast as memory, unlike the SHA-256 of a whole file,
+which `rprs verify` and everything that rewrites a file compare.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from rprs.errors import IndexCorrupt, UsageError
+
+__all__ = ["BLOCK", "Blocks", "block_sums", "checks_wanted"]
+
+BLOCK = 2**12  # bytes
+WORDS = BLOCK // 8
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+_TWICE = np.uint64(0x3C6EF372FE94F82A)  # modulo 2^64
+
+
+def checks_wanted(check: bool | None) -> bool:
+    """Whether blocks are checked: as the caller says, or unless the variable RPRS_CHECK is `off`."""
+    if check is not None:
+        return check
+    value = os.environ.get("RPRS_CHECK", "on")
+    if value not in ("on", "off"):
+        raise UsageError(f"RPRS_CHECK must be on or off. Got {value!r} instead.")
+    return value == "on"
+
+
+def block_sums(content: NDArray[np.uint8]) -> bytes:
+    """The sums of the blocks of a file."""
+    sums = np.empty(-(-len(content) // BLOCK), dtype=np.uint64)
+    _fill(*_words(content), sums)
+    return sums.astype("<u8").tobytes()
+
+
+class Blocks:
+    """The blocks of a mapped file: each is compared with its sum before its first use."""
+
+    def __init__(
+        self,
+        content: NDArray[np.uint8],
+        start: int,
+        sums: bytes,
+        damage: Callable[[], IndexCorrupt],
+        *,
+        whole: bool = True,
+    ) -> None:
+        """`start` is where the array begins, after the header, which is checked if `whole`; `damage` is the error."""
+        self._start, self._damage, self._size = start, damage, len(content)
+        self._words, self._tail = _words(content)
+        self._sums = np.frombuffer(sums, dtype="<u8")
+        self._seen = np.zeros(len(self._sums), dtype=np.bool_)
+        if len(self._sums) != -(-len(content) // BLOCK):
+            raise damage()
+        if whole:
+            self._check(0, start)
+
+    def check(self, start: int, stop: int) -> None:
+        """Check the bytes of the array from start to stop."""
+        self._check(self._start + start, self._start + stop)
+
+    def check_all(self) -> None:
+        """Check the whole file."""
+        self._check(0, self._size)
+
+    def check_ranges(self, starts: NDArray[Any], stops: NDArray[Any]) -> None:
+        """Check several ranges of bytes of the array."""
+        first, last = starts + self._start, stops + self._start
+        if _first_bad(self._words, self._tail, self._sums, self._seen, first, last) >= 0:
+            raise self._damage()
+
+    def _check(self, start: int, stop: int) -> None:
+        if _bad(self._words, self._tail, self._sums, self._seen, start, stop) >= 0:
+            raise self._damage()
+
+    def damaged(self) -> list[tuple[int, int]]:
+        """The ranges of bytes of the array that differ."""
+        actual = np.empty(len(self._sums), dtype=np.uint64)
+        _fill(self._words, self._tail, actual)
+        bad = np.flatnonzero(actual != self._sums).tolist()
+        return [(max(0, block * BLOCK - self._start), (block + 1) * BLOCK - self._start) for block in bad]
+
+
+def _words(content: NDArray[np.uint8]) -> tuple[NDArray[np.uint64], np.uint64]:
+    """The 64-bit words of a file, and its last bytes as one more."""
+    full = len(content) // 8 * 8
+    tail = np.uint64(int.from_bytes(content[full:].tobytes(), "little"))
+    return content[:full].view("<u8"), tail
+
+
+@numba.njit(nogil=True, cache=True)
+def _sum(words, tail, block):  # type: ignore[no-untyped-def]
+    first, last = block * WORDS, min((block + 1) * WORDS, words.size)
+    total, factor = np.uint64(block + 1), _FACTOR
+    for place in range(first, last):
+        total += words[place] * factor
+        factor += _TWICE
+    if last == words.size and last - first < WORDS:
+        total += tail * factor
+    return total
+
+
+@numba.njit(nogil=True, cache=True)
+def _fill(words, tail, sums):  # type: ignore[no-untyped-def]
+    for block in range(sums.size):
+        sums[block] = _sum(words, tail, block)
+
+
+@numba.njit(nogil=True, cache=True)
+def _bad(words, tail, sums, seen, start, stop):  # type: ignore[no-untyped-def]
+    """The first block with bytes from start to stop whose sum differs, or -1."""
+    if stop <= start:
+        return -1
+    for block in range(max(start // BLOCK, 0), min((stop - 1) // BLOCK + 1, sums.size)):
+        if not seen[block]:
+            if _sum(words, tail, block) != sums[block]:
+                return block
+            seen[block] = True
+    return -1
+
+
+@numba.njit(nogil=True, cache=True)
+def _first_bad(words, tail, sums, seen, starts, stops):  # type: ignore[no-untyped-def]
+    for place in range(starts.size):
+        block = _bad(words, tail, sums, seen, starts[place], stops[place])
+        if block >= 0:
+            return block
+    return -1
