@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numba
@@ -58,7 +59,8 @@ class Blocks:
         self._start, self._damage, self._size = start, damage, len(content)
         self._words, self._tail = _words(content)
         self._sums = np.frombuffer(sums, dtype="<u8")
-        self._seen = np.zeros(len(self._sums), dtype=np.bool_)
+        self._seen = bytearray(len(self._sums))
+        self._arguments = self._pointers()
         if len(self._sums) != -(-len(content) // BLOCK):
             raise damage()
         if whole:
@@ -74,13 +76,23 @@ class Blocks:
 
     def check_ranges(self, starts: NDArray[Any], stops: NDArray[Any]) -> None:
         """Check several ranges of bytes of the array."""
-        first, last = starts + self._start, stops + self._start
-        if _first_bad(self._words, self._tail, self._sums, self._seen, first, last) >= 0:
+        if self._seen.find(0) < 0:
+            return
+        first, last = (np.asarray(ends + self._start, dtype=np.int64) for ends in (starts, stops))
+        if _kernels()[1](*self._arguments, first.ctypes.data, last.ctypes.data, len(first)) >= 0:
             raise self._damage()
 
     def _check(self, start: int, stop: int) -> None:
-        if _bad(self._words, self._tail, self._sums, self._seen, start, stop) >= 0:
+        if self._seen.find(0, start // BLOCK, -(-stop // BLOCK)) < 0:  # nearly always
+            return
+        if _kernels()[0](*self._arguments, start, stop) >= 0:
             raise self._damage()
+
+    def _pointers(self) -> tuple[int, ...]:
+        """What the kernels need, as numbers: passing a read-only array to Numba takes longer than checking a block."""
+        seen = np.frombuffer(self._seen, dtype=np.uint8)
+        sizes = (len(self._words), int(self._tail)), (self._sums.ctypes.data, len(self._sums), seen.ctypes.data)
+        return (self._words.ctypes.data, *sizes[0], *sizes[1])
 
     def damaged(self) -> list[tuple[int, int]]:
         """The ranges of bytes of the array that differ."""
@@ -124,14 +136,30 @@ def _bad(words, tail, sums, seen, start, stop):  # type: ignore[no-untyped-def]
         if not seen[block]:
             if _sum(words, tail, block) != sums[block]:
                 return block
-            seen[block] = True
+            seen[block] = 1
     return -1
 
 
-@numba.njit(nogil=True, cache=True)
-def _first_bad(words, tail, sums, seen, starts, stops):  # type: ignore[no-untyped-def]
-    for place in range(starts.size):
-        block = _bad(words, tail, sums, seen, starts[place], stops[place])
+def _bad_range(words, count, tail, sums, blocks, seen, start, stop):  # type: ignore[no-untyped-def]
+    file = numba.carray(words, count, np.uint64), tail, numba.carray(sums, blocks, np.uint64)
+    return _bad(file[0], file[1], file[2], numba.carray(seen, blocks, np.uint8), start, stop)
+
+
+def _bad_ranges(words, count, tail, sums, blocks, seen, starts, stops, size):  # type: ignore[no-untyped-def]
+    file = numba.carray(words, count, np.uint64), tail, numba.carray(sums, blocks, np.uint64)
+    flags = numba.carray(seen, blocks, np.uint8)
+    first, last = numba.carray(starts, size, np.int64), numba.carray(stops, size, np.int64)
+    for place in range(size):
+        block = _bad(file[0], file[1], file[2], flags, first[place], last[place])
         if block >= 0:
             return block
     return -1
+
+
+@cache
+def _kernels() -> tuple[Any, Any]:
+    """The checks of one range and of several, as functions of numbers and addresses."""
+    file = "voidptr, int64, uint64, voidptr, int64, voidptr"
+    one = numba.cfunc(f"int64({file}, int64, int64)", cache=True)(_bad_range)
+    several = numba.cfunc(f"int64({file}, voidptr, voidptr, int64)", cache=True)(_bad_ranges)
+    return one.ctypes, several.ctypes
