@@ -168,7 +168,14 @@ def remove(
             with Index(path) as snapshot:
                 hint = suggestion(snapshot.ids, missing[0])
             raise UsageError(f"There is no document {missing[0]!r} in {path}: nothing was removed{hint}")
-        messages.print(f"{counted(writer.remove(unique), 'document')} removed from {path}")
+        count = counted(writer.remove(unique), "document")
+        messages.print(f"{count} removed from {path}; terms and vectors stay until `rprs compact {path}`")
+        _print_lingering(messages, writer)
+
+
+def _print_lingering(messages: Messages, writer: Writer) -> None:
+    if line := writer.lingering:
+        messages.print(line)
 
 
 def compact(context: typer.Context, path: IndexPath) -> None:
@@ -186,6 +193,7 @@ def compact(context: typer.Context, path: IndexPath) -> None:
         before = size_on_disk(path)
         writer.compact()
         messages.print(f"{path}: {before / 1e6:,.1f} MB before, {size_on_disk(path) / 1e6:,.1f} MB now")
+        _print_lingering(messages, writer)
 
 
 def verify(context: typer.Context, path: IndexPath) -> None:

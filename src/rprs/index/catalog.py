@@ -480,10 +480,10 @@ class Catalog(Database):
         self.forget_files("segments/*/vectors.*")
 
     def remove(self, ids: Iterable[str]) -> int:
-        """Erase the text, title and metadata of documents and mark them as removed; how many there were."""
+        """Erase the text, id, title and metadata of documents and mark them as removed; how many there were."""
         erase = "DELETE FROM texts WHERE document = (SELECT number FROM documents WHERE id = ? AND removed = 0)"
         mark = (
-            "UPDATE documents SET removed = 1, title = '', metadata = '{}', label = 0, content_hash = '' "
+            "UPDATE documents SET removed = 1, id = '', title = '', metadata = '{}', label = 0, content_hash = '' "
             "WHERE id = ? AND removed = 0 RETURNING segment, ordinal"
         )
         count = 0
@@ -497,6 +497,7 @@ class Catalog(Database):
     def free_space(self) -> None:
         """Give unused pages back to the disk, outside a transaction."""
         self.connection.executescript("PRAGMA incremental_vacuum")  # `execute` would free a single page
+        self.merge()
 
 
 def _among(segments: Sequence[int]) -> str:

@@ -6,13 +6,14 @@ import os
 import sqlite3
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from textwrap import shorten
 from threading import RLock
+from time import monotonic, sleep
 from typing import Any
 
-from rprs.errors import DiskFull, IndexCorrupt, IndexMismatch, InvalidIndex
+from rprs.errors import DiskFull, IndexCorrupt, IndexLocked, IndexMismatch, InvalidIndex
 from rprs.files.atomic import sync_folder
 from rprs.forks import forget, register
 from rprs.index.files import no_space, plain_reason
@@ -20,6 +21,8 @@ from rprs.index.files import no_space, plain_reason
 __all__ = ["FORMAT", "NO_INDEX", "Database", "create_tables", "prepare_connection", "seal"]
 
 FORMAT = 3
+MOST_LOG = 256 * 2**20  # bytes: a writer waits, then refuses, if the log is larger and a reader needs it
+PATIENCE, POLL = 10.0, 0.1  # seconds
 READABLE = ("1", "2", "3")  # formats; 1 has no phrases, 1 and 2 have no checksums of blocks and of the listing
 NO_INDEX = "There is no index at {0}: make one with `rprs index SOURCE --to {0}`"
 
@@ -142,10 +145,63 @@ class Database:
             self.connection.execute("ROLLBACK")
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection; what a writer could not merge because this reader was open is merged now."""
         forget(self)
         if not self._lost:
             self._connection.close()
+        if not self._write:
+            self._merge_log()
+
+    # ------------------------------------------------------------------------ the log of SQLite
+
+    @property
+    def log_bytes(self) -> int:
+        """The size of SQLite's log, where commits stay until they are merged into the catalog."""
+        try:
+            return self.path.with_name("catalog.sqlite-wal").stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    def merge(self) -> bool:
+        """Merge the log into the catalog and empty it, for a writer; False if a reader still needs it.
+
+        A page with removed text is overwritten in the catalog only then.
+        """
+        self.connection.execute("PRAGMA busy_timeout = 0")  # a reader may stay for days
+        try:
+            busy, *_ = self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        finally:
+            self.connection.execute("PRAGMA busy_timeout = 10000")
+        return not busy
+
+    def renew_snapshot(self) -> None:
+        """Let go of the snapshot for a moment, so that the log can be merged; if others have committed, it is gone."""
+        with self.lock:
+            if self.log_bytes and not self._lost:
+                self._connection.close()
+                self._merge_log()
+                self._connect_again()
+
+    def _merge_log(self) -> None:
+        """Merge the log over a connection of its own, as a reader: the last one to close an index finishes it."""
+        if not self.log_bytes or not os.access(self.path, os.W_OK) or not os.access(self.path.parent, os.W_OK):
+            return
+        with (
+            suppress(sqlite3.Error),
+            closing(sqlite3.connect(self.path, isolation_level=None, timeout=0)) as connection,
+        ):
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+
+    def _bound_log(self) -> None:
+        """Wait until readers let the log be merged if it is large; refuse to let it grow without end."""
+        deadline = monotonic() + PATIENCE
+        while self.log_bytes > MOST_LOG and not self.merge():
+            if monotonic() > deadline:
+                raise IndexLocked(
+                    f"{self.path.name}-wal has {self.log_bytes / 2**20:,.0f} MB because a program has kept an old "
+                    f"state of {self.path.parent} open: close the index there, or open it again"
+                )
+            sleep(POLL)
 
     # ------------------------------------------------------------------------ forked processes
 
@@ -184,6 +240,7 @@ class Database:
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Commit all changes of the block durably, or none of them; commits are numbered."""
+        self._bound_log()
         self.connection.execute("BEGIN IMMEDIATE")
         try:
             yield self.connection
@@ -194,6 +251,8 @@ class Database:
             if self.connection.in_transaction:
                 self.connection.execute("ROLLBACK")
             raise
+        with suppress(sqlite3.OperationalError):  # the commit is durable; the next one tries again
+            self.merge()
 
     def change_setting(self, key: str, value: str) -> None:
         """Change a setting, within a transaction."""

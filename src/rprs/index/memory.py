@@ -52,6 +52,15 @@ class MemoryCatalog(Catalog):
         self.lock.release()
 
     @property
+    def log_bytes(self) -> int:
+        """There is no log."""
+        return 0
+
+    def merge(self) -> bool:
+        """There is nothing to merge."""
+        return True
+
+    @property
     def in_place(self) -> bool:
         """Nothing can replace it."""
         return True

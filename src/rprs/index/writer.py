@@ -182,6 +182,16 @@ class Writer:
     def __exit__(self, kind: type[BaseException] | None, _: object, __: TracebackType | None) -> None:
         self.close()
 
+    @property
+    def lingering(self) -> str | None:
+        """Until when removed text stays in the files, in one line; None if it is gone."""
+        if not self.catalog.log_bytes or self.catalog.merge():
+            return None
+        return (
+            "Another program has the index open: removed text stays in catalog.sqlite and its log until that program "
+            "closes the index or opens it again"
+        )
+
     def _delete_unlisted(self) -> None:
         """Delete files that the catalog does not list, such as those of an interrupted writer."""
         delete_leftovers(self.path, (file.path for file in self.catalog.files()))

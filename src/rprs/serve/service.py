@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock, Thread
 from typing import Any
 
 from rprs import __version__
 from rprs.document import Document
-from rprs.errors import Busy, NoDocument
+from rprs.errors import Busy, InvalidIndex, NoDocument
 from rprs.index import Added, Index, Writer
 from rprs.index.catalog import Catalog
 from rprs.index.info import describe_encoder, encoder_info
@@ -23,6 +23,7 @@ from rprs.serve.compaction import Compaction
 
 __all__ = ["Service", "Snapshot"]
 
+INTERVAL = 1.0  # seconds between two looks at the index
 PATIENCE = 5.0  # seconds that a request to write waits for another
 
 
@@ -62,13 +63,15 @@ class Service:
     ) -> None:
         self.path, self.system = path.absolute(), system
         self._watch = Catalog(self.path, write=False)
-        self._lock, self._writing = Lock(), Lock()
+        self._lock, self._writing, self._closing = Lock(), Lock(), Event()
         self._compaction = Compaction(self.path, self._writing, log)
         try:
             self._version: int | None = self._watch.version
             self._snapshot = Snapshot(self.path)
             self.system.load(progress)
             self._warm(progress)
+            self._upkeep = Thread(target=self._keep_up, name="upkeep", daemon=True)
+            self._upkeep.start()
         except BaseException:
             self._watch.close()
             raise
@@ -105,6 +108,15 @@ class Service:
             old, self._snapshot, self._version = self._snapshot, newest, version
             old.newest = False
             self._close_unused(old)
+
+    def _keep_up(self) -> None:
+        """Follow changes between requests, too: an old snapshot would keep removed text on disk."""
+        while not self._closing.wait(INTERVAL):
+            with suppress(InvalidIndex, OSError), self._lock:
+                self._refresh()
+                if not self._snapshot.users:
+                    self._snapshot.index.catalog.renew_snapshot()
+                    self._refresh()
 
     @staticmethod
     def _close_unused(snapshot: Snapshot) -> None:
@@ -167,6 +179,8 @@ class Service:
 
     def close(self) -> None:
         """Close the index."""
+        self._closing.set()
+        self._upkeep.join()
         self._compaction.close()
         with self._lock:
             self._watch.close()
