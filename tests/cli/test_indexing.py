@@ -339,7 +339,7 @@ def test_an_index_without_phrases_says_so_once_and_upgrade_adds_them(tmp_path: P
     assert "made without phrases: run `rprs upgrade" in rprs_error(
         "index", tmp_path / "sources", "--to", path, "--phrases"
     )
-    assert "has phrases now" in rprs_ok("upgrade", path).err
+    assert "was brought up to date" in rprs_ok("upgrade", path).err
     assert f"{path} is up to date" in " ".join(rprs_ok("upgrade", path).err.split())
     assert facts(path)["phrases"] is True
     upgraded = rprs_ok("search", path, *query, "--format", "jsonl")

@@ -196,7 +196,7 @@ def test_vectors_of_another_type_are_damage(folder: Path) -> None:
     contents = [(path / name).read_bytes() for path in (narrow, wide)]
     for path, content in zip((wide, narrow), contents, strict=True):
         (path / name).write_bytes(content)
-        with pytest.raises(IndexCorrupt, match=r"vectors of .*000001 is damaged: run `rprs verify"):
+        with pytest.raises(IndexCorrupt, match=r"vectors.000001.npy is damaged .*: run `rprs verify"):
             Index(path)
         assert any(line.startswith("segment 1 cannot be opened: vectors of") for line in verify(path))
         assert any(line.startswith(name) for line in verify(path))

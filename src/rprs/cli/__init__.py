@@ -138,6 +138,7 @@ for verb in (
     indexing.remove,
     indexing.compact,
     indexing.verify,
+    indexing.repair,
     indexing.refit,
     indexing.upgrade,
     indexing.info,

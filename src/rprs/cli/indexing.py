@@ -130,6 +130,8 @@ def _add(messages: Messages, writer: Writer, sources: list[Path], ocr: OcrModes,
         f"in {perf_counter() - started:.1f} s"
     )
     outcome.close(writer.path)
+    for note in added.notes:
+        messages.print(note)
     _print_encoder(messages, writer.path)
 
 
@@ -177,7 +179,14 @@ def remove(
             with Index(path) as snapshot:
                 hint = suggestion(snapshot.ids, missing[0])
             raise UsageError(f"There is no document {missing[0]!r} in {path}: nothing was removed{hint}")
-        messages.print(f"{counted(writer.remove(unique), 'document')} removed from {path}")
+        count = counted(writer.remove(unique), "document")
+        messages.print(f"{count} removed from {path}; terms and vectors stay until `rprs compact {path}`")
+        _print_lingering(messages, writer)
+
+
+def _print_lingering(messages: Messages, writer: Writer) -> None:
+    if line := writer.lingering:
+        messages.print(line)
 
 
 def compact(context: typer.Context, path: IndexPath) -> None:
@@ -195,6 +204,7 @@ def compact(context: typer.Context, path: IndexPath) -> None:
         before = size_on_disk(path)
         writer.compact()
         messages.print(f"{path}: {before / 1e6:,.1f} MB before, {size_on_disk(path) / 1e6:,.1f} MB now")
+        _print_lingering(messages, writer)
 
 
 def verify(context: typer.Context, path: IndexPath) -> None:
@@ -213,6 +223,27 @@ def verify(context: typer.Context, path: IndexPath) -> None:
     if problems:
         raise typer.Exit(1)
     messages.print(f"{path}: OK, no problems found")
+
+
+def repair(context: typer.Context, path: IndexPath) -> None:
+    """Make the damaged parts of an index anew, from the texts of its documents.
+
+    A document whose text, title or metadata are damaged is removed and named: add it again. Run `rprs verify` first to
+    see the damage.
+
+    Example: rprs repair cases.rprs
+    """
+    from rprs.index import Writer
+
+    messages: Messages = context.obj
+    with Writer(path, progress=messages.progress) as writer:
+        repaired = writer.repair()
+    for line in repaired.removed:
+        typer.echo(f"{line}: the document was removed, add it again")
+    messages.print(
+        f"{path}: {counted(len(repaired.files), 'damaged file')}, "
+        f"{counted(repaired.documents, 'document')} indexed again, {len(repaired.removed):,} removed"
+    )
 
 
 def refit(context: typer.Context, path: IndexPath) -> None:
@@ -234,7 +265,7 @@ def refit(context: typer.Context, path: IndexPath) -> None:
 
 
 def upgrade(context: typer.Context, path: IndexPath) -> None:
-    """Bring an index of an older version up to date, from its own texts: add the phrases of two and three words.
+    """Bring an index of an older version up to date, from its own texts: add phrases, and checksums for searches.
 
     An interrupted upgrade resumes. Searches continue in the meantime.
 
@@ -247,7 +278,7 @@ def upgrade(context: typer.Context, path: IndexPath) -> None:
     with Writer(path, progress=messages.progress) as writer:
         changed = writer.upgrade()
     messages.print(
-        f"{path} has phrases now, added in {perf_counter() - started:.1f} s" if changed else f"{path} is up to date"
+        f"{path} was brought up to date in {perf_counter() - started:.1f} s" if changed else f"{path} is up to date"
     )
 
 

@@ -109,7 +109,7 @@ def serve(
         at_once=at_once or cores(),
         waiting=waiting,
     )
-    service = Service(path, selected_system(context, settings), messages.progress)
+    service = Service(path, selected_system(context, settings), messages.progress, messages.print)
     try:
         hosts: set[str] = set()
         app = make_app(service, Options(hosts, token, allow_write, limits, messages.print))

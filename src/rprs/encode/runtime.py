@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rprs.encode.loading import plainly
 from rprs.errors import ModelError
+from rprs.forks import PerProcess
 from rprs.scoring.threads import cores
 
 __all__ = ["BATCH", "Sessions", "batches", "in_threads"]
@@ -26,27 +27,37 @@ MOST_SESSIONS = 8  # each holds its own copy of the weights
 
 @dataclass(frozen=True)
 class Sessions:
-    """The sessions of one graph; each is used by one caller at a time, others wait."""
+    """The sessions of one graph; each is used by one caller at a time, others wait.
 
-    free: SimpleQueue[Any] = field(repr=False)
+    A forked process opens its own: a session that was in use at that moment would never become free.
+    """
+
+    queue: PerProcess[SimpleQueue[Any]] = field(repr=False)
 
     @classmethod
     def of(cls, file: Path, optimise: bool) -> Sessions:
         """One session per core, up to a maximum, beyond which cores share sessions and their weights."""
-        sessions = [_session(file, optimise) for _ in range(min(cores(), MOST_SESSIONS))]
-        free: SimpleQueue[Any] = SimpleQueue()
-        for core in range(cores()):
-            free.put(sessions[core % len(sessions)])
-        return cls(free)
+
+        def load() -> SimpleQueue[Any]:
+            sessions = [_session(file, optimise) for _ in range(min(cores(), MOST_SESSIONS))]
+            free: SimpleQueue[Any] = SimpleQueue()
+            for core in range(cores()):
+                free.put(sessions[core % len(sessions)])
+            return free
+
+        queue = PerProcess(load)
+        queue()  # a damaged file is an error now, not at the first sentence
+        return cls(queue)
 
     @contextmanager
     def one(self) -> Iterator[Any]:
         """A session for the duration of the context."""
-        session = self.free.get()
+        free = self.queue()
+        session = free.get()
         try:
             yield session
         finally:
-            self.free.put(session)
+            free.put(session)
 
     def run(self, inputs: Mapping[str, NDArray[np.int64]]) -> NDArray[np.float32]:
         """The first output of the graph, computed from those inputs that the graph has."""

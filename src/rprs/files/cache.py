@@ -67,12 +67,17 @@ class Cache:
         *,
         version: int = 1,
         about: str = "",
+        valid: Callable[[Path], bool] | None = None,
     ) -> Step:
-        """The result of a step, computed by `produce`, which writes a file or a folder at the path it receives."""
+        """The result of a step, computed by `produce`, which writes a file or a folder at the path it receives.
+
+        A stored result that is not `valid` is computed again.
+        """
         step = self.place(name, inputs, version)
         with self._lock(step):
-            missing = not step.path.exists()
+            missing = not step.path.exists() or (valid is not None and not valid(step.path))
             if missing:
+                _delete(step.path)
                 draft = step.path.with_name(f".draft-{step.key}")
                 _delete(draft)
                 produce(draft)

@@ -15,7 +15,7 @@ from rprs.index.catalog import Catalog, metadata_json
 from rprs.index.segment import Entry, term_hashes
 from rprs.text.analyze import ngrams
 
-__all__ = ["FAST_BATCH", "SLOW_BATCH", "Batch", "batches", "prepare"]
+__all__ = ["FAST_BATCH", "SLOW_BATCH", "Batch", "batches", "prepare", "take_characters"]
 
 FAST_BATCH = 24_000_000  # characters per segment where encoding is cheap
 SLOW_BATCH = 3_000_000  # where a transformer encodes every sentence: a crash then costs about a minute
@@ -55,6 +55,14 @@ def batches(documents: Iterable[Document], catalog: Catalog, size: int, unchange
             batch, labels, changed, filled = {}, {}, 0, 0
     if batch or labels:
         yield Batch(list(batch.values()), changed, list(labels.values()))
+
+
+def take_characters(documents: Iterator[Document], size: int) -> Iterator[Document]:
+    """The next documents, until they have `size` characters."""
+    filled = 0
+    while filled < size and (document := next(documents, None)) is not None:
+        filled += len(document.text)
+        yield document
 
 
 def prepare(text: str, splitter: Any, analyzer: Any, *, phrases: bool) -> Entry:

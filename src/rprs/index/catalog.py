@@ -7,19 +7,31 @@ from __future__ import annotations
 
 import json
 import math
+import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from rprs.alignment.calibration import Calibration
 from rprs.document import Document
 from rprs.index.arguments import require_vector_type
-from rprs.index.database import FORMAT, Database, seal
+from rprs.index.database import FORMAT, Database
 from rprs.index.files import File
 from rprs.scoring.vectors import VectorType
 
-__all__ = ["FORMAT", "Catalog", "EncoderRow", "SegmentRow", "StoredDocument", "label_checksum", "metadata_json"]
+__all__ = [
+    "FORMAT",
+    "Catalog",
+    "EncoderRow",
+    "SegmentRow",
+    "StoredDocument",
+    "label_checksum",
+    "metadata_json",
+    "stored_document",
+    "text_checksum",
+]
 
 # SQLite reads an integer of hundreds of digits as infinite, which is no value to choose.
 _LIVE_METADATA = """
@@ -70,6 +82,11 @@ class StoredDocument:
     sentences: int
 
 
+def stored_document(stored: StoredDocument) -> Document:
+    """The document itself."""
+    return Document(stored.id, stored.text or "", stored.title, json.loads(stored.metadata))
+
+
 def metadata_json(document: Document) -> str:
     """The metadata of a document as the catalog stores them; NaN and infinities become null."""
     values = document.metadata.items()
@@ -82,8 +99,22 @@ def label_checksum(id: str, title: str, metadata: str) -> int:
     return zlib.crc32(repr((id, title, metadata)).encode())
 
 
+def text_checksum(text: str) -> str:
+    """The checksum of a document's text: its content hash."""
+    return Document("", text).content_hash
+
+
+def place_checksum(id: str, segment: int, ordinal: int) -> int:
+    """The checksum of the place of a document."""
+    return zlib.crc32(repr((id, segment, ordinal)).encode())
+
+
 class Catalog(Database):
-    """A connection to the catalog of one index."""
+    """A connection to the catalog of one index.
+
+    From format 3 on, the settings hold checksums of the listing: `segments`, of the rows of the segments, and `places`,
+    the sum of those of all documents. A change updates the sum by its own rows alone, so that damage to others stays.
+    """
 
     # ------------------------------------------------------------------------ encoder, segments, files
 
@@ -139,6 +170,78 @@ class Catalog(Database):
         """Every file with its checksum."""
         return [File(*row) for row in self.rows("SELECT path, bytes, sha256 FROM files ORDER BY path")]
 
+    def block_sums(self) -> dict[str, bytes] | None:
+        """The checksums of the blocks of all files, by path; None in an index of an earlier format."""
+        if not self.has_sums:
+            return None
+        return dict(self.stream("SELECT path, sums FROM blocks", raw=True))
+
+    # ------------------------------------------------------------------------ checksums of the listing
+
+    @property
+    def has_sums(self) -> bool:
+        """Whether the index has checksums of blocks and of the listing."""
+        return int(self.setting("format") or 0) >= 3
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Commit all changes of the block durably, or none of them, and keep the checksums up to date."""
+        with self.unchecked_transaction() as connection:
+            if self.has_sums:
+                self.check_segments()
+            yield connection
+
+    @contextmanager
+    def unchecked_transaction(self) -> Iterator[sqlite3.Connection]:
+        """The same, whatever the list of segments is: for repairs."""
+        with super().transaction() as connection:
+            self._added = self._dropped = 0
+            yield connection
+            if self.has_sums:
+                self.change_setting("segments", self._segment_rows())
+                places = int(self.setting("places") or 0) + self._added - self._dropped
+                self.change_setting("places", str(places % 2**64))
+
+    def check_segments(self) -> None:
+        """Raise `IndexCorrupt` if the rows of the segments have changed."""
+        if self.setting("segments") != self._segment_rows():
+            raise self._corrupt("the list of segments has changed")
+
+    def check_places(self, places: Iterable[tuple[str, int, int]]) -> None:
+        """Raise `IndexCorrupt` unless these are the places of all documents."""
+        if str(sum(place_checksum(*place) for place in places) % 2**64) != self.setting("places"):
+            raise self._corrupt("the ids or the places of documents have changed")
+
+    def check_labels(self) -> None:
+        """Raise `IndexCorrupt` if the id, the title or the metadata of a document have changed."""
+        query = "SELECT id, title, metadata, label FROM documents WHERE removed = 0"
+        for id, title, metadata, label in self.stream(query):
+            if label_checksum(id, title, metadata) != label:
+                raise self._corrupt(f"the title or the metadata of {id!r} have changed")
+
+    def store_sums(self, files: Iterable[File]) -> None:
+        """Store the checksums of all files and of the listing: the index then has the present format."""
+        self.connection.execute("CREATE TABLE IF NOT EXISTS blocks (path TEXT PRIMARY KEY, sums BLOB NOT NULL) STRICT")
+        self.connection.execute("DELETE FROM blocks")
+        self.change_setting("format", str(FORMAT))
+        self._add_sums(files)
+        self.reset_places()
+
+    def reset_places(self) -> None:
+        """Compute the checksum of the places from the rows as they are."""
+        rows = self.rows("SELECT id, segment, ordinal FROM documents WHERE removed = 0")
+        self._added = self._dropped = 0
+        self.change_setting("places", str(sum(place_checksum(*row) for row in rows) % 2**64))
+
+    def _segment_rows(self) -> str:
+        rows = self.rows("SELECT number, documents, sentences, tokens, generation FROM segments ORDER BY number")
+        return str(zlib.crc32(repr(rows).encode()))
+
+    def _add_sums(self, files: Iterable[File]) -> None:
+        if self.has_sums:
+            rows = [(file.path, file.sums) for file in files]
+            self.connection.executemany("INSERT OR REPLACE INTO blocks VALUES (?, ?)", rows)
+
     # ------------------------------------------------------------------------ documents
 
     def labels(self, ids: Iterable[str]) -> dict[str, tuple[str, str, str]]:
@@ -148,17 +251,23 @@ class Catalog(Database):
 
     def document(self, id: str) -> Document | None:
         """A document, or None."""
-        query = "SELECT id, title, metadata, label, text FROM documents JOIN texts ON document = number"
-        for stored_id, title, metadata, checksum, text in self.rows(f"{query} WHERE removed = 0 AND id = ?", id):
+        columns = "id, title, metadata, label, content_hash, text"
+        query = f"SELECT {columns} FROM documents LEFT JOIN texts ON document = number WHERE removed = 0 AND id = ?"
+        for stored_id, title, metadata, checksum, content_hash, text in self.rows(query, id):
             if label_checksum(stored_id, title, metadata) != checksum:
                 raise self._corrupt(f"the title or the metadata of {id!r} have changed")
-            return Document(id, text, title, json.loads(metadata))
+            return Document(id, self._unchanged(text, content_hash, id), title, json.loads(metadata))
         return None
 
-    def places(self, segments: Sequence[int]) -> list[tuple[str, int, int]]:
-        """Id, segment and ordinal of the documents in some segments, by id."""
-        query = f"SELECT id, segment, ordinal FROM documents WHERE removed = 0 AND {_among(segments)} ORDER BY id"
-        return self.rows(query)
+    def _unchanged(self, text: str | None, content_hash: str, id: str) -> str:
+        """The text of a document, if it is the one that was stored."""
+        if text is None or text_checksum(text) != content_hash:
+            raise self._corrupt(f"the text of {id!r} has changed")
+        return text
+
+    def places(self) -> list[tuple[str, int, int]]:
+        """Id, segment and ordinal of all documents, by id."""
+        return self.rows("SELECT id, segment, ordinal FROM documents WHERE removed = 0 ORDER BY id")
 
     def ordinals(self, segment: int) -> list[int]:
         """The ordinals of a segment's documents, without removed ones."""
@@ -168,16 +277,18 @@ class Catalog(Database):
     def texts(self, segment: int) -> Iterator[tuple[int, str]]:
         """Ordinal and text of a segment's documents; the text of a removed one is empty."""
         query = (
-            "SELECT ordinal, coalesce(text, '') FROM documents LEFT JOIN texts ON document = number "
+            "SELECT ordinal, id, text, content_hash, removed FROM documents LEFT JOIN texts ON document = number "
             "WHERE segment = ? ORDER BY ordinal"
         )
-        return self.stream(query, segment)
+        for ordinal, id, text, content_hash, removed in self.stream(query, segment):
+            yield ordinal, "" if removed else self._unchanged(text, content_hash, id)
 
     def text(self, number: int) -> tuple[int, int, str]:
         """Segment, ordinal and text of a document by its row number."""
-        query = "SELECT segment, ordinal, text FROM documents JOIN texts ON document = number WHERE number = ?"
-        segment, ordinal, text = self.rows(query, number)[0]
-        return segment, ordinal, text
+        columns = "segment, ordinal, id, text, content_hash"
+        query = f"SELECT {columns} FROM documents LEFT JOIN texts ON document = number WHERE number = ?"
+        segment, ordinal, id, text, content_hash = self.rows(query, number)[0]
+        return segment, ordinal, self._unchanged(text, content_hash, id)
 
     def content_hashes(self) -> list[tuple[str, str]]:
         """Id and content hash of every document, by id."""
@@ -271,12 +382,23 @@ class Catalog(Database):
 
     def add_files(self, files: Iterable[File]) -> None:
         """List files that are on disk and synced."""
+        files = list(files)
         rows = [(file.path, file.bytes, file.sha256) for file in files]
         self.connection.executemany("INSERT INTO files VALUES (?, ?, ?)", rows)
+        self._add_sums(files)
+
+    def drop_segments(self, numbers: Iterable[int]) -> None:
+        """No longer list segments of which all documents are removed."""
+        for number in numbers:
+            self.connection.execute("DELETE FROM documents WHERE segment = ?", (number,))
+            self.connection.execute("DELETE FROM segments WHERE number = ?", (number,))
+            self.forget_files(f"segments/{number:06d}/*")
 
     def forget_files(self, pattern: str) -> None:
         """No longer list the files whose path matches a GLOB pattern."""
         self.connection.execute("DELETE FROM files WHERE path GLOB ?", (pattern,))
+        if self.has_sums:
+            self.connection.execute("DELETE FROM blocks WHERE path GLOB ?", (pattern,))
 
     def add_segment(self, row: SegmentRow, files: Iterable[File]) -> None:
         """List a segment whose files are on disk and synced."""
@@ -285,10 +407,9 @@ class Catalog(Database):
         self.add_files(files)
 
     def use_phrases(self) -> None:
-        """All segments have phrases now: the index is of the present format."""
-        rows = [("format", str(FORMAT)), ("phrases", "yes")]
-        self.connection.executemany("INSERT OR REPLACE INTO settings VALUES (?, ?)", rows)
-        seal(self.connection)
+        """All segments have phrases now: the index is of format 2, unless it is of a later one."""
+        self.change_setting("format", str(max(2, int(self.setting("format") or 0))))
+        self.change_setting("phrases", "yes")
 
     def use_statistics(self, language: dict[str, Any], norms: File | None) -> None:
         """Store what was measured on the present documents."""
@@ -297,19 +418,15 @@ class Catalog(Database):
         if norms is not None:
             self.add_files([norms])
             self.connection.execute("INSERT INTO settings VALUES ('norms', ?)", (norms.path,))
-        seal(self.connection)
 
     def use_calibration(self, calibration: Calibration) -> None:
         """Store the bar for sentences with the same idea."""
-        row = ("calibration", json.dumps(calibration.object()))
-        self.connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", row)
-        seal(self.connection)
+        self.change_setting("calibration", json.dumps(calibration.object()))
 
     def forget_statistics(self) -> None:
         """Drop what was measured on the documents, because they change; the calibration stays until it is replaced."""
         self.connection.execute("DELETE FROM settings WHERE key IN ('language', 'norms')")
         self.forget_files("norms/*")
-        seal(self.connection)
 
     @property
     def has_statistics(self) -> bool:
@@ -338,12 +455,15 @@ class Catalog(Database):
             "row_number() OVER (ORDER BY segment, ordinal) - 1 AS place FROM documents) WHERE moved = number",
             (row.number,),
         )
+        if self.has_sums:
+            self.reset_places()
 
     def add_document(self, document: Document, place: tuple[int, int], size: tuple[int, int]) -> None:
         """Add a document: place is segment and ordinal, size is words and sentences."""
         label = (document.id, document.title, metadata_json(document))
         columns = "id, title, metadata, label, content_hash, segment, ordinal, tokens, sentences"
         values = (*label, label_checksum(*label), document.content_hash, *place, *size)
+        self._added += place_checksum(document.id, *place)
         row = self.connection.execute(f"INSERT INTO documents ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
         self.connection.execute("INSERT INTO texts VALUES (?, ?)", (row.lastrowid, document.text))
 
@@ -361,25 +481,35 @@ class Catalog(Database):
         values = (row.generation, row.spec, row.fingerprint, row.dimension, row.report)
         self.connection.execute("INSERT INTO encoders VALUES (?, ?, ?, ?, ?)", values)
         self.add_files(files)
-        self.connection.execute("INSERT OR REPLACE INTO settings VALUES ('generation', ?)", (str(row.generation),))
-        seal(self.connection)
+        self.change_setting("generation", str(row.generation))
+
+    def forget_encoder(self) -> None:
+        """Drop the encoder and all vectors: they are made again as in a new index."""
+        self.connection.execute("DELETE FROM encoders")
+        self.connection.execute("DELETE FROM settings WHERE key = 'generation'")
+        self.connection.execute("UPDATE segments SET generation = NULL")
+        self.forget_files("encoders/*")
+        self.forget_files("segments/*/vectors.*")
 
     def remove(self, ids: Iterable[str]) -> int:
-        """Erase the text, title and metadata of documents and mark them as removed; how many there were."""
+        """Erase the text, id, title and metadata of documents and mark them as removed; how many there were."""
         erase = "DELETE FROM texts WHERE document = (SELECT number FROM documents WHERE id = ? AND removed = 0)"
         mark = (
-            "UPDATE documents SET removed = 1, title = '', metadata = '{}', label = 0, content_hash = '' "
-            "WHERE id = ? AND removed = 0"
+            "UPDATE documents SET removed = 1, id = '', title = '', metadata = '{}', label = 0, content_hash = '' "
+            "WHERE id = ? AND removed = 0 RETURNING segment, ordinal"
         )
         count = 0
         for id in ids:
             self.connection.execute(erase, (id,))
-            count += self.connection.execute(mark, (id,)).rowcount
+            for segment, ordinal in self.connection.execute(mark, (id,)).fetchall():
+                self._dropped += place_checksum(id, segment, ordinal)
+                count += 1
         return count
 
     def free_space(self) -> None:
         """Give unused pages back to the disk, outside a transaction."""
         self.connection.executescript("PRAGMA incremental_vacuum")  # `execute` would free a single page
+        self.merge()
 
 
 def _among(segments: Sequence[int]) -> str:

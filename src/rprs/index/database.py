@@ -6,19 +6,24 @@ import os
 import sqlite3
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from textwrap import shorten
+from threading import RLock
+from time import monotonic, sleep
 from typing import Any
 
-from rprs.errors import DiskFull, IndexCorrupt, IndexMismatch, InvalidIndex
+from rprs.errors import DiskFull, IndexCorrupt, IndexLocked, IndexMismatch, InvalidIndex
 from rprs.files.atomic import sync_folder
-from rprs.index.files import no_space
+from rprs.forks import forget, register
+from rprs.index.files import no_space, plain_reason
 
 __all__ = ["FORMAT", "NO_INDEX", "Database", "create_tables", "prepare_connection", "seal"]
 
-FORMAT = 2
-READABLE = ("1", "2")  # formats; an index of format 1 has no phrases
+FORMAT = 3
+MOST_LOG = 256 * 2**20  # bytes: a writer waits, then refuses, if the log is larger and a reader needs it
+PATIENCE, POLL = 10.0, 0.1  # seconds
+READABLE = ("1", "2", "3")  # formats; 1 has no phrases, 1 and 2 have no checksums of blocks and of the listing
 NO_INDEX = "There is no index at {0}: make one with `rprs index SOURCE --to {0}`"
 
 SCHEMA = """
@@ -32,6 +37,7 @@ CREATE TABLE segments (
     generation INTEGER  -- of its vectors; NULL until it is encoded
 ) STRICT;
 CREATE TABLE files (path TEXT PRIMARY KEY, bytes INTEGER NOT NULL, sha256 TEXT NOT NULL) STRICT;
+CREATE TABLE blocks (path TEXT PRIMARY KEY, sums BLOB NOT NULL) STRICT;  -- of each file, for searches
 CREATE TABLE documents (
     number INTEGER PRIMARY KEY, id TEXT NOT NULL, title TEXT NOT NULL, metadata TEXT NOT NULL,
     label INTEGER NOT NULL,  -- the checksum of id, title and metadata, as content_hash is that of the text
@@ -45,6 +51,8 @@ CREATE INDEX live_hash ON documents (content_hash) WHERE removed = 0;
 CREATE UNIQUE INDEX place ON documents (segment, ordinal);
 """
 
+_INHERITED: list[sqlite3.Connection] = []  # of the parent of this process, never closed: that could drop its locks
+
 SEALED = """
 SELECT key, value, '', '', '' FROM settings WHERE key <> 'seal'
 UNION ALL SELECT * FROM encoders UNION ALL SELECT name, sql, '', '', '' FROM sqlite_master ORDER BY 1
@@ -52,19 +60,37 @@ UNION ALL SELECT * FROM encoders UNION ALL SELECT name, sql, '', '', '' FROM sql
 
 
 class Database:
-    """A connection to the SQLite file of one index."""
+    """A connection to the SQLite file of one index.
+
+    SQLite's locks are lost in a forked process, and it does not notice. A connection for reading is therefore closed
+    before a fork, and both processes open their own; one for writing stays with the parent alone.
+    """
 
     def __init__(self, root: Path, *, write: bool) -> None:
         self.path = root / "catalog.sqlite"
         if not self.path.is_file():
             raise InvalidIndex(NO_INDEX.format(root))
         self._file = self.path.stat()
-        self.connection = self._connect("mode=rw" if write else "mode=ro")
+        self._write = write
+        self._prepare(self._connect("mode=rw" if write else "mode=ro"))
         try:
             self._check_format(root)
         except BaseException:
             self.close()
             raise
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        self._connection, self._lost = connection, ""
+        self._snapshot: str | None = None  # the number of the commit that a snapshot shows
+        self.lock = RLock()  # held by a thread that uses the connection
+        register(self)
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The connection of this process."""
+        if self._lost:
+            raise InvalidIndex(self._lost)
+        return self._connection
 
     @classmethod
     def create(cls, root: Path, settings: Mapping[str, str]) -> None:
@@ -86,7 +112,17 @@ class Database:
             if mode == "mode=ro" and "unable to open" in str(error) and not os.access(self.path.parent, os.W_OK):
                 return self._connect_unchanging()
             kind = IndexCorrupt if _damaged(error) else InvalidIndex
-            raise kind(f"{self.path} cannot be opened as an index ({_brief(error)})") from error
+            raise kind(f"{self.path} cannot be opened as an index ({self._reason(error)})") from error
+
+    def _reason(self, error: Exception) -> str:
+        """Why the file cannot be opened: SQLite does not say that too many files are open, or who may read it."""
+        try:
+            with ExitStack() as opened:
+                for _ in range(3):  # the catalog, its log and the index of that
+                    opened.enter_context(self.path.open("rb"))
+        except OSError as cause:
+            return plain_reason(cause)
+        return _brief(error)
 
     def _connect_unchanging(self) -> sqlite3.Connection:
         """Open without locks, on a read-only disk: nobody writes there, and nothing can be recovered."""
@@ -99,9 +135,9 @@ class Database:
         stored = self.setting("format")
         if stored not in READABLE:
             raise IndexMismatch(
-                f"{root} has the index format {stored}, this version of rprs reads {' and '.join(READABLE)}: index anew"
+                f"{root} has the index format {stored}, this version of rprs reads 1 to {FORMAT}: index anew"
             )
-        self.begin_snapshot()  # a writer may commit between the two reads
+        self.connection.execute("BEGIN")  # a writer may commit between the two reads
         try:
             if self.setting("seal") != _checksum(self.rows(SEALED)):
                 raise self._corrupt("its settings have changed")
@@ -109,28 +145,126 @@ class Database:
             self.connection.execute("ROLLBACK")
 
     def close(self) -> None:
-        """Close the connection."""
-        self.connection.close()
+        """Close the connection; what a writer could not merge because this reader was open is merged now."""
+        forget(self)
+        if not self._lost:
+            self._connection.close()
+        if not self._write:
+            self._merge_log()
+
+    # ------------------------------------------------------------------------ the log of SQLite
+
+    @property
+    def log_bytes(self) -> int:
+        """The size of SQLite's log, where commits stay until they are merged into the catalog."""
+        try:
+            return self.path.with_name("catalog.sqlite-wal").stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    def merge(self) -> bool:
+        """Merge the log into the catalog and empty it, for a writer; False if a reader still needs it.
+
+        A page with removed text is overwritten in the catalog only then.
+        """
+        self.connection.execute("PRAGMA busy_timeout = 0")  # a reader may stay for days
+        try:
+            busy, *_ = self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        finally:
+            self.connection.execute("PRAGMA busy_timeout = 10000")
+        return not busy
+
+    def renew_snapshot(self) -> None:
+        """Let go of the snapshot for a moment, so that the log can be merged; if others have committed, it is gone."""
+        with self.lock:
+            if self.log_bytes and not self._lost:
+                self._connection.close()
+                self._merge_log()
+                self._connect_again()
+
+    def _merge_log(self) -> None:
+        """Merge the log over a connection of its own, as a reader: the last one to close an index finishes it."""
+        if not self.log_bytes or not os.access(self.path, os.W_OK) or not os.access(self.path.parent, os.W_OK):
+            return
+        with (
+            suppress(sqlite3.Error),
+            closing(sqlite3.connect(self.path, isolation_level=None, timeout=0)) as connection,
+        ):
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+
+    def _bound_log(self) -> None:
+        """Wait until readers let the log be merged if it is large; refuse to let it grow without end."""
+        deadline = monotonic() + PATIENCE
+        while self.log_bytes > MOST_LOG and not self.merge():
+            if monotonic() > deadline:
+                raise IndexLocked(
+                    f"{self.path.name}-wal has {self.log_bytes / 2**20:,.0f} MB because a program has kept an old "
+                    f"state of {self.path.parent} open: close the index there, or open it again"
+                )
+            sleep(POLL)
+
+    # ------------------------------------------------------------------------ forked processes
+
+    def before_fork(self) -> None:
+        """Wait until no thread uses the connection; close it if it is for reading."""
+        self.lock.acquire()
+        if not self._write:
+            self._connection.close()
+
+    def after_fork(self, child: bool) -> None:
+        """Open another connection to the same state; if that state is gone, each use of it says so."""
+        try:
+            if not self._write:
+                self._connect_again()
+            elif child:
+                _INHERITED.append(self._connection)
+                self._lost = f"{self.path.parent} was opened for writing before this process was forked: open it again"
+        except (InvalidIndex, sqlite3.Error) as error:
+            self._lost = f"{self.path.parent} cannot be used after a fork ({_brief(error)}): open the index again"
+        finally:
+            self.lock.release()
+
+    def _connect_again(self) -> None:
+        if self._lost:
+            return
+        self._connection = self._connect("mode=ro")
+        if self._snapshot is not None:
+            snapshot = self._snapshot
+            self.begin_snapshot()
+            if self._snapshot != snapshot:
+                self._connection.close()
+                self._lost = f"{self.path.parent} changed while a process was forked: open the index again"
+
+    # ------------------------------------------------------------------------ writing
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Commit all changes of the block durably, or none of them."""
+        """Commit all changes of the block durably, or none of them; commits are numbered."""
+        self._bound_log()
         self.connection.execute("BEGIN IMMEDIATE")
         try:
             yield self.connection
+            self.change_setting("commit", str(self.commit + 1))
+            seal(self.connection)
             self.connection.execute("COMMIT")
         except BaseException:
             if self.connection.in_transaction:
                 self.connection.execute("ROLLBACK")
             raise
+        with suppress(sqlite3.OperationalError):  # the commit is durable; the next one tries again
+            self.merge()
+
+    def change_setting(self, key: str, value: str) -> None:
+        """Change a setting, within a transaction."""
+        self.connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (key, value))
 
     # ------------------------------------------------------------------------ reading
 
-    def stream(self, query: str, *values: Any) -> Iterator[Any]:
-        """The rows of a query, one at a time."""
+    def stream(self, query: str, *values: Any, raw: bool = False) -> Iterator[Any]:
+        """The rows of a query, one at a time; `raw` if a column holds bytes."""
         try:
             for row in self.connection.execute(query, values):
-                if bytes in map(type, row):  # instead of text: the page is damaged
+                if not raw and bytes in map(type, row):  # instead of text: the page is damaged
                     raise self._corrupt("a text is not valid")
                 yield row
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
@@ -143,7 +277,8 @@ class Database:
 
     def rows(self, query: str, *values: Any) -> list[Any]:
         """All rows of a query."""
-        return list(self.stream(query, *values))
+        with self.lock:
+            return list(self.stream(query, *values))
 
     def one(self, query: str, *values: Any) -> Any:
         """The first column of the first row, or None."""
@@ -168,16 +303,22 @@ class Database:
         except FileNotFoundError:
             return False
 
+    @property
+    def commit(self) -> int:
+        """The number of the last commit; 0 in an index of an earlier version that was not written to since."""
+        return int(self.setting("commit") or 0)
+
     def begin_snapshot(self) -> None:
         """Let all later reads see the present state, whoever writes meanwhile."""
         self.connection.execute("BEGIN")
+        self._snapshot = self.setting("commit") or ""
 
 
 def create_tables(connection: sqlite3.Connection, settings: Mapping[str, str]) -> None:
     """Create the tables of an empty index with these settings."""
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     connection.executescript(f"BEGIN; {SCHEMA}")
-    rows = {"format": str(FORMAT), **settings}.items()
+    rows = {"format": str(FORMAT), "segments": str(zlib.crc32(b"[]")), "places": "0", **settings}.items()
     connection.executemany("INSERT INTO settings VALUES (?, ?)", rows)
     seal(connection)
     connection.execute("COMMIT")

@@ -16,6 +16,7 @@ from rprs import spec
 from rprs.encode import Encoder, Fittable, FittedEncoder
 from rprs.errors import IndexCorrupt, IndexMismatch
 from rprs.files.atomic import sync_folder
+from rprs.files.hashes import sha256
 from rprs.index.catalog import Catalog, EncoderRow
 from rprs.index.files import File, register
 from rprs.index.sample import sample_sentences
@@ -139,6 +140,7 @@ def open_encoder(catalog: Catalog, root: Path) -> Encoder:
     if not isinstance(component, Fittable):
         encoder: Encoder = component.load()
     elif place.is_dir():
+        _check_files(catalog, root, folder(row.generation))
         encoder = component.open(place)
     else:
         raise IndexCorrupt(f"{place} is missing: open the index again if it was refitted meanwhile, or verify it")
@@ -148,6 +150,17 @@ def open_encoder(catalog: Catalog, root: Path) -> Encoder:
             f"{encoder.fingerprint}: use the same weights, or index anew"
         )
     return encoder
+
+
+def _check_files(catalog: Catalog, root: Path, place: str) -> None:
+    """Raise `IndexCorrupt` if a file of the fitted encoder, such as its table or its tokenizer, has changed."""
+    for file in catalog.files():
+        if file.path.startswith(f"{place}/") and (
+            not (root / file.path).is_file() or sha256(root / file.path) != file.sha256
+        ):
+            raise IndexCorrupt(
+                f"{root / file.path} has changed: run `rprs repair {root}`, which fits the encoder again"
+            )
 
 
 def reusable_encoder(catalog: Catalog, root: Path) -> str:

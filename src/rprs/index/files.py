@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import errno
+import hashlib
+import math
 import os
+import resource
 import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +21,24 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from rprs.errors import DiskFull, IndexCorrupt, InvalidIndex
-from rprs.files.hashes import sha256
+from rprs.files.mapping import map_file
+from rprs.index.blocks import Blocks, block_sums
 
-__all__ = ["File", "RowFile", "load", "next_folder", "no_space", "register", "save", "save_rows", "watch_disk"]
+__all__ = [
+    "File",
+    "RowFile",
+    "load",
+    "load_checked",
+    "next_folder",
+    "no_space",
+    "plain_reason",
+    "register",
+    "save",
+    "save_rows",
+    "watch_disk",
+]
 
+HEADER = 2**12  # bytes: more than the header of any array of an index takes
 MINIMUM_FREE = 2**16  # bytes: with less, SQLite cannot even open its log
 
 
@@ -31,6 +49,7 @@ class File:
     path: str
     bytes: int
     sha256: str
+    sums: bytes = b""  # of its blocks; empty where the catalog does not store them, or they are not needed
 
 
 class RowFile:
@@ -87,22 +106,55 @@ def register(root: Path, path: str) -> File:
     """Sync and hash a file that is already written."""
     with (root / path).open("rb") as stream:
         os.fsync(stream.fileno())
-    return File(path, (root / path).stat().st_size, sha256(root / path))
+    content = map_file(root / path)
+    return File(path, len(content), hashlib.sha256(content.data).hexdigest(), block_sums(content))
 
 
 def load(root: Path, path: str) -> NDArray[Any]:
-    """Open an array by mmap; NumPy reads an empty one, which cannot be mapped."""
+    """Open an array by mmap; its file does not stay open."""
+    return load_checked(root, path, None)[0]
+
+
+def load_checked(
+    root: Path, path: str, sums: bytes | None, *, whole: bool = True
+) -> tuple[NDArray[Any], Blocks | None]:
+    """The same, with the checks of its blocks if their sums are given; a damaged header raises unless not `whole`."""
+
+    def damage() -> IndexCorrupt:
+        return IndexCorrupt(f"{root / path} is damaged (a checksum differs): run `rprs verify {root}`")
+
     try:
-        array: NDArray[Any] = np.load(root / path, mmap_mode="r", allow_pickle=False)
-        missing = (root / path).stat().st_size - getattr(array, "offset", 0) - array.nbytes
+        content = map_file(root / path)
+        array = _array(content)
     except FileNotFoundError:
         raise
+    except OSError as error:
+        raise InvalidIndex(f"{root / path} cannot be opened: {plain_reason(error)}") from error
     except Exception as error:  # NumPy reads a header as Python source: damage may raise anything, even SyntaxError
         reason = " ".join(str(error).split())
         raise IndexCorrupt(f"{root / path} is damaged ({reason}): run `rprs verify {root}`") from error
-    if missing:
-        raise IndexCorrupt(f"{root / path} is damaged (its header does not match its size): run `rprs verify {root}`")
-    return np.asarray(array)  # a plain array over the mapping: NumPy and Numba take longer to handle np.memmap
+    return array, None if sums is None else Blocks(content, len(content) - array.nbytes, sums, damage, whole=whole)
+
+
+def _array(content: NDArray[np.uint8]) -> NDArray[Any]:
+    """The array in the bytes of a .npy file."""
+    header = BytesIO(content[:HEADER].tobytes())
+    version = npy.read_magic(header)
+    read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    shape, fortran, dtype = read(header)
+    size = math.prod(shape)
+    if fortran or dtype.hasobject or len(content) != header.tell() + size * dtype.itemsize:
+        raise ValueError("its header does not match its size")
+    return content[header.tell() :].view(dtype).reshape(shape)
+
+
+def plain_reason(error: OSError) -> str:
+    """Why a file cannot be opened, and what to do where that is known."""
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        whose = f"this process may open {limit} files" if error.errno == errno.EMFILE else "by all processes together"
+        return f"too many files are open ({whose}): raise the limit with `ulimit -n`, or close some"
+    return f"{error.strerror or error}"
 
 
 def next_folder(root: Path, group: str) -> str:
@@ -137,7 +189,7 @@ def watch_disk(root: Path) -> Iterator[None]:
             raise
         if isinstance(error, FileNotFoundError):
             raise IndexCorrupt(f"{error.filename} is missing: run `rprs verify {root}`") from error
-        reason = error.strerror if isinstance(error, OSError) else error
+        reason = plain_reason(error) if isinstance(error, OSError) else error
         raise InvalidIndex(
             f"Cannot write to {root} ({reason}): what was committed is complete; "
             "check the disk, its quota and permissions, and run the command again"

@@ -38,10 +38,27 @@ class MemoryCatalog(Catalog):
     """A catalog without a file."""
 
     def __init__(self, settings: Mapping[str, str]) -> None:
-        self.path = PLACE
-        self.connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        self.path, self._write = PLACE, False
+        self._prepare(sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False))
         prepare_connection(self.connection)
         create_tables(self.connection, settings)
+
+    def before_fork(self) -> None:
+        """Wait until no thread uses the connection, which a forked process inherits with its own copy of the memory."""
+        self.lock.acquire()
+
+    def after_fork(self, child: bool) -> None:
+        """Continue."""
+        self.lock.release()
+
+    @property
+    def log_bytes(self) -> int:
+        """There is no log."""
+        return 0
+
+    def merge(self) -> bool:
+        """There is nothing to merge."""
+        return True
 
     @property
     def in_place(self) -> bool:
@@ -53,6 +70,7 @@ class MemoryIndex(Index):
     """An index without files. It cannot change; closing it frees its memory."""
 
     def __init__(self, catalog: Catalog, segments: list[Segment], loaded: LoadedEncoder) -> None:
+        self._checked = False  # what is in memory is not read from a disk
         self._initialise(PLACE, catalog)
         self.generation, self.pending = GENERATION, 0
         self.encoder = loaded.encoder

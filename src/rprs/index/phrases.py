@@ -14,9 +14,9 @@ from rprs.index.files import File, RowFile, save
 from rprs.index.segment import Segment, ends, folder
 from rprs.progress import Advance, no_op
 from rprs.scoring import bm25, cosine, phrases
-from rprs.scoring.phrases import SPACE, Inverted, Stream
+from rprs.scoring.phrases import SPACE, Inverted, Postings, Stream
 
-__all__ = ["merge_phrases", "squared_norms", "streams"]
+__all__ = ["find_phrases", "merge_phrases", "squared_norms", "streams"]
 
 RANGE = 2**22  # bytes of postings that are decoded at a time
 
@@ -27,6 +27,14 @@ def streams(segments: Sequence[Segment]) -> list[Stream]:
     """The phrases of segments; empty if any segment has none."""
     present = [segment.phrases for segment in segments if segment.phrases is not None]
     return present if len(present) == len(segments) else []
+
+
+def find_phrases(segments: Sequence[Segment], queried: NDArray[np.uint32]) -> list[Postings]:
+    """The postings of phrases, which are in ascending order, by segment; empty if any segment has none."""
+    present = streams(segments)
+    for segment in segments if present else ():
+        segment.check_phrases(queried)
+    return [phrases.find(stream, queried) for stream in present]
 
 
 def merge_phrases(root: Path, number: int, parts: Sequence[Stream], numbers: Sequence[NDArray[Any]]) -> list[File]:
@@ -65,6 +73,8 @@ def squared_norms(
     `numbers` are the numbers of each segment's documents, -1 for a removed one; only live documents count in df. Sums
     are formed in the order of the hashes, so that they do not depend on how documents are distributed over segments.
     """
+    for segment in segments:
+        segment.check_postings()
     live = [mapping >= 0 for mapping in numbers]
     idf = cosine.idf(np.arange(documents + 1), documents)
     terms = _term_squares(segments, live, idf)

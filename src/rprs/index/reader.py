@@ -8,7 +8,6 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,13 +18,14 @@ from rprs.alignment.calibration import FALLBACK, Calibration
 from rprs.document import NO_SENTENCES, Document, Sentences, document_id
 from rprs.encode import Encoder
 from rprs.errors import IndexCorrupt, InvalidIndex, NoDocument, UsageError
-from rprs.index.arguments import index_path, require_count, require_document
+from rprs.index.arguments import index_path, require_choice, require_count, require_document
+from rprs.index.blocks import checks_wanted
 from rprs.index.calibrate import measure_calibration
 from rprs.index.catalog import Catalog
 from rprs.index.dates import Dates, read_dates
 from rprs.index.encoders import open_encoder, reusable_encoder
 from rprs.index.fields import Field, metadata_fields
-from rprs.index.files import load
+from rprs.index.files import load_checked
 from rprs.index.language import knows_text
 from rprs.index.phrases import squared_norms
 from rprs.index.segment import Segment, Terms
@@ -49,8 +49,9 @@ class Index(Mapping[str, Document]):
     Documents are numbered in the order of their ids, whatever their history.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        root = index_path(path)
+    def __init__(self, path: str | Path, *, check: bool | None = None) -> None:
+        """Open the index at a path. `check=False` reads without checksums, and so does the variable RPRS_CHECK=off."""
+        root, self._checked = index_path(path), checks_wanted(None if check is None else require_choice("check", check))
         attempt: object = ...
         while True:
             self._initialise(root, Catalog(root, write=False))
@@ -100,10 +101,11 @@ class Index(Mapping[str, Document]):
 
     def _initialise(self, path: Path, catalog: Catalog) -> None:
         self.path, self.catalog = path, catalog
-        self._lock = RLock()
+        self._lock = catalog.lock
         self._last_query: tuple[str | None, Sentences] = (None, NO_SENTENCES)
         self._listed: object = None
         self._dates: dict[str, Dates] = {}  # by metadata field
+        self._labels_checked = False
 
     def _load(self) -> None:
         self.catalog.begin_snapshot()
@@ -115,19 +117,23 @@ class Index(Mapping[str, Document]):
         if generation is None:
             raise InvalidIndex(f"{self.path} is not finished: run `rprs index` with the same source again to resume")
         self.generation = generation
-        phrases, vector_type = self.catalog.phrases, self.catalog.vectors
-        segments = [
-            Segment.open(self.path, row.number, generation, phrases=phrases, vector_type=vector_type) for row in ready
-        ]
+        options = {"phrases": self.catalog.phrases, "vector_type": self.catalog.vectors}
+        sums = self.catalog.block_sums() if self._checked else None
+        segments = [Segment.open(self.path, row.number, generation, **options, sums=sums) for row in ready]
+        if sums is not None:
+            self.catalog.check_segments()
         self._number_documents(segments)
-        self._open_norms()
+        self._open_norms(sums)
 
     def _number_documents(self, segments: list[Segment]) -> None:
         """Number the documents by id, and map numbers to places in segments and back."""
         self.segments = segments
-        places = self.catalog.places([segment.number for segment in segments])
-        self.ids: list[str] = [id for id, _, _ in places]
+        places = self.catalog.places()
+        if self._checked and self.catalog.has_sums:
+            self.catalog.check_places(places)
         position = {segment.number: position for position, segment in enumerate(segments)}
+        places = [place for place in places if place[1] in position]
+        self.ids: list[str] = [id for id, _, _ in places]
         self._segment = np.array([position[segment] for _, segment, _ in places], dtype=np.int64)
         self._ordinal = np.array([ordinal for _, _, ordinal in places], dtype=np.int64)
         sizes = np.array([len(segment.lengths) for segment in segments], dtype=np.int64)
@@ -138,12 +144,14 @@ class Index(Mapping[str, Document]):
             documents = np.flatnonzero(self._segment == number)
             numbers[self._ordinal[documents]] = documents
 
-    def _open_norms(self) -> None:
+    def _open_norms(self, sums: Mapping[str, bytes] | None) -> None:
         """Use the norms on disk if they are those of the present documents; otherwise they are computed when needed."""
         path = None if self.pending else self.catalog.norms
         if path is None:
             return
-        stored = load(self.path, path)
+        stored, blocks = load_checked(self.path, path, None if sums is None else sums.get(path, b""))
+        if blocks is not None:
+            blocks.check_all()
         if stored.dtype.str != "<f8" or stored.shape != (len(self), 3):
             raise IndexCorrupt(f"{self.path / path} does not fit the documents: run `rprs verify {self.path}`")
         self.squared_norms = stored
@@ -235,10 +243,11 @@ class Index(Mapping[str, Document]):
     def fingerprint(self) -> str:
         """A hash of settings, encoder and documents: it changes whenever a ranking could."""
         digest = hashlib.sha256()
-        keys = ("format", "splitter", "analyzer", "phrases", "vectors")
+        keys = ("splitter", "analyzer", "phrases", "vectors")
         with self._lock:
             encoder = self.catalog.encoder()
-            settings = [value for value in map(self.catalog.setting, keys) if value is not None]  # float16 is none
+            format = "1" if self.catalog.setting("format") == "1" else "2"  # 3 ranks as 2
+            settings = [format, *(value for value in map(self.catalog.setting, keys) if value is not None)]
             digest.update(json.dumps([*settings, encoder and encoder.fingerprint]).encode())
             for row in self.catalog.content_hashes():
                 digest.update(json.dumps(row).encode())
@@ -338,10 +347,17 @@ class Index(Mapping[str, Document]):
 
     # ------------------------------------------------------------------------ choosing documents
 
+    def _check_labels(self) -> None:
+        """Check titles and metadata of all documents, once: a filter could otherwise leave one out unnoticed."""
+        if self._checked and not self._labels_checked:
+            self.catalog.check_labels()
+            self._labels_checked = True
+
     @cached_property
     def fields(self) -> tuple[Field, ...]:
         """The metadata fields with their values, to choose a filter from."""
         with self._lock:
+            self._check_labels()
             return metadata_fields(self.catalog)
 
     def find(self, words: str, limit: int = 20) -> tuple[list[Document], int]:
@@ -350,6 +366,7 @@ class Index(Mapping[str, Document]):
             raise UsageError(f"The words to find must be a string. Got {words!r:.80} instead.")
         size, numbers = require_count("limit", limit, 0), [segment.number for segment in self.segments]
         with self._lock:
+            self._check_labels()
             return self.catalog.find(words.casefold().split(), numbers, size)
 
     def same_content(self, document: Document) -> list[int]:
@@ -373,6 +390,7 @@ class Index(Mapping[str, Document]):
         condition, values = to_sql(where)
         try:
             with self._lock:
+                self._check_labels()
                 ids = self.catalog.ids_where(condition, values)
         except sqlite3.OperationalError as error:
             raise UsageError(f"The filter {where!r} cannot be used: {error}") from error
@@ -386,6 +404,7 @@ class Index(Mapping[str, Document]):
             raise UsageError(f"The name of a metadata field must be a string. Got {field!r:.80} instead.")
         with self._lock:
             if field not in self._dates:
+                self._check_labels()
                 self._dates[field] = read_dates(self.catalog.field_values(field), self._number)
             return self._dates[field]
 

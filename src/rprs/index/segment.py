@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,8 @@ from numpy.typing import NDArray
 
 from rprs.document import NOT_ENCODED, Sentences
 from rprs.errors import IndexCorrupt
-from rprs.index.files import File, load, save
+from rprs.index.blocks import Blocks
+from rprs.index.files import File, load, load_checked, save
 from rprs.scoring.phrases import Stream, stream
 from rprs.scoring.vectors import PRECISIONS, VectorType
 
@@ -60,6 +62,7 @@ TYPES = {  # of the arrays
 NAMES = tuple(TYPES)
 PHRASE_TYPES = {"phrase_directory": ("<i8",), "phrase_data": ("|u1",)}  # of the arrays that an index may do without
 PHRASE_NAMES = tuple(PHRASE_TYPES)
+NO_BLOCKS: Mapping[str, Blocks] = MappingProxyType({})
 
 
 def folder(number: int) -> str:
@@ -118,8 +121,9 @@ class Segment:
         phrases: Stream | None = None,
         *,
         vector_type: VectorType = "float16",
+        blocks: Mapping[str, Blocks] = NO_BLOCKS,
     ) -> None:
-        self.number = number
+        self.number, self._blocks = number, blocks
         self.place = root / folder(number)
         self.term_hash: NDArray[np.uint64] = arrays["term_hash"]
         self.term_offsets: NDArray[np.int64] = arrays["term_offsets"]
@@ -137,6 +141,7 @@ class Segment:
         for name, valid in [*types.items(), *self._checks().items()]:
             if not valid:
                 raise self._corrupt(name)
+        self._check_all("lengths", "sentence_offsets")  # small, and every search needs them
 
     @classmethod
     def open(
@@ -147,12 +152,50 @@ class Segment:
         *,
         phrases: bool = False,
         vector_type: VectorType = "float16",
+        sums: Mapping[str, bytes] | None = None,
     ) -> Segment:
-        """Open a segment on disk with the vectors of an encoder; without vectors if `generation` is None."""
-        vectors = None if generation is None else load(root, vectors_path(number, generation))
-        arrays = {name: load(root, f"{folder(number)}/{name}.npy") for name in NAMES}
-        stream = open_phrases(root, number) if phrases else None
-        return cls(root, number, arrays, vectors, stream, vector_type=vector_type)
+        """Open a segment on disk with the vectors of an encoder; without vectors if `generation` is None.
+
+        With the `sums` of the blocks of all files, by path, blocks are checked when they are first used.
+        """
+        paths = {name: f"{folder(number)}/{name}.npy" for name in (*NAMES, *(PHRASE_NAMES if phrases else ()))}
+        if generation is not None:
+            paths["vectors"] = vectors_path(number, generation)
+        loaded = {name: load_checked(root, path, _sums(sums, root, path)) for name, path in paths.items()}
+        arrays = {name: array for name, (array, _) in loaded.items()}
+        blocks = {name: checks for name, (_, checks) in loaded.items() if checks is not None}
+        stream = Stream(arrays.pop("phrase_directory"), arrays.pop("phrase_data")) if phrases else None
+        vectors = arrays.pop("vectors", None)
+        return cls(root, number, arrays, vectors, stream, vector_type=vector_type, blocks=blocks)
+
+    # ------------------------------------------------------------------------ checks of blocks
+
+    def check_postings(self) -> None:
+        """Check all terms, postings and phrases, before numbers that are stored are computed from them."""
+        self._check_all(*(name for name in self._blocks if name not in ("vectors", "spans", "paragraphs")))
+
+    def check_sentences(self) -> None:
+        """Check all spans and vectors likewise."""
+        self._check_all(*(name for name in ("vectors", "spans", "paragraphs") if name in self._blocks))
+
+    def check_phrases(self, queried: NDArray[np.uint32]) -> None:
+        """Check the buckets of these phrases."""
+        if self.phrases is None or "phrase_data" not in self._blocks:
+            return
+        bits = (len(self.phrases.directory) - 1).bit_length() - 1
+        buckets = np.unique(queried.astype(np.int64) >> (32 - bits))
+        self._check_rows("phrase_directory", self.phrases.directory, buckets, buckets + 2)
+        starts, stops = self.phrases.directory[buckets], self.phrases.directory[buckets + 1]
+        self._check_rows("phrase_data", self.phrases.data, starts, stops)
+
+    def _check_all(self, *names: str) -> None:
+        for name in names:
+            if name in self._blocks:
+                self._blocks[name].check_all()
+
+    def _check_rows(self, name: str, array: NDArray[Any], starts: NDArray[Any], stops: NDArray[Any]) -> None:
+        if name in self._blocks:
+            self._blocks[name].check_ranges(starts * array.strides[0], stops * array.strides[0])
 
     def _checks(self) -> dict[str, bool]:
         """Whether the arrays fit together, as far as their ends show; `rprs verify` reads them completely."""
@@ -180,6 +223,10 @@ class Segment:
         """The sentences of one document, with their vectors where there are any."""
         rows = slice(int(self.sentence_offsets[ordinal]), int(self.sentence_offsets[ordinal + 1]))
         vectors = NOT_ENCODED if self.vectors is None else np.asarray(self.vectors[rows])
+        if self._blocks:
+            for name, array in (("spans", self.spans), ("paragraphs", self.paragraphs), ("vectors", self.vectors)):
+                if array is not None and len(array):
+                    self._blocks[name].check(rows.start * array.strides[0], rows.stop * array.strides[0])
         return Sentences(self.spans[rows].astype(np.int64), np.asarray(self.paragraphs[rows]), vectors)
 
     def term(self, position: int) -> bytes:
@@ -189,30 +236,45 @@ class Segment:
     def postings(self, terms: Terms) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Where the postings of each term start and stop; for an absent term, both are equal."""
         starts, stops = np.zeros(len(terms.hashes), dtype=np.int64), np.zeros(len(terms.hashes), dtype=np.int64)
+        self._check_all("term_hash")
         left = np.searchsorted(self.term_hash, terms.hashes, side="left")
         right = np.searchsorted(self.term_hash, terms.hashes, side="right")
         for collision in range(int((right - left).max(initial=0))):  # once, unless two terms share a hash
             rows = np.flatnonzero(left + collision < right)
             positions = left[rows] + collision
             same = self._same_bytes(positions, terms, rows)
+            self._check_rows("posting_offsets", self.posting_offsets, positions, positions + 2)
             starts[rows[same]] = self.posting_offsets[positions[same]]
             stops[rows[same]] = self.posting_offsets[positions[same] + 1]
         if np.any((starts < 0) | (starts > stops) | (stops > len(self.posting_documents))):
             raise self._corrupt("posting_offsets")
+        self._check_rows("posting_documents", self.posting_documents, starts, stops)
+        self._check_rows("posting_counts", self.posting_counts, starts, stops)
         return starts, stops
 
     def _same_bytes(self, positions: NDArray[Any], terms: Terms, rows: NDArray[Any]) -> NDArray[np.bool_]:
         """Whether the terms at the positions equal the query terms in the rows, byte by byte."""
+        self._check_rows("term_offsets", self.term_offsets, positions, positions + 2)
         first, sizes = self.term_offsets[positions], np.diff(terms.offsets)[rows]
         same: NDArray[np.bool_] = self.term_offsets[positions + 1] - first == sizes
         sizes = np.where(same, sizes, 0)
         if np.any((first < 0) | (first + sizes > len(self.term_bytes))):
             raise self._corrupt("term_offsets")
+        self._check_rows("term_bytes", self.term_bytes, first, first + sizes)
         step = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         stored = self.term_bytes[np.repeat(first, sizes) + step]
         queried = terms.bytes[np.repeat(terms.offsets[rows], sizes) + step]
         same[np.repeat(np.arange(len(rows)), sizes)[stored != queried]] = False
         return same
+
+
+def _sums(sums: Mapping[str, bytes] | None, root: Path, path: str) -> bytes | None:
+    """The sums of a file, none if they are not wanted; where they are, every file has some."""
+    if sums is None:
+        return None
+    if path not in sums:
+        raise IndexCorrupt(f"The checksums of {path} are missing: run `rprs verify {root}`")
+    return sums[path]
 
 
 def open_phrases(root: Path, number: int, name: str = "phrase") -> Stream:

@@ -1,4 +1,4 @@
-"""Bring an older index up to date: add its phrases, from the texts that the catalog holds."""
+"""Bring an older index up to date: add its phrases, from the texts that the catalog holds, and its checksums."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ import numpy as np
 from rprs.files.atomic import sync_folder
 from rprs.index.batches import FAST_BATCH
 from rprs.index.catalog import Catalog, SegmentRow
+from rprs.index.damage import refuse_damage
+from rprs.index.files import register
 from rprs.index.phrases import merge_phrases
 from rprs.index.segment import folder, open_phrases, term_hashes, write_phrases
 from rprs.progress import Advance, Progress
 from rprs.scoring.phrases import stream
 
-__all__ = ["add_phrases"]
+__all__ = ["add_checksums", "add_phrases"]
 
 PART = FAST_BATCH  # characters whose phrases are counted at a time
 
@@ -33,6 +35,15 @@ def add_phrases(root: Path, catalog: Catalog, analyzer: Any, progress: Progress)
             _add_to_segment(root, catalog, analyzer, row, advance)
     with catalog.transaction():
         catalog.use_phrases()
+
+
+def add_checksums(root: Path, catalog: Catalog, progress: Progress) -> None:
+    """Add the checksums of blocks and of the listing, of files and documents that are as they were written."""
+    refuse_damage(root, catalog, progress)
+    catalog.check_labels()
+    files = [register(root, file.path) for file in catalog.files()]
+    with catalog.transaction():
+        catalog.store_sums(files)
 
 
 def _add_to_segment(root: Path, catalog: Catalog, analyzer: Any, row: SegmentRow, advance: Advance) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 
-from rprs.document import Document
 from rprs.errors import IndexCorrupt
-from rprs.files.hashes import sha256
+from rprs.files.mapping import map_file
 from rprs.index.arguments import index_path
-from rprs.index.catalog import Catalog, SegmentRow, StoredDocument, label_checksum
+from rprs.index.blocks import block_sums
+from rprs.index.catalog import Catalog, SegmentRow, StoredDocument
+from rprs.index.damage import damaged_files, document_damage
+from rprs.index.files import File
 from rprs.index.segment import NAMES, PHRASE_NAMES, Segment, folder, vectors_path
 from rprs.progress import Progress, as_progress
 from rprs.scoring.phrases import in_order
@@ -31,7 +33,12 @@ def verify(path: str | Path, progress: Progress | bool | None = None) -> list[st
         damage = list(_until_unreadable(_database(catalog)))
         if damage:  # then nothing else in the catalog can be trusted
             return damage
-        checks = (_segments(catalog), _files(catalog, root, progress), _contents(catalog, root, progress))
+        checks = (
+            _segments(catalog),
+            _listing(catalog),
+            _files(catalog, root, progress),
+            _contents(catalog, root, progress),
+        )
         return [line for check in checks for line in _until_unreadable(check)]
     finally:
         catalog.close()
@@ -50,17 +57,31 @@ def _database(catalog: Catalog) -> Iterator[str]:
 
 
 def _files(catalog: Catalog, root: Path, progress: Progress) -> Iterator[str]:
-    files = catalog.files()
-    with progress("checking files", sum(file.bytes for file in files), "bytes") as advance:
-        for file in files:
-            target = root / file.path
-            if not target.is_file():
-                yield f"{file.path} is missing"
-            elif target.stat().st_size != file.bytes:
-                yield f"{file.path} has {target.stat().st_size} bytes instead of {file.bytes}"
-            elif sha256(target) != file.sha256:
-                yield f"{file.path} has changed: its checksum differs"
-            advance(file.bytes)
+    files, damaged = catalog.files(), set[str]()
+    for damage in damaged_files(root, files, progress):
+        damaged.add(damage.path)
+        yield f"{damage.path} {damage.problem}"
+    stored = catalog.block_sums()
+    if stored is None:
+        return
+    yield from (f"catalog.sqlite: the checksums of {path} belong to no file" for path in stored.keys() - _paths(files))
+    for file in files:
+        if file.path not in damaged and block_sums(map_file(root / file.path)) != stored.get(file.path):
+            yield f"catalog.sqlite: the checksums of {file.path} have changed"
+
+
+def _paths(files: Iterable[File]) -> set[str]:
+    return {file.path for file in files}
+
+
+def _listing(catalog: Catalog) -> Iterator[str]:
+    """Whether the list of the segments and the places of the documents are as they were written."""
+    checks = (catalog.check_segments, lambda: catalog.check_places(catalog.places())) if catalog.has_sums else ()
+    for check in checks:
+        try:
+            check()
+        except IndexCorrupt as error:
+            yield str(error)
 
 
 def _segments(catalog: Catalog) -> Iterator[str]:
@@ -92,10 +113,8 @@ def _contents(catalog: Catalog, root: Path, progress: Progress) -> Iterator[str]
 
 
 def _document(stored: StoredDocument, segment: Segment) -> Iterator[str]:
-    if label_checksum(stored.id, stored.title, stored.metadata) != stored.label:
-        yield f"the title or the metadata of {stored.id!r} have changed"
-    if stored.text is None or Document(stored.id, stored.text).content_hash != stored.content_hash:
-        yield f"the text of {stored.id!r} has changed"
+    if (problem := document_damage(stored)) is not None:
+        yield problem
     ordinal, sizes = stored.ordinal, (stored.words, stored.sentences)
     if ordinal >= len(segment.lengths) or sizes != (segment.lengths[ordinal], len(segment.sentences(ordinal))):
         yield f"the size of {stored.id!r} is not that in its segment"

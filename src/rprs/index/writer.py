@@ -6,7 +6,6 @@ A process that dies in between leaves files that the catalog does not list; the 
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -33,10 +32,11 @@ from rprs.index.arguments import (
     require_vector_type,
     settings_of,
 )
-from rprs.index.batches import FAST_BATCH, SLOW_BATCH, Batch, batches, prepare
+from rprs.index.batches import FAST_BATCH, SLOW_BATCH, Batch, batches, prepare, take_characters
 from rprs.index.calibrate import measure_calibration
 from rprs.index.catalog import Catalog, SegmentRow
 from rprs.index.compact import merge_segments
+from rprs.index.damage import refuse_damage
 from rprs.index.database import NO_INDEX
 from rprs.index.encoders import (
     LoadedEncoder,
@@ -49,10 +49,12 @@ from rprs.index.encoders import (
 )
 from rprs.index.files import File, load, next_folder, save, save_rows, watch_disk
 from rprs.index.language import measure_language
+from rprs.index.leftovers import GROUPS, delete_leftovers, refuse_links
 from rprs.index.phrases import squared_norms
 from rprs.index.reader import Index
+from rprs.index.repair import Repaired, accept_listing, diagnose, sound_documents
 from rprs.index.segment import Entry, Segment, folder, vectors_path, write_arrays
-from rprs.index.upgrade import add_phrases
+from rprs.index.upgrade import add_checksums, add_phrases
 from rprs.progress import Advance, Progress, as_progress, no_op
 from rprs.scoring.vectors import PRECISIONS, VectorType
 
@@ -63,13 +65,17 @@ MANY_SEGMENTS = 64  # with more, they are compacted automatically
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """How many documents `add` added, changed and left unchanged, with the sentences and index terms it read."""
+    """How many documents `add` added, changed and left unchanged, with the sentences and index terms it read.
+
+    `notes` are lines about what could not be done afterwards, although the documents are committed.
+    """
 
     added: int = 0
     changed: int = 0
     unchanged: int = 0
     sentences: int = 0
     terms: int = 0
+    notes: tuple[str, ...] = ()
 
 
 class Writer:
@@ -77,7 +83,8 @@ class Writer:
 
     `splitter`, `analyzer` and `encoder` are components or texts such as "onnx(precision=fp32)"; without `phrases`, only
     single words are indexed; `vectors` is the type of the stored vectors, "float16" unless given, or "float32". All are
-    fixed when the index is created; other ones for an existing index raise `IndexMismatch`.
+    fixed when the index is created; other ones for an existing index raise `IndexMismatch`. `add` compacts an index of
+    more than 64 segments unless `compact_automatically` is false.
     """
 
     def __init__(
@@ -92,7 +99,9 @@ class Writer:
         vectors: VectorType | None = None,
         progress: Progress | bool | None = None,
         batch: int | None = None,
+        compact_automatically: bool = True,
     ) -> None:
+        self.compact_automatically = require_choice("compact_automatically", compact_automatically)
         self.path = index_path(path)
         self.progress = as_progress(progress)
         components = parse_components(splitter, analyzer, encoder)
@@ -103,6 +112,7 @@ class Writer:
             _create_folder(self.path)
         elif not (self.path / "catalog.sqlite").is_file():
             raise InvalidIndex(NO_INDEX.format(self.path))
+        refuse_links(self.path)
         self._lock = FileLock(self.path / "lock")
         with watch_disk(self.path):
             try:
@@ -133,6 +143,8 @@ class Writer:
             self.analyzer = spec.parse("analyzer", str(self.catalog.setting("analyzer")))
             self.encoder: Any = spec.parse("encoder", str(self.catalog.setting("encoder")))
             self._loaded: Encoder | None = None
+            for group in GROUPS:
+                (self.path / group).mkdir(exist_ok=True)
             self._delete_unlisted()
         except BaseException:
             self.catalog.close()
@@ -171,19 +183,19 @@ class Writer:
     def __exit__(self, kind: type[BaseException] | None, _: object, __: TracebackType | None) -> None:
         self.close()
 
+    @property
+    def lingering(self) -> str | None:
+        """Until when removed text stays in the files, in one line; None if it is gone."""
+        if not self.catalog.log_bytes or self.catalog.merge():
+            return None
+        return (
+            "Another program has the index open: removed text stays in catalog.sqlite and its log until that program "
+            "closes the index or opens it again"
+        )
+
     def _delete_unlisted(self) -> None:
         """Delete files that the catalog does not list, such as those of an interrupted writer."""
-        listed = {file.path for file in self.catalog.files()}
-        kept = {Path(path).parent.as_posix() for path in listed}
-        for group in ("segments", "encoders", "norms"):
-            (self.path / group).mkdir(exist_ok=True)
-            for place in (self.path / group).iterdir():
-                if place.relative_to(self.path).as_posix() not in kept:
-                    shutil.rmtree(place, ignore_errors=True)
-                    continue
-                for file in place.iterdir():
-                    if file.relative_to(self.path).as_posix() not in listed:
-                        file.unlink(missing_ok=True)
+        delete_leftovers(self.path, (file.path for file in self.catalog.files()))
 
     @contextmanager
     def _change(self) -> Iterator[None]:
@@ -223,8 +235,8 @@ class Writer:
                         total.sentences + sum(len(entry.sentences) for entry in entries),
                         total.terms + sum(entry.length for entry in entries),
                     )
-            self.finish()
-        return replace(total, unchanged=unchanged["documents"])
+            notes = self.finish()
+        return replace(total, unchanged=unchanged["documents"], notes=notes)
 
     def _prepare(self, document: Document) -> Entry:
         return prepare(document.text, self.splitter, self.analyzer, phrases=self.catalog.phrases)
@@ -258,12 +270,26 @@ class Writer:
 
     # ------------------------------------------------------------------------ encoding
 
-    def finish(self) -> None:
-        """Encode the documents that are not encoded yet, and compact if there are many segments."""
+    def finish(self) -> tuple[str, ...]:
+        """Encode the documents that are not encoded yet, and compact if there are many segments; notes on failures."""
         self._encode_waiting()
-        if len(self.catalog.segments()) > MANY_SEGMENTS:
-            self.compact()
+        notes = self._compact_many() if self.compact_automatically else ()
         self._measure()
+        return notes
+
+    @property
+    def has_many_segments(self) -> bool:
+        """Whether it is time to compact."""
+        return len(self.catalog.segments()) > MANY_SEGMENTS
+
+    def _compact_many(self) -> tuple[str, ...]:
+        """Compact if there are many segments; where that fails, the committed documents are no less valid."""
+        try:
+            if self.has_many_segments:
+                self.compact()
+        except InvalidIndex as error:
+            return (f"The documents are in the index, but its segments could not be merged: {error}",)
+        return ()
 
     def _measure(self, language: dict[str, Any] | None = None) -> None:
         """Measure the present documents, unless that was done: norms for the cosine, the encoder's language, the bar.
@@ -381,12 +407,12 @@ class Writer:
                 self._calibrate(snapshot)
 
     def upgrade(self) -> bool:
-        """Add phrases to an index that was made without them, from its own texts; False if it has them already.
+        """Bring an index up to date: add phrases, from its own texts, and checksums; False if it has both already.
 
         An interrupted upgrade resumes when it is called again. Searches continue in the meantime.
         """
         measured = self.catalog.has_statistics and self.catalog.calibration is not None
-        if self.catalog.phrases and (measured or self.catalog.generation is None):
+        if self.catalog.phrases and self.catalog.has_sums and (measured or self.catalog.generation is None):
             return False
         with self._change():
             if not self.catalog.phrases:
@@ -396,6 +422,8 @@ class Writer:
             if self.catalog.calibration is None and self.catalog.generation is not None:
                 with Index(self.path) as snapshot:
                     self._calibrate(snapshot)
+            if not self.catalog.has_sums:
+                add_checksums(self.path, self.catalog, self.progress)
             self._delete_unlisted()
         return True
 
@@ -419,12 +447,13 @@ class Writer:
         return count
 
     def compact(self) -> None:
-        """Merge all segments into one, without removed documents."""
+        """Merge all segments into one, without removed documents; `IndexCorrupt` if any of their bytes have changed."""
         with self._change():
             self._encode_waiting()
             old = self.catalog.segments()
             if len(old) <= 1 and not self.catalog.removed():
                 return
+            refuse_damage(self.path, self.catalog, self.progress)
             number = old[-1].number + 1
             generation = self.catalog.generation
             phrases, vector_type = self.catalog.phrases, self.catalog.vectors
@@ -440,6 +469,42 @@ class Writer:
             self.catalog.free_space()
             self._delete_unlisted()
 
+    def repair(self) -> Repaired:
+        """Make what is damaged anew from the sound texts of its documents, and remove documents that are damaged.
+
+        `IndexCorrupt` if the catalog itself cannot be read.
+        """
+        with self._change():
+            damage = diagnose(self.path, self.catalog, self.progress)
+            accept_listing(self.path, self.catalog, damage)
+            if damage.lost:
+                with self.catalog.transaction():
+                    self.catalog.remove(damage.lost)
+            with self.catalog.transaction():
+                self.catalog.forget_statistics()
+                if damage.encoder:
+                    self.catalog.forget_encoder()
+            self._delete_unlisted()
+            count = self._rebuild(damage.segments)
+            self._encode_waiting()
+            self._measure()
+            self._delete_unlisted()
+        return Repaired(tuple(each.path for each in damage.files), count, tuple(damage.lost.values()))
+
+    def _rebuild(self, segments: tuple[int, ...]) -> int:
+        """Index the documents of damaged segments again, from their texts; how many there were."""
+        count = 0
+        documents = sound_documents(self.catalog, segments)
+        with self.progress("indexing again", unit="documents") as advance:
+            while batch := list(take_characters(documents, self.batch)):
+                self._commit(Batch(batch, len(batch), []), [self._prepare(document) for document in batch])
+                count += len(batch)
+                advance(len(batch))
+        if segments:
+            with self.catalog.transaction():
+                self.catalog.drop_segments(segments)
+        return count
+
     def _live(self, row: SegmentRow) -> NDArray[np.bool_]:
         mask = np.zeros(row.documents, dtype=bool)
         mask[self.catalog.ordinals(row.number)] = True
@@ -450,7 +515,7 @@ def _create_folder(path: Path) -> None:
     """Create the folder of the index; refuse one that holds other files."""
     if path.exists() and not path.is_dir():
         raise InvalidIndex(f"{path} is a file: choose another place for the index")
-    own = {"lock", "segments", "encoders", "norms", "catalog.sqlite"}
+    own = {"lock", *GROUPS, "catalog.sqlite"}
     if path.is_dir() and not (path / "catalog.sqlite").is_file():
         names = [entry.name for entry in path.iterdir()]
         others = sorted(name for name in names if name not in own and "catalog.draft" not in name)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rprs.index import Index
-from rprs.index.phrases import streams
+from rprs.index.phrases import find_phrases
 from rprs.index.segment import Terms
 from rprs.scoring import bm25, phrases
 from rprs.scoring.phrases import Postings
@@ -64,7 +64,7 @@ def _phrases(longer: Sequence[NDArray[np.uint32]], index: Index) -> list[Grams]:
         return []
     distinct = [np.unique(each, return_inverse=True, return_counts=True) for each in longer]
     every = np.sort(np.concatenate([queried for queried, _, _ in distinct]))  # one pass is faster than one per length
-    located = [phrases.find(stream, every) for stream in streams(index.segments)]
+    located = find_phrases(index.segments, every)
     grams = []
     for length, (queried, numbers, counts) in enumerate(distinct, start=2):
         rows = np.searchsorted(every, queried)
@@ -89,5 +89,5 @@ def _frequencies(located: list[Postings], size: int, index: Index) -> Ints:
 
 def phrase_frequencies(phrases_of_texts: NDArray[np.uint32], index: Index) -> Ints:
     """(p,): how many live documents have each of some phrases, sorted and distinct."""
-    located = [phrases.find(stream, phrases_of_texts) for stream in streams(index.segments)]
+    located = find_phrases(index.segments, phrases_of_texts)
     return _frequencies(located, len(phrases_of_texts), index)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -20,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rprs.document import Neighbours
+from rprs.forks import PerProcess
 from rprs.progress import Advance, no_op
 from rprs.scoring.threads import cores, one_blas_thread
 from rprs.scoring.vectors import precision_of
@@ -90,10 +90,8 @@ def neighbours(
     return Neighbours(similarity, sentences_of_keys(keys, offsets), offsets)
 
 
-@cache
-def _threads() -> ThreadPoolExecutor:
-    """Shared by all calls: starting threads takes a noticeable part of a short search."""
-    return ThreadPoolExecutor(cores(), "neighbours")
+# Shared by all calls of a process: starting threads takes a noticeable part of a short search.
+_threads = PerProcess(lambda: ThreadPoolExecutor(cores(), "neighbours"))
 
 
 # ---------------------------------------------------------------------------- equally similar sentences

@@ -6,14 +6,36 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from threading import Lock
 from typing import Any
+
+from rprs.forks import ForkLock
 
 __all__ = ["cores", "one_blas_thread"]
 
-_lock = Lock()
-_users = 0
-_limits: list[Any] = []
+
+class _Users:
+    """How many computations need BLAS limited to one thread, and the limit while there are any."""
+
+    def __init__(self) -> None:
+        self.lock, self.count = ForkLock(), 0
+        self.limits: list[Any] = []
+
+    def enter(self) -> None:
+        """Set the limit for the first."""
+        with self.lock:
+            if self.count == 0:
+                self.limits.append(_blas().limit(limits=1))
+            self.count += 1
+
+    def leave(self) -> None:
+        """Restore the number of threads after the last."""
+        with self.lock:
+            self.count -= 1
+            if self.count == 0:
+                self.limits.pop().restore_original_limits()
+
+
+_users = _Users()
 
 
 def cores() -> int:
@@ -24,18 +46,11 @@ def cores() -> int:
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Limit BLAS to one thread while ours run, also when several searches overlap."""
-    global _users
-    with _lock:
-        if _users == 0:
-            _limits.append(_blas().limit(limits=1))
-        _users += 1
+    _users.enter()
     try:
         yield
     finally:
-        with _lock:
-            _users -= 1
-            if _users == 0:
-                _limits.pop().restore_original_limits()
+        _users.leave()
 
 
 @cache

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock, Thread
 from typing import Any
 
 from rprs import __version__
 from rprs.document import Document
-from rprs.errors import NoDocument
+from rprs.errors import Busy, InvalidIndex, NoDocument
 from rprs.index import Added, Index, Writer
 from rprs.index.catalog import Catalog
 from rprs.index.info import describe_encoder, encoder_info
 from rprs.progress import Progress, silent
 from rprs.rank import System
 from rprs.search import Searcher
+from rprs.serve.compaction import Compaction
 
 __all__ = ["Service", "Snapshot"]
+
+INTERVAL = 1.0  # seconds between two looks at the index
+PATIENCE = 5.0  # seconds that a request to write waits for another
 
 
 class Snapshot:
@@ -54,15 +58,20 @@ class Snapshot:
 class Service:
     """One index and one system. Changes to the index are visible to the next request."""
 
-    def __init__(self, path: Path, system: System, progress: Progress = silent) -> None:
+    def __init__(
+        self, path: Path, system: System, progress: Progress = silent, log: Callable[[str], None] = lambda _line: None
+    ) -> None:
         self.path, self.system = path.absolute(), system
         self._watch = Catalog(self.path, write=False)
-        self._lock, self._writing = Lock(), Lock()
+        self._lock, self._writing, self._closing = Lock(), Lock(), Event()
+        self._compaction = Compaction(self.path, self._writing, log)
         try:
             self._version: int | None = self._watch.version
             self._snapshot = Snapshot(self.path)
             self.system.load(progress)
             self._warm(progress)
+            self._upkeep = Thread(target=self._keep_up, name="upkeep", daemon=True)
+            self._upkeep.start()
         except BaseException:
             self._watch.close()
             raise
@@ -100,6 +109,15 @@ class Service:
             old.newest = False
             self._close_unused(old)
 
+    def _keep_up(self) -> None:
+        """Follow changes between requests, too: an old snapshot would keep removed text on disk."""
+        while not self._closing.wait(INTERVAL):
+            with suppress(InvalidIndex, OSError), self._lock:
+                self._refresh()
+                if not self._snapshot.users:
+                    self._snapshot.index.catalog.renew_snapshot()
+                    self._refresh()
+
     @staticmethod
     def _close_unused(snapshot: Snapshot) -> None:
         if not snapshot.newest and not snapshot.users:
@@ -129,21 +147,41 @@ class Service:
     # ------------------------------------------------------------------------ writing
 
     def add(self, documents: Sequence[Document], progress: Progress = silent) -> Added:
-        """Add documents, replacing those with the same ids; one request of this server writes at a time."""
-        with self._writing, Writer(self.path, progress=progress) as writer:
-            return writer.add(documents)
+        """Add documents, replacing those with the same ids; one request of this server writes at a time.
+
+        Many segments are merged afterwards, in a thread of their own: that may take longer than a request may.
+        """
+        with self._turn(), Writer(self.path, progress=progress, compact_automatically=False) as writer:
+            added = writer.add(documents)
+            many = writer.has_many_segments
+        if many:
+            self._compaction.start()
+        return added
 
     def remove(self, id: str, check: Callable[[], None]) -> int:
         """Remove an existing document; `check` can still raise before the write begins."""
-        with self._writing, Writer(self.path) as writer:
+        with self._turn(), Writer(self.path) as writer:
             check()
             removed = writer.remove([id])
         if not removed:
             raise NoDocument(f"There is no document {id!r} in {self.path.name}")
         return removed
 
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Wait until no other request writes, but not for the end of a long one: that would keep searches waiting."""
+        if not self._writing.acquire(timeout=PATIENCE):
+            raise Busy("The index is being changed: try again in a minute")
+        try:
+            yield
+        finally:
+            self._writing.release()
+
     def close(self) -> None:
         """Close the index."""
+        self._closing.set()
+        self._upkeep.join()
+        self._compaction.close()
         with self._lock:
             self._watch.close()
             self._snapshot.index.close()

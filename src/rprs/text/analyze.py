@@ -16,9 +16,9 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from functools import cache
-from threading import Lock
 from typing import TYPE_CHECKING, ClassVar
 
+from rprs.forks import ForkLock
 from rprs.spec import Component, Kind, require
 from rprs.text.marks import COMBINING
 
@@ -71,7 +71,7 @@ class _Table(dict[str, str]):
     def __init__(self, stop: frozenset[str], stem: Callable[[str], str] | None, elision: bool) -> None:
         super().__init__()
         self.stop, self.stem, self.elision = stop, stem, elision
-        self.lock = Lock()  # a stemmer is not thread-safe
+        self.lock = ForkLock()  # a stemmer is not thread-safe
 
     def __missing__(self, chunk: str) -> str:
         bare = chunk.strip(_EDGES)
