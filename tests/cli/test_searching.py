@@ -106,7 +106,9 @@ def test_search_prints_the_system_and_the_seconds_of_each_stage(index_path: Path
     messages = rprs_ok(
         "search", index_path, query, "--first", "bm25(k1=2.8,b=1)", "--rerank", "rprs(n=3)", "--depth", "5"
     ).err
-    assert messages.startswith("bm25 → rprs(n=3): 6 sentences against 5 candidates of 12 documents; ")
+    first, second = messages.splitlines()
+    assert first == "Top 5 of 12 documents · your document: 6 sentences"
+    assert second.startswith("bm25 → rprs(n=3): 5 candidates; ")
     assert all(stage in messages for stage in ("sentences", "first stage", "candidates", "re-ranking", "evidence"))
 
 

@@ -57,15 +57,17 @@ def alignment_of(
     """An alignment with these pairs; by default, every part of a text up to a full stop is a sentence."""
     if sentences is None:
         sentences = split(query.text), split(document.text)
-    coverage = [
-        Coverage(len(text.split()), *(sum(words(pair) for pair in pairs if pair.kind == kind) for kind in KINDS))
-        for text, words in (
-            (query.text, lambda pair: pair.query_words),
-            (document.text, lambda pair: pair.document_words),
-        )
-    ]
+    coverages = (
+        _coverage(query.text, [(pair.kind, pair.query_words) for pair in pairs]),
+        _coverage(document.text, [(pair.kind, pair.document_words) for pair in pairs]),
+    )
     grey = tuple(boilerplate[0]), tuple(boilerplate[1])
-    return Alignment(query, document, *sentences, tuple(pairs), coverage[0], coverage[1], *grey)
+    return Alignment(query, document, *sentences, tuple(pairs), *coverages, *grey)
+
+
+def _coverage(text: str, matches: Sequence[tuple[Kind, int]]) -> Coverage:
+    identical, reworded, same_idea = (sum(words for kind, words in matches if kind == name) for name in KINDS)
+    return Coverage(len(text.split()), identical, reworded, same_idea)
 
 
 def split(text: str) -> Sentences:

@@ -269,15 +269,16 @@ def _print_explanation(explanation: Explanation, about: Callable[[], About], con
 
 
 def _print_summary(messages: Messages, searcher: Searcher, results: Results, *, restricted: bool) -> None:
-    """The notes of a search, its system, its size, and the seconds of each stage."""
+    """The notes of a search, its size, and as technical details its system and the seconds of each stage."""
     from rprs.results.wording import NOTHING_SHARED
 
     for note in results.notes:
         messages.print(note)
     if not results:
         messages.print("No similar document passes the filters: relax them" if restricted else NOTHING_SHARED)
+    sentences = counted(results.query_sentences, "sentence")
+    documents = counted(len(searcher.index), "document")
+    top = f"Top {len(results):,} of {documents}" if results else documents
+    messages.print(f"{top} · your document: {sentences}")
     times = ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in results.seconds.items())
-    messages.print(
-        f"{searcher.system}: {counted(results.query_sentences, 'sentence')} against "
-        f"{counted(results.candidates, 'candidate')} of {counted(len(searcher.index), 'document')}; {times}"
-    )
+    messages.print(f"{searcher.system}: {counted(results.candidates, 'candidate')}; {times}")
