@@ -1,6 +1,7 @@
 """Screenshots for the documentation, after `make demo`: `python scripts/screenshots.py INDEX FOLDER`.
 
-Taken from a real server: the search form, results, and two licences side by side, in the light and the dark theme.
+Taken from a real server: the search form, results, and two licences side by side, in the light and the dark theme and
+on a phone.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 WINDOW = {"width": 1280, "height": 800}
+PHONE = {"width": 390, "height": 780}
 GRANT = "facebook-patent-rights-2.LICENSE"  # re-ranking finds similar documents that share few words
 HARDWARE, LIKE_IT = "cern-ohl-1.2.LICENSE", "cern-ohl-s-2.0.LICENSE"  # similar contents in different words
 PAIR = 10  # the current match
@@ -41,9 +43,11 @@ def served(index: Path) -> Iterator[str]:
 
 @contextmanager
 def opened(browser: Browser, address: str, theme: str) -> Iterator[Page]:
-    """A new window with the form ready."""
+    """A new window with the form ready; the theme is light, dark, or phone."""
+    window = PHONE if theme == "phone" else WINDOW
     context = browser.new_context(
-        viewport={"width": WINDOW["width"], "height": WINDOW["height"]},
+        viewport={"width": window["width"], "height": window["height"]},
+        has_touch=theme == "phone",
         color_scheme="dark" if theme == "dark" else "light",
         device_scale_factor=1.5,
         locale="en-GB",
@@ -72,10 +76,10 @@ def results(page: Page) -> None:
 
 def aligned(page: Page) -> None:
     """A match in the middle of both texts."""
-    page.locator(f'.query .number[data-number="{PAIR}"]').wait_for(state="attached")
+    page.locator(".query .number").nth(PAIR).wait_for(state="attached")
     for _ in range(PAIR):
         page.keyboard.press("j")
-    page.locator(".document .number.current").wait_for()
+    page.locator(".query .number.current").wait_for()
     page.wait_for_timeout(500)  # until the surrounding text is rendered
 
 
@@ -91,6 +95,7 @@ def take_screenshots(index: Path, folder: Path) -> None:
         ("page-results", f"/?id={GRANT}&k=10", "light", results),
         ("page-aligned", side_by_side, "light", aligned),
         ("page-aligned-dark", side_by_side, "dark", aligned),
+        ("page-phone", side_by_side, "phone", aligned),
     ]
     with served(index) as url, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])

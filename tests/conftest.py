@@ -37,6 +37,8 @@ LONGEST = (
     "serve/test_robustness.py",
     "serve/test_web_results.py",
     "serve/test_web_comparison.py",
+    "serve/test_web_small.py",
+    "serve/test_web_evidence.py",
     "serve/test_web_layout.py",
     "serve/test_web_interaction.py",
     "studies/test_study.py",

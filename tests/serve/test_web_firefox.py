@@ -9,9 +9,10 @@ from tests.support.firefox import firefox
 from tests.support.server import served
 
 ERRORS = """window.problems = [];
-for (const name of ["error", "unhandledrejection", "securitypolicyviolation"])
-    addEventListener(name, event => window.problems.push(String(event.message ?? event.reason ?? event.violatedDirective)));"""
-LEVEL = """const [left, right] = [...document.querySelectorAll(".number.current")].map(one => one.getBoundingClientRect().y);
+const note = event => window.problems.push(String(event.message ?? event.reason ?? event.violatedDirective));
+for (const name of ["error", "unhandledrejection", "securitypolicyviolation"]) addEventListener(name, note);"""
+LEVEL = """const numbers = [...document.querySelectorAll(".number.current")];
+const [left, right] = numbers.map(number => number.getBoundingClientRect().y);
 return Math.abs(left - right) < 40;"""
 
 
@@ -49,5 +50,3 @@ def test_the_same_page_works_in_firefox(tmp_path: Path) -> None:
         window.click(".back")
         window.find("#hits .hit")
         assert window.evaluate("return document.querySelector('#results-title').textContent").startswith("“")
-
-

@@ -360,8 +360,8 @@ def test_the_histogram_of_dates_filters_with_the_keyboard(chrome: Browser, serve
         counts = [re.fullmatch(r"(\d{4})(?:–(\d{4}))?: (\d+) results?", label) for label in labels]
         assert all(counts)
         for match in filter(None, counts):
-            first, last, count = int(match[1]), int(match[2] or match[1]), int(match[3])
-            assert sum(first <= year <= last for year in years) == count
+            least, greatest, count = int(match[1]), int(match[2] or match[1]), int(match[3])
+            assert sum(least <= year <= greatest for year in years) == count
         bar = page.locator("#results-filters .histogram button:enabled").first
         first = labels[0][:4]
         bar.focus()

@@ -32,7 +32,7 @@ FLAGS = [
     "--disable-sync",
     "--no-first-run",
 ]
-TIMEOUT = 20_000  # milliseconds: generous, because it only bounds tests that fail
+TIMEOUT = 60_000  # milliseconds: generous, because it only bounds tests that fail
 # All messages of the progress line in order: they change too quickly to be read from here.
 LISTEN = """
 window.progressMessages = [];

@@ -1,7 +1,7 @@
 """A real Firefox for one UI test, driven over its own Marionette protocol: no driver program is needed.
 
-Without Firefox, the test is skipped with a line that says so. `RPRS_FIREFOX` names the program, or is `required` to make
-its absence a failure.
+Without Firefox, the test is skipped with a line that says so. `RPRS_FIREFOX` names the program, or is `required` to
+make its absence a failure.
 """
 
 from __future__ import annotations

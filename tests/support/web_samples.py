@@ -64,6 +64,35 @@ def write_index(path: Path, documents: Sequence[Document]) -> Path:
     return path
 
 
+# ---------------------------------------------------------------------------- cases with common wording and duplicates
+
+COMMON = "This matter came before the full bench of the province on a petition for review of the judgment."
+COPIED = "The keeper of the lighthouse must repair the lantern before the first storm of every winter."
+EDITED = "The owner of the ferry pays the harbour dues on the first working day of each month."
+REWRITTEN = "The owner of the ferry pays the harbour fees on the last working day of each month."
+
+
+def cases() -> list[Document]:
+    """Cases that all begin with the same sentence; two more have the text of the first, one of them but for a word."""
+    texts = [
+        paragraphs([COMMON, *invent_sentences(HARBOUR, 12, seed)[:6], *invent_sentences(ORCHARD, 12, seed)[:6]])
+        for seed in range(1, 10)
+    ]
+    texts[0] = f"{texts[0]}\n\n{COPIED} {REWRITTEN}"
+    documents = [
+        Document(f"case-{number}", text, f"Case {number}", {"date": f"{1990 + number}-05-04"})
+        for number, text in enumerate(texts, 1)
+    ]
+    near = texts[0].replace("lantern", "lamp")
+    return [*documents, Document("copy", texts[0], "A copy"), Document("near", near, "A revised copy")]
+
+
+def case_query() -> str:
+    """A text with the common sentence, a copied one, an edited one, and others that nothing is like."""
+    foreign = [f"Quarks {word} through seventeen indigo manifolds." for word in ("tunnel", "drift", "spin")]
+    return paragraphs([COMMON, foreign[0], COPIED, *foreign[1:], EDITED], 3)
+
+
 def scan() -> bytes:
     """A PDF whose only page is a picture."""
     writer = PdfWriter()
