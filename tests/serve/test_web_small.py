@@ -20,7 +20,7 @@ PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "has_touch":
 TABLET: dict[str, Any] = {"viewport": {"width": 768, "height": 1024}, "has_touch": True, "is_mobile": True}
 ZOOMED: dict[str, Any] = {"viewport": {"width": 640, "height": 400}, "device_scale_factor": 2}  # 1280 x 800 at 200%
 SIDEWAYS: dict[str, Any] = {"viewport": {"width": 844, "height": 390}, "has_touch": True, "is_mobile": True}
-MORE = paragraphs([f"Quark {number} drifts through seventeen indigo manifolds." for number in range(60)])
+MORE = paragraphs([f"Quark {number} drifts through seventeen indigo manifolds." for number in range(200)])
 COLUMN = "() => document.querySelector('.aligned-side.query .chapter').getBoundingClientRect().width"
 
 

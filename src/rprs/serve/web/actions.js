@@ -4,6 +4,7 @@
  */
 
 import { el, icon } from "./dom.js";
+import { scoresOf } from "./facts.js";
 
 const SHORTCUTS = [
   ["j", "next match"],
@@ -14,12 +15,33 @@ const SHORTCUTS = [
   ["Esc", "back to the results"],
 ];
 
+const DEPENDENT = "Ranks and scores depend on the other documents in this collection.";
+
+/**
+ * @param {any} explanation of the answer of /explain
+ * @param {{link?: string | null, announce: (message: string) => void, report: () => unknown, print: () => void}} on
+ *   `report` may return a promise
+ */
+export function actionBar(explanation, { link, announce, report, print }) {
+  return el("div", { class: "actions" },
+    link && linkButton(link, announce),
+    reportButton(report),
+    el("button", { type: "button", class: "quiet small", on: { click: print } }, icon("print"), el("span", {}, "Print pairs")),
+    fold("Technical details", "aligned-scores", scoresOf(explanation), el("p", { class: "hint" }, DEPENDENT)),
+    shortcutsFold());
+}
+
+/** Whether keys are typed into this element, so that they are not shortcuts. @param {EventTarget | null} target */
+export function isTyping(target) {
+  return target instanceof Element && target.matches("input:not([type=checkbox], [readonly]), textarea, select, [contenteditable], dialog *, [popover] *");
+}
+
 /**
  * A button that copies the address of the view.
  * @param {string} link
  * @param {(message: string) => void} announce to screen readers
  */
-export function linkButton(link, announce) {
+function linkButton(link, announce) {
   const button = el("button", { type: "button", class: "quiet small" }, icon("link"), el("span", {}, "Copy link"));
   button.addEventListener("click", async () => {
     try {
@@ -37,7 +59,7 @@ export function linkButton(link, announce) {
 
 /** A button that saves the report, one at a time.
  * @param {() => unknown} make may be a promise */
-export function reportButton(make) {
+function reportButton(make) {
   const button = el("button", { type: "button", class: "quiet small" }, icon("save"), el("span", {}, "Report"));
   button.addEventListener("click", async () => {
     button.disabled = true;
@@ -50,17 +72,13 @@ export function reportButton(make) {
   return button;
 }
 
-/** @param {() => void} print */
-export const printButton = (print) =>
-  el("button", { type: "button", class: "quiet small", on: { click: print } }, icon("print"), el("span", {}, "Print pairs"));
-
 /** A list of keyboard shortcuts, folded. */
-export function shortcutsFold() {
+function shortcutsFold() {
   const lines = SHORTCUTS.map(([key, words]) => el("div", {}, el("dt", {}, el("kbd", {}, key)), el("dd", {}, words)));
   return fold("Shortcuts", "aligned-shortcuts", lines);
 }
 
 /** @param {string} title @param {string} style @param {Node[]} lines of a list of definitions @param {Node | null} [more] */
-export function fold(title, style, lines, more = null) {
+function fold(title, style, lines, more = null) {
   return el("details", { class: `aligned-fold ${style}` }, el("summary", { class: "quiet small" }, title), el("div", { class: "aligned-fold-box" }, el("dl", {}, lines), more));
 }

@@ -4,11 +4,11 @@
  * @module
  */
 
-import { fold, linkButton, printButton, reportButton, shortcutsFold } from "./actions.js";
+import { actionBar, isTyping } from "./actions.js";
 import { Controls } from "./controls.js";
 import { coverageBar } from "./coverage.js";
 import { el, icon } from "./dom.js";
-import { notesOf, relationLabel, scoresOf, titleOf } from "./facts.js";
+import { notesOf, relationLabel, titleOf } from "./facts.js";
 import { unmatchedPassages } from "./gaps.js";
 import { described } from "./kinds.js";
 import { DocumentMap } from "./map.js";
@@ -32,7 +32,7 @@ import { count, flat } from "./format.js";
  * @property {[number, number] | null} [at] where a pair begins in the query and in the document, in code points: it is shown first
  */
 
-export const DISCLAIMER = "Scores help you prioritise; they are not legal conclusions.";
+const DISCLAIMER = "Scores help you prioritise; they are not legal conclusions.";
 const KINDS = { query: "Your document", document: "Result" };
 const UPPER = 0.3; // of a pane's height: where a match that was off screen is placed
 const LOWER = 0.65; // a visible match above this stays in place
@@ -117,10 +117,12 @@ class AlignedView {
     this.heading = el("h1", { class: "visually-hidden", tabindex: "-1" }, `${this.names.query} and ${this.names.document}, side by side`);
     const back = el("button", { type: "button", class: "button small back", "aria-keyshortcuts": "Escape" }, icon("right"), "Back to results");
     back.addEventListener("click", () => this.exits.back());
-    const link = this.exits.link ? linkButton(this.exits.link, (message) => this.controls.announce(message)) : null;
-    const print = () => printPairs(this.root, this.texts, this.names, this.pairs.all.filter(({ shown }) => shown));
-    const actions = el("div", { class: "actions" }, link, reportButton(() => this.report()), printButton(print),
-      fold("Technical details", "aligned-scores", scoresOf(explanation), el("p", { class: "hint" }, "Ranks and scores depend on the other documents in this collection.")), shortcutsFold());
+    const actions = actionBar(explanation, {
+      link: this.exits.link,
+      announce: (message) => this.controls.announce(message),
+      report: () => this.report(),
+      print: () => printPairs(this.root, this.texts, this.names, this.pairs.all.filter(({ shown }) => shown)),
+    });
     return el("div", { class: "aligned" },
       this.heading,
       el("div", { class: "aligned-top" }, back, this.controls.bar, actions),
@@ -422,9 +424,4 @@ class AlignedView {
     open.forEach((details) => (details.open = false));
     return open.length > 0;
   }
-}
-
-/** @param {EventTarget | null} target */
-function isTyping(target) {
-  return target instanceof Element && target.matches("input:not([type=range], [type=checkbox], [readonly]), textarea, select, [contenteditable], dialog *, [popover] *");
 }

@@ -27,7 +27,7 @@ export const signOf = (kind) => KINDS[order.get(kind)].sign;
 
 /** The similarity of a pair; what is not identical is never shown as 100% or 1.00.
  * @param {{kind: Kind, similarity: number}} pair */
-export function similarityText({ kind, similarity }) {
+function similarityText({ kind, similarity }) {
   const percent = Math.min(Math.trunc(100 * similarity), 99);
   if (kind === "identical") return "identical";
   return kind === "reworded" ? `${percent}% of words` : (percent / 100).toFixed(2);
