@@ -108,8 +108,8 @@ def print_alignment(alignment: Alignment, kinds: Sequence[Kind], all_pairs: bool
         console.print(Text(f"{RELATIONS[alignment.relation]}.", style="bold"))
     console.print(f"{coverage_sentence(alignment.query_coverage, 'query')}.")
     console.print(f"{coverage_sentence(alignment.document_coverage, 'document')}.")
+    _print_counts(console, alignment.pairs)
     pairs = [pair for pair in alignment.pairs if pair.kind in kinds]
-    _print_counts(console, pairs)
     shown: Sequence[Pair] = pairs
     if len(pairs) > PAIRS and not all_pairs:
         shown = sorted(most_telling(pairs, PAIRS), key=lambda pair: pair.query_span)

@@ -104,7 +104,7 @@ def _summary(alignment: Alignment, pairs: Sequence[Numbered], kinds: Collection[
         f'<p class="relation">{RELATIONS[alignment.relation]}</p>' if alignment.relation in RELATIONS else "",
         _coverage(alignment.query_coverage, "query"),
         _coverage(alignment.document_coverage, "document"),
-        _legend(pairs),
+        _legend(alignment.pairs),
         f"<p>Left out here: {html_text(' and '.join(left_out))}.</p>" if left_out else "",
         _telling(pairs),
         f'<p class="caution">{html_text(CAUTION)}</p>',
@@ -125,14 +125,14 @@ def _coverage(coverage: Coverage, whose: Whose) -> str:
     return f'<p class="coverage">{sentence}.</p>\n<div class="bar" aria-hidden="true">{parts}</div>'
 
 
-def _legend(pairs: Sequence[Numbered]) -> str:
+def _legend(pairs: Sequence[Pair]) -> str:
     """How many matches there are of each kind, with the sign and colour of the kind."""
-    counts = count_kinds(pair for _, pair in pairs)
+    counts = count_kinds(pairs)
     kinds = "".join(
         f'<li><span class="match {kind_class(kind)}"><b>{SIGNS[kind]}</b> {kind}</span> {number:,}</li>'
         for kind, number in counts.items()
     )
-    boilerplate = sum(pair.boilerplate for _, pair in pairs)
+    boilerplate = sum(pair.boilerplate for pair in pairs)
     grey = f'<li><span class="match common">boilerplate</span> {boilerplate:,} of these</li>' if boilerplate else ""
     return f'<ul class="legend">{kinds}{grey}</ul>'
 
