@@ -7,7 +7,7 @@ import math
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -23,7 +23,7 @@ from rprs.rank.birch import Birch
 from rprs.rank.fuse import First
 from rprs.rank.stages import order_candidates
 from rprs.results import serialize
-from rprs.results.hits import Hit, Pair
+from rprs.results.hits import Pair
 from rprs.scoring.vectors import to_grid
 from rprs.search import Searcher
 from rprs.spec import Component, Kind
@@ -86,8 +86,8 @@ def nearest(index: Index, query: Document, pool: tuple[str, ...], n: int) -> lis
     return neighbours
 
 
-def as_neighbours(hit: Hit) -> list[Neighbour]:
-    return [Neighbour(hit.id, p.query_span, p.document_span, p.similarity, p.place) for p in hit.pairs]
+def overlap(span: tuple[int, int], other: tuple[int, int]) -> bool:
+    return span[0] < other[1] and other[0] < span[1]
 
 
 # ---------------------------------------------------------------------------- several documents
@@ -234,7 +234,7 @@ class TestHits:
         assert [(hit.id, hit.score, hit.rank) for hit in results] == [
             (id, score, place) for place, (id, score) in enumerate(zip(first.ids, first.scores, strict=True), 1)
         ]
-        assert all(hit.pairs == () and math.isnan(hit.qp) and hit.first_rank == hit.rank for hit in results)
+        assert all(math.isnan(hit.qp) and hit.first_rank == hit.rank for hit in results)
 
     def test_results_are_a_sequence(self, index: Index) -> None:
         results = Searcher(index).search(QUERY, k=3)
@@ -253,31 +253,25 @@ class TestPairs:
                 left, right = to_grid(index.encoder.encode([pair.query, pair.document])).astype(np.float64)
                 assert pair.similarity == min(left @ right, 1)
 
-    def test_are_the_best_without_a_sentence_twice(self, index: Index) -> None:
+    def test_are_those_of_the_alignment_without_a_word_twice(self, index: Index) -> None:
         searcher = Searcher(index)
         for hit in searcher.search(QUERY, k=100, pairs=2):
             everything = searcher.explain(QUERY, hit.id).hit.pairs
             assert set(hit.pairs) <= set(everything)
-            assert (
-                len({pair.query_span for pair in hit.pairs})
-                == len({p.document_span for p in hit.pairs})
-                == len(hit.pairs)
-            )
-            telling = [pair for pair in everything if min(len(pair.query), len(pair.document)) >= 30]
-            if telling:
-                best = max(round(pair.similarity, 2) for pair in telling)
-                equal = [pair for pair in telling if round(pair.similarity, 2) == best]
-                assert min(map(len, (hit.pairs[0].query, hit.pairs[0].document))) == max(
-                    min(len(pair.query), len(pair.document)) for pair in equal
-                )
+            assert len(hit.pairs) <= 2
+            for side in ("query_span", "document_span"):
+                spans = sorted(getattr(pair, side) for pair in hit.pairs)
+                assert all(before[1] <= after[0] for before, after in pairwise(spans))
 
     def test_headings_come_last(self) -> None:
         sentence = "The pilot brings the ferry through the channel at dusk."
         text = f"THE HARBOUR RULES\n\n{sentence}"
         with index_of(documents(a=text.replace("dusk", "dawn"))) as index:
             pairs = Searcher(index).search(Document("q", text))[0].pairs
-        assert [pair.query for pair in pairs] == [sentence, "THE HARBOUR RULES"]
-        assert pairs[0].similarity < pairs[1].similarity
+        assert [(pair.query, pair.kind, pair.boilerplate) for pair in pairs] == [
+            (sentence, "reworded", False),
+            ("THE HARBOUR RULES", "identical", True),
+        ]
 
     def test_can_be_left_out(self, index: Index) -> None:
         assert all(hit.pairs == () for hit in Searcher(index).search(QUERY, pairs=0))
@@ -295,29 +289,25 @@ class Shortest(Component):
 
 
 class TestEvidenceOfAnyReranker:
-    """A hit has evidence even if its re-ranker aligns no sentences; its scores are the re-ranker's."""
+    """Evidence is that of the two documents, whatever ranks them; scores are the re-ranker's."""
 
-    @pytest.mark.parametrize("reranker", [Shortest(), Birch(), First()])
-    def test_is_that_of_the_five_nearest(self, index: Index, reranker: Any) -> None:
+    @pytest.mark.parametrize("reranker", [Shortest(), Birch(), First(), None])
+    def test_is_the_same(self, index: Index, reranker: Any) -> None:
         depth = 12
-        pool = BM25(k1=2.8, b=1.0).rank(QUERY, index, depth, index.select(None)).ids
-        everything = nearest(index, QUERY, pool, 5)
         searcher = Searcher(index, first="bm25", rerank=reranker, depth=depth)
         ranking, results = searcher.rank(QUERY), searcher.search(QUERY, k=depth)
-        assert ranking.neighbours is None
         assert [(hit.id, hit.score) for hit in results] == list(zip(ranking.ids, ranking.scores.tolist(), strict=True))
         aligned = Searcher(index, "paper", depth=depth).search(QUERY, k=depth)  # RPRS with n = 5
         assert {hit.id: hit.pairs for hit in results} == {hit.id: hit.pairs for hit in aligned}
-        for id in pool[:4]:
-            explanation = searcher.explain(QUERY, id)
-            assert as_neighbours(explanation.hit) == [neighbour for neighbour in everything if neighbour.id == id]
+        for hit in results[:4]:
+            assert searcher.explain(QUERY, hit.id).alignment == searcher.align(QUERY, hit.id)
         assert all(math.isnan(hit.qp) and math.isnan(hit.dp) for hit in results)
 
     def test_is_not_computed_if_it_is_not_used(self, index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("rprs.search.neighbours", None)
+        monkeypatch.setattr("rprs.evidence.align_sides", None)
         searcher = Searcher(index, rerank=Shortest())
         assert len(searcher.rank(QUERY)) == 30
-        assert all(hit.pairs == () for hit in searcher.search(QUERY, pairs=0))
+        assert all(hit.pairs == () and hit.query_coverage is None for hit in searcher.search(QUERY, pairs=0))
 
     def test_on_the_terminal_and_as_json(self, index: Index, capsys: pytest.CaptureFixture[str]) -> None:
         for reranker in ("birch", "first"):
@@ -325,17 +315,18 @@ class TestEvidenceOfAnyReranker:
             results = searcher.search(QUERY)
             outside = searcher.explain(QUERY, Searcher(index, rerank=None).rank(QUERY).ids[-1])
             output.print_json(serialize.hit_object(results[0], "query"))
-            output.print_json(serialize.explanation_object(outside, 3))
+            output.print_json(serialize.explanation_object(outside))
             hit, explained = map(json.loads, capsys.readouterr().out.splitlines())
             assert (hit["qp"], hit["dp"], explained["first_score"]) == (None, None, None)
-            assert len(hit["pairs"]) == 3
-            assert ("best_sentences" in hit, explained["sentences"]) == (reranker == "birch", 3)
+            assert len(hit["pairs"]) == len(results[0].pairs)
+            sentences = len(index.sentences(outside.document.id))
+            assert ("best_sentences" in hit, explained["sentences"]) == (reranker == "birch", sentences)
             output.print_hits(results)
-            output.print_explanation(outside, 3, all_pairs=False)
+            output.print_explanation(outside, all_pairs=False)
             printed = capsys.readouterr().out
             assert "nan" not in printed
             assert "QP" not in printed
-            assert printed.count("⇄") == len(results) + 1
+            assert printed.count("⇄") == sum(bool(hit.pairs) for hit in results) + 1
             assert ("(first 0.000, best sentences " in printed) == (reranker == "birch")
 
 
@@ -399,24 +390,21 @@ class TestUnusualQueries:
 
 
 class TestExplain:
-    @pytest.mark.parametrize("n", [1, 5, 1000])
-    def test_every_pair_of_the_document_and_nothing_else(self, index: Index, n: int) -> None:
-        depth = 12
-        pool = BM25(k1=2.8, b=1.0).rank(QUERY, index, depth, index.select(None)).ids
-        everything = nearest(index, QUERY, pool, n)
+    def test_is_the_alignment_and_the_place_in_the_search(self, index: Index) -> None:
+        searcher = Searcher(index, "paper", depth=12)
         query_spans = [(int(start), int(end)) for start, end in index.splitter.split(QUERY.text).spans]
-        for id in pool:
-            explanation = Searcher(index, first="bm25", rerank=f"rprs(n={n})", depth=depth).explain(QUERY, id)
-            expected = [neighbour for neighbour in everything if neighbour.id == id]
-            assert as_neighbours(explanation.hit) == expected
-            covered = {neighbour.query_span for neighbour in expected}
-            assert list(explanation.uncovered) == [span for span in query_spans if span not in covered]
+        for hit in searcher.search(QUERY, k=12, group=False):
+            explanation = searcher.explain(QUERY, hit.id)
+            assert explanation.alignment == searcher.align(QUERY, hit.id)
+            assert explanation.hit.pairs == explanation.alignment.pairs
+            assert (explanation.hit.rank, explanation.hit.score) == (hit.rank, hit.score)
+            assert explanation.hit.query_coverage == hit.query_coverage
+            assert explanation.hit.document_coverage == hit.document_coverage
+            matched = {span for pair in explanation.hit.pairs for span in query_spans if overlap(span, pair.query_span)}
+            assert list(explanation.uncovered) == [span for span in query_spans if span not in matched]
             assert explanation.sentences == len(query_spans)
             assert explanation.in_pool
-            assert explanation.document == index.document(id)
-        assert len(everything) == len(query_spans) * min(
-            n, sum(len(index.splitter.split(index.document(id).text)) for id in pool)
-        )
+            assert explanation.document == index.document(hit.id)
 
     def test_agrees_with_the_search(self, index: Index) -> None:
         searcher = Searcher(index, depth=9)
@@ -435,8 +423,7 @@ class TestExplain:
         assert not explanation.in_pool
         assert explanation.hit.first_rank == depth + 1
         assert math.isnan(explanation.hit.first_score)
-        expected = nearest(index, QUERY, (*first[:depth], outside), 5)
-        assert as_neighbours(explanation.hit) == [neighbour for neighbour in expected if neighbour.id == outside]
+        assert explanation.alignment == Searcher(index).align(QUERY, outside)
 
     def test_a_document_that_the_filter_leaves_out(self, index: Index) -> None:
         explanation = Searcher(index).explain(QUERY, "t20", where="year < 1990")
@@ -455,8 +442,8 @@ class TestExplain:
         assert not explanation.in_pool
         assert explanation.hit.rank == 1
         assert explanation.uncovered == ()
-        expected = nearest(index, TALES[3], (*pool, "t03"), 5)
-        assert as_neighbours(explanation.hit) == [neighbour for neighbour in expected if neighbour.id == "t03"]
+        assert explanation.hit.first_rank == len(pool) + 1
+        assert explanation.alignment.relation == "identical"
         assert searcher.explain(TALES[3], "t03", keep_self=True).in_pool
 
     def test_an_unknown_id(self, index: Index) -> None:
@@ -464,8 +451,8 @@ class TestExplain:
             Searcher(index).explain(QUERY, "nowhere")
 
     def test_without_a_reranker(self, index: Index) -> None:
-        with pytest.raises(UsageError, match="nothing to explain without a re-ranker"):
-            Searcher(index, rerank=None).explain(QUERY, "t03")
+        searcher = Searcher(index, rerank=None)
+        assert searcher.explain(QUERY, "t03").alignment == Searcher(index).explain(QUERY, "t03").alignment
 
     def test_no_sentences(self, index: Index) -> None:
         with pytest.raises(EmptyQuery):
@@ -491,7 +478,7 @@ def test_worked_by_hand() -> None:
         ("Fog hides the northern pier.", "Fog hides the northern pier."),
     }
     assert isinstance(best.pairs[0], Pair)
-    assert other.pairs == ()
+    assert [(pair.kind, pair.document) for pair in other.pairs] == [("identical", "The pilot waits for daylight.")]
 
 
 # ---------------------------------------------------------------------------- strings, runs, exclusions

@@ -1,7 +1,9 @@
-"""Pairs of documents whose alignment is known, and how much of it is found: `python -m tests.support.alignment_truth`.
+"""Pairs of documents whose alignment is known, and how much of it is found.
 
-Sentences of the sample documents and of the licence are copied, retyped, moved, split, joined, quoted and edited; others
-are replaced by paraphrases. Unrelated sentences, other ones in each text, stand around them.
+`python -m tests.support.alignment_truth` prints the tables of docs/evidence.md.
+
+Sentences of the sample documents and of the licence are copied, retyped, moved, split, joined, quoted and edited;
+others are replaced by paraphrases. Unrelated sentences, other ones in each text, stand around them.
 """
 
 from __future__ import annotations

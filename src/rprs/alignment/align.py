@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,17 +10,18 @@ from numpy.typing import NDArray
 from rprs.alignment.calibration import FALLBACK, Calibration
 from rprs.alignment.coverage import cover
 from rprs.alignment.ideas import same_ideas
-from rprs.alignment.matches import Match, join_neighbours
+from rprs.alignment.matches import Match, Range, join_neighbours
 from rprs.alignment.reworded import reworded
 from rprs.alignment.sides import Side, settle_breaks
 from rprs.alignment.values import Alignment, Change, Coverage, Pair, Relation, Span
-from rprs.alignment.verbatim import common_runs, equal_sentences
+from rprs.alignment.verbatim import LEAST_ANYWHERE, LEAST_RUN, common_runs, equal_sentences
 
 __all__ = ["NEAR_DUPLICATE", "align_sides"]
 
 NEAR_DUPLICATE = 0.8  # of the words of both texts are identical or reworded
 MOSTLY = 0.5  # of the words of a sentence: if more of them have a stronger match, no weaker one is looked for
-REST = 3  # words outside a run that a reworded pair shares, at least, to include that run
+
+QUOTATION = 0.75  # of the words of a pair: a single run that is less of it is a quotation
 
 Flags = NDArray[np.bool_]
 
@@ -31,7 +32,7 @@ def align_sides(query: Side, document: Side, calibration: Calibration | None = N
     runs = _identical(ours, theirs)
     covered = _covered(ours, [match.query for match in runs]), _covered(theirs, [match.document for match in runs])
     edited = reworded(ours, theirs, covered[0] < 1, covered[1] < 1)
-    edited = [match for match in edited if match.similarity < 1]
+    edited = [match for match in edited if match.similarity < 1 and not _is_run_with_more(match, runs)]
     matches = [*_without_included(ours, theirs, runs, edited), *edited]
     if ideas:
         matched = [*runs, *edited]
@@ -83,34 +84,77 @@ def _covered(side: Side, ranges: Sequence[tuple[int, int]]) -> NDArray[np.float6
     return np.where(sizes > 0, np.diff(within[side.bounds]) / np.maximum(sizes, 1), 1.0)
 
 
+def _is_run_with_more(match: Match, runs: Sequence[Match]) -> bool:
+    """Whether one side is an identical run as a whole, and the other has more words before or behind it."""
+    if len(match.equal) != 1:
+        return False
+    (left, right, size) = match.equal[0]
+    whole = match.query == (left, left + size) or match.document == (right, right + size)
+    return whole and any(
+        run.query[0] <= left and left + size <= run.query[1] and run.document[0] - run.query[0] == right - left
+        for run in runs
+    )
+
+
 def _without_included(query: Side, document: Side, runs: list[Match], edited: list[Match]) -> list[Match]:
     """The runs that are not a part of a reworded pair: a sentence with a changed word is one pair, not three.
 
-    A run that is a whole sentence of either text stays, and so does one with almost nothing else in common around it.
+    A run with a whole sentence of either text stays, and so does a quotation that is a small part of both. Where a run
+    goes on into an edited sentence, it is divided there, unless that would leave a few words.
     """
-    blocks: dict[
-        int, list[tuple[int, int, int]]
-    ] = {}  # by the distance of the words: start and stop in the query, rest
+    blocks: dict[int, list[Range]] = {}  # equal words of the query, by the distance of those of the document
     for match in edited:
-        common = sum(size for _, _, size in match.equal)
         for left, right, size in match.equal:
-            blocks.setdefault(right - left, []).append((left, left + size, common - size))
-    kept = []
+            if len(match.equal) > 1 or 2 * size >= QUOTATION * match.words:
+                blocks.setdefault(right - left, []).append((left, left + size))
+    kept: list[Match] = []
     for run in runs:
-        first, stop = run.query
-        included = any(
-            start <= first and stop <= end and rest >= REST
-            for start, end, rest in blocks.get(run.document[0] - first, ())
-        )
-        if not included or _has_sentence(query, run.query) or _has_sentence(document, run.document):
+        distance = run.document[0] - run.query[0]
+        nearby = blocks.get(distance, ())
+        pieces = list(_divided(run.query, nearby, _starts(query, document, distance) if nearby else ()))
+        if any(
+            not included and piece[1] - piece[0] < LEAST_ANYWHERE and not _has_sentence(query, piece)
+            for piece, included in pieces
+        ):
             kept.append(run)
+            continue
+        for piece, included in pieces:
+            other = piece[0] + distance, piece[1] + distance
+            if not included or _has_sentence(query, piece) or _has_sentence(document, other):
+                kept.append(Match("identical", piece, other, 1.0))
     return kept
 
 
-def _has_sentence(side: Side, words: tuple[int, int]) -> bool:
-    """Whether a range of words contains a whole sentence."""
+def _starts(query: Side, document: Side, distance: int) -> set[int]:
+    """Where a sentence of either text starts, as words of the query."""
+    return {*query.bounds.tolist(), *(document.bounds - distance).tolist()}
+
+
+def _divided(run: Range, blocks: Sequence[Range], starts: Collection[int]) -> Iterator[tuple[Range, bool]]:
+    """The parts of a run within blocks, and the parts between, each with whether it is within a block.
+
+    It is divided only where a sentence starts.
+    """
+    place, stop = run
+    for start, end in sorted(blocks):
+        first, last = max(start, place), min(end, stop)
+        if first >= last or not (first in starts or first == run[0]) or not (last in starts or last == stop):
+            continue
+        if first > place:
+            yield (place, first), False
+        yield (first, last), True
+        place = last
+    if place < stop:
+        yield (place, stop), False
+
+
+def _has_sentence(side: Side, words: Range) -> bool:
+    """Whether a range of words contains a whole sentence, or 8 words between two full stops."""
     first = int(np.searchsorted(side.bounds, words[0]))
-    return first + 1 < len(side.bounds) and side.bounds[first + 1] <= words[1]
+    if first + 1 < len(side.bounds) and side.bounds[first + 1] <= words[1]:
+        return True
+    stops = side.stops[np.searchsorted(side.stops, words[0]) : np.searchsorted(side.stops, words[1], side="right")]
+    return len(stops) > 1 and int(stops[-1] - stops[0]) >= LEAST_RUN
 
 
 def _relation(query: Side, document: Side, coverages: Sequence[Coverage]) -> Relation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,6 +21,9 @@ __all__ = ["Side", "make_side", "settle_breaks"]
 
 Ints = NDArray[np.int64]
 
+_MARK = re.compile(r"[.!?。！？]")
+_STOP = re.compile(r"[.!?。！？]+[\"'”’)\]]*(?=\s|$)")
+
 
 @dataclass(frozen=True)
 class Side:
@@ -34,6 +38,13 @@ class Side:
     def sizes(self) -> Ints:
         """(m,): the number of words of each sentence."""
         return np.diff(self.bounds)
+
+    @cached_property
+    def stops(self) -> Ints:
+        """The words behind a full stop, whether a sentence ends there or not, with the first word and the end."""
+        marks = np.array([mark.start() for mark in _MARK.finditer(self.document.text)], dtype=np.int64)
+        behind = np.searchsorted(self.words.starts, marks)
+        return np.unique(np.concatenate([[0], behind, [len(self.words)]])).astype(np.int64)
 
     @cached_property
     def sequences(self) -> Sequences:
@@ -60,6 +71,8 @@ class Side:
         sentence = int(np.searchsorted(self.bounds, stop, side="left")) - 1
         if 0 <= sentence < len(self.sentences) and self.bounds[sentence + 1] == stop:
             end = max(end, int(self.sentences.spans[sentence, 1]))
+        elif stop_mark := _STOP.match(self.document.text, end):
+            end = stop_mark.end()
         return start, end
 
 

@@ -2,8 +2,9 @@
 
 A word is a run of letters, digits and combining marks. Case is folded, letters are normalised (NFKC: ligatures,
 full-width forms), and soft hyphens and zero-width characters are ignored. Everything else (white space, punctuation,
-quotes, apostrophes, hyphens and dashes) separates words and does not count. In scripts without spaces, every character
-is a word. Where a line ends with a hyphen, "govern-⏎ment" is one word if either text has it elsewhere in one piece.
+quotes, apostrophes, hyphens and dashes) separates words and does not count, but a blank to fill in (____) is a word.
+In scripts without spaces, every character is a word. Where a line ends with a hyphen, "govern-⏎ment" is one word if
+either text has it elsewhere in one piece.
 
 Words become 64-bit hashes, so that texts are compared as arrays of numbers. Folding is compiled: a table has the class
 of every character and its folded form, and only words with characters that fold to several are normalised by Python.
@@ -29,7 +30,7 @@ Ints = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
 
 # Classes of characters
-_SEPARATOR, _LETTER, _COMPLEX, _IGNORED, _SINGLE, _HYPHEN, _NEWLINE, _SPACE = range(8)
+_SEPARATOR, _LETTER, _COMPLEX, _IGNORED, _SINGLE, _HYPHEN, _NEWLINE, _SPACE, _UNDERSCORE = range(9)
 _BLOCK = 256  # characters whose classes are computed at a time
 _SEED = np.uint64(0xCBF29CE484222325)
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
@@ -147,6 +148,8 @@ def _classify(character: str) -> tuple[int, int]:
     code = ord(character)
     if character == "\n" or character == "\r":
         return _NEWLINE, code
+    if character == "_":
+        return _UNDERSCORE, code
     if character in _HYPHENS:
         return _HYPHEN, code
     if character in _IGNORABLE:
@@ -200,7 +203,8 @@ def _scan(codes: Any, classes: Any, folded: Any) -> Any:
     count, at = 0, 0
     while at < size:
         kind = classes[codes[at]]
-        if kind != _LETTER and kind != _COMPLEX and kind != _SINGLE:
+        blank = kind == _UNDERSCORE and _is_blank(codes, classes, at)
+        if kind != _LETTER and kind != _COMPLEX and kind != _SINGLE and not blank:
             at += 1
             continue
         if count == len(rows):
@@ -210,7 +214,10 @@ def _scan(codes: Any, classes: Any, folded: Any) -> Any:
         single = kind == _SINGLE
         while at < size:
             kind = classes[codes[at]]
-            if kind == _IGNORED:
+            if blank:
+                if kind != _UNDERSCORE:
+                    break
+            elif kind == _IGNORED:
                 complex_word = True
             elif single and at > start:
                 break
@@ -226,6 +233,16 @@ def _scan(codes: Any, classes: Any, folded: Any) -> Any:
         marks[count, 1] = not single and _is_break(codes, classes, at)
         count += 1
     return rows[:count], marks[:count, 0].copy(), marks[:count, 1].copy()
+
+
+@numba.njit(nogil=True, cache=True)
+def _is_blank(codes: Any, classes: Any, at: int) -> bool:
+    """Whether a blank to fill in starts here: underscores without letters next to them."""
+    if at > 0 and classes[codes[at - 1]] not in (_SEPARATOR, _SPACE, _NEWLINE, _HYPHEN):
+        return False
+    while at < len(codes) and classes[codes[at]] == _UNDERSCORE:
+        at += 1
+    return at == len(codes) or classes[codes[at]] in (_SEPARATOR, _SPACE, _NEWLINE, _HYPHEN)
 
 
 @numba.njit(nogil=True, cache=True)

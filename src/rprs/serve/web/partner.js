@@ -31,7 +31,7 @@ export function partnerBox(texts, pair, side, names, on) {
   const there = otherSide(side);
   const close = el("button", { type: "button", class: "quiet small square", "aria-label": "Close", on: { click: on.close } }, icon("close"));
   const go = el("button", { type: "button", class: "linklike", on: { click: on.go } }, there === "document" ? "Read on in the result" : "Read on in your document");
-  const changes = pair.kind === "reworded" && el("span", { class: "tracked" }, el("span", { class: "caption" }, "Changes"), el("span", { class: "quote" }, tracked(texts, pair)));
+  const changes = pair.changes.query.length > 0 && el("span", { class: "tracked" }, el("span", { class: "caption" }, "Changes"), el("span", { class: "quote" }, tracked(texts, pair)));
   return el("span", { class: `partner ${kindClass(pair.kind)}`, role: "group", "aria-label": `Match ${pair.number}: the counterpart` },
     el("span", { class: "partner-head" }, kindLabel(pair), close),
     el("span", { class: "caption" }, there === "document" ? ["In ", el("cite", {}, names.document)] : "In your document"),

@@ -1,12 +1,12 @@
 /**
- * The progress of a search: reading → sentences → candidates → ranking.
+ * The progress of a search: reading → sentences → candidates → ranking → evidence.
  * @module
  */
 
 import { el, fill } from "./dom.js";
 import { count, plural, size } from "./format.js";
 
-const STAGES = ["reading", "sentences", "candidates", "ranking"];
+const STAGES = ["reading", "sentences", "candidates", "ranking", "evidence"];
 const PAUSE = 200; // milliseconds between two updates of a stage, for readers and screen readers
 
 const of = (done, total) => (total === null || total === undefined || done >= total ? count(done) : `${count(done)} of ${count(total)}`);
@@ -16,6 +16,7 @@ const MESSAGES = {
   sentences: ({ done, total }) => `${of(done, total)} ${done === 1 ? "sentence" : "sentences"}`,
   candidates: ({ done, total, unit }) => (unit === "sentences" ? `${of(done, total)} sentences compared` : done ? `${plural(done, "candidate")} of ${plural(total, "document")}` : "Finding candidates"),
   ranking: ({ done, total }) => `${count(done)}${total ? ` of ${count(total)}` : ""} sentences compared`,
+  evidence: ({ done, total }) => `Finding matching passages: ${of(done, total)} sentences`,
 };
 
 /**
@@ -36,7 +37,8 @@ export function progressLine(root, documents, cancel) {
   let stage = "";
   let lastUpdate = 0;
 
-  function onEvent(event, data) {
+  function onEvent(event, update) {
+    const data = update.stage === "sentences" && ["ranking", "evidence"].includes(stage) ? { ...update, stage: "evidence" } : update; // sentences are aligned last
     if (event === "queued") status.textContent = data.ahead ? `Waiting: ${plural(data.ahead, "search", "searches")} ahead of yours` : "Starting …";
     if (event === "busy") status.textContent = data.text;
     if (event !== "progress" || !(data.stage in MESSAGES)) return;
