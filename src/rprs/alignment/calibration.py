@@ -2,8 +2,8 @@
 
 The most similar of many sentences is similar to some degree whatever the documents are about, and the more sentences
 there are, the more similar it is. So the bar is measured: sentences of some documents (the probes) are compared with
-sentences of other documents that are unlike theirs, and the bar for a text of 2^e sentences is what only three probes in a
-hundred reaches with its best partner among 2^e sentences.
+sentences of other documents that are unlike theirs, and the bar for a text of 2^e sentences is what only three probes
+in a hundred exceed with their best partner among 2^e sentences.
 
 Documents are unlike if the cosine of their mean vectors, relative to the mean of all, is not above the median. Almost
 equal sentences do not count, since they would be identical or reworded; neither do short ones, nor the formulas of a
