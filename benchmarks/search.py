@@ -18,7 +18,7 @@ from rprs.index import Index
 from rprs.results.hits import Results
 from rprs.search import Searcher
 
-__all__ = ["run"]
+__all__ = ["random_queries", "run"]
 
 QUERIES = 40
 LENGTHS = {"short": (50, 300), "long": (2_000, 20_000)}  # words
@@ -31,7 +31,7 @@ def run(options: Options) -> Iterator[Row]:
     with Index(path) as index:
         searcher = Searcher(index)
         for kind, (least, most) in LENGTHS.items():
-            queries = _queries(index, least, most, QUERIES // 4 if options.quick else QUERIES)
+            queries = random_queries(index, least, most, QUERIES // 4 if options.quick else QUERIES)
             if not queries:
                 yield Row("search", f"{kind} queries: {name_of(source)} has no document of that length", "")
                 continue
@@ -39,7 +39,7 @@ def run(options: Options) -> Iterator[Row]:
             yield from _rows(kind, queries, searcher)
 
 
-def _queries(index: Index, least: int, most: int, count: int) -> list[Document]:
+def random_queries(index: Index, least: int, most: int, count: int) -> list[Document]:
     """Random documents with a number of words in this range; the same each time."""
     numbers = np.flatnonzero((index.lengths >= least) & (index.lengths <= most))
     chosen = np.random.default_rng(0).permutation(numbers)[:count]

@@ -18,19 +18,19 @@ __all__ = ["Commonness", "commonness"]
 
 @dataclass(frozen=True, slots=True)
 class Commonness:
-    """Of each of p passages: how many documents may have it, and how distinct its phrases are, from 0 to 1."""
+    """Of each of p passages: how many documents have most of it, and how distinct its phrases are, from 0 to 1."""
 
-    documents: NDArray[np.int64]  # (p,): the least number of documents that have one of its phrases
+    documents: NDArray[np.int64]  # (p,): most of its phrases are in at least so many documents
     phrases: NDArray[np.int64]  # (p,): the number of its phrases
     distinctness: NDArray[np.float64]  # (p,): the mean of log(N / documents) / log(N) over its phrases
 
 
 def commonness(passages: Sequence[str], index: Index) -> Commonness:
     """How common passages are; without phrases in the index, none counts as common."""
-    least, counts = np.zeros(len(passages), dtype=np.int64), np.zeros(len(passages), dtype=np.int64)
+    most, counts = np.zeros(len(passages), dtype=np.int64), np.zeros(len(passages), dtype=np.int64)
     distinctness = np.ones(len(passages), dtype=np.float64)
     if not index.has_phrases or not len(index):
-        return Commonness(least, counts, distinctness)
+        return Commonness(most, counts, distinctness)
     phrases = [_phrases(index.analyzer.terms(passage)) for passage in passages]
     distinct, inverse = np.unique(np.concatenate([np.empty(0, np.uint32), *phrases]), return_inverse=True)
     frequencies = phrase_frequencies(distinct, index)[inverse]
@@ -40,10 +40,10 @@ def commonness(passages: Sequence[str], index: Index) -> Commonness:
     for number, own in enumerate(phrases):
         counts[number] = len(own)
         if len(own):
-            least[number] = frequencies[start : start + len(own)].min()
+            most[number] = np.sort(frequencies[start : start + len(own)])[(len(own) - 1) // 2]
             distinctness[number] = rarity[start : start + len(own)].mean()
         start += len(own)
-    return Commonness(least, counts, distinctness)
+    return Commonness(most, counts, distinctness)
 
 
 def _phrases(terms: list[str]) -> NDArray[np.uint32]:

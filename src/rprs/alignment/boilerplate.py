@@ -1,7 +1,7 @@
 """Boilerplate: what says little about a document, by its frequency in the collection first and by rules second.
 
-A passage is frequent if its least frequent phrase of three terms is in many documents: no sentence is in more documents
-than any of its phrases. Many are 2% of the documents, but at least 5, and 100 are always many.
+A sentence is frequent if most of its phrases of three terms are in many documents, so that one with other names or
+numbers is frequent, too. Many are 2% of the documents, but at least 5, and 100 are always many.
 
 The rules recognise captions and headings (short, and every longer word is capitalised), bare citations and lists of
 names (hardly any other word) in scripts with capital letters, and very short sentences in all scripts.
@@ -62,10 +62,10 @@ def is_formal(text: str) -> bool:
     small = sum(word[0].islower() for word in content)
     if _is_sentence(words):
         return False
-    if len(words) <= HEADING and content and small == 0:
+    if len(words) <= HEADING and small == 0:
         return True
-    if len(words) > CITATION or all(word.isupper() for word in content):  # a clause in capital letters is no citation
-        return False
+    if len(words) > CITATION or (content and all(word.isupper() for word in content)):
+        return False  # a clause in capital letters is no citation
     return bool(small <= (CITATION_SHARE if _NUMBER.search(text) else NAMES_SHARE) * len(words))
 
 

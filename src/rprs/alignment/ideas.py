@@ -1,4 +1,7 @@
-"""Sentences that express the same idea in other words: the most similar vectors, above a calibrated bar."""
+"""Sentences that express the same idea in other words: the most similar vectors, above a calibrated bar.
+
+Captions, headings and bare citations express no idea, so they are left out.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from rprs.alignment.boilerplate import is_formal
 from rprs.alignment.calibration import Calibration
 from rprs.alignment.matches import Match
 from rprs.alignment.sides import Side
@@ -37,7 +41,8 @@ def same_ideas(
     ):
         good = opened & (similarity >= bar)
         for row, column, value in zip(ours[rows[good]], theirs[columns[good]], similarity[good], strict=True):
-            matches[int(row), int(column)] = min(float(value), 1.0)
+            if not is_formal(query.text(int(row))) and not is_formal(document.text(int(column))):
+                matches[int(row), int(column)] = min(float(value), 1.0)
     return [
         Match("same idea", _words(query, row), _words(document, column), value)
         for (row, column), value in matches.items()

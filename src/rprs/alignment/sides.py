@@ -39,6 +39,11 @@ class Side:
         """(m,): the number of words of each sentence."""
         return np.diff(self.bounds)
 
+    def text(self, sentence: int) -> str:
+        """A sentence."""
+        start, end = self.sentences.spans[sentence].tolist()
+        return self.document.text[start:end]
+
     @cached_property
     def stops(self) -> Ints:
         """The words behind a full stop, whether a sentence ends there or not, with the first word and the end."""

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rprs.document import Document
-from rprs.index.info import describe_encoder, describe_language
+from rprs.index.info import describe_calibration, describe_encoder, describe_language
 from rprs.index.lookup import DocumentSummary
 from rprs.read.source import stem_of
 
@@ -69,6 +69,8 @@ def print_rows(rows: Iterable[tuple[str, str]]) -> None:
 def _fact(name: str, value: Any) -> str:
     if name == "language":
         return describe_language(value)
+    if name == "same_idea":
+        return describe_calibration(value)
     if value is None:
         return "none yet"
     if name == "bytes":
