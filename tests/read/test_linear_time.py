@@ -50,7 +50,7 @@ HARD: dict[str, Callable[[int], bytes]] = {
     "attached.eml": lambda size: bytes(mail(attachments={f"{n}.txt": b"x" for n in range(size // 500)})),
     "messages.mbox": lambda size: mailbox(mail()) * (size // 400),
     "from.mbox": lambda size: b"From x\nSubject: a\n\n" + b">From " * (size // 6),
-    "files.msg": lambda size: outlook(**{f"f{n}_txt": b"x" for n in range(size // 1000)}),
+    "files.msg": lambda size: outlook("Files", "x", **{f"f{n}_txt": b"x" for n in range(size // 1000)}),
     "names.zip": lambda size: archive({f"{n}.txt": b"word" for n in range(size // 100)}),
     "names.tar": lambda size: tar({f"{n}.txt": b"word" for n in range(size // 500)}),
     "claims.xml": lambda size: RED_BOOK.replace("<claim ", "<claim/>" * (size // 8) + "<claim ").encode(),

@@ -208,9 +208,10 @@ def test_hostile_office_files_stay_within_the_limits(name: str) -> None:
     """Each is read or refused in time, without more memory than allowed, and shows no file of the server."""
     documents: list[Document] = []
     message = f"{name}: "
+    data = io.BytesIO(hostile_files.OFFICE[name]())
     started = monotonic()
     try:
-        documents, _ = read_uploads(io.BytesIO(hostile_files.OFFICE[name]()), name, TOLERATED)
+        documents, _ = read_uploads(data, name, TOLERATED)
     except ReadError as error:
         message = str(error)
     assert monotonic() - started < 25

@@ -28,7 +28,7 @@ def read_odf(source: Source, package: Package) -> Document:
     """An OpenDocument file is one document; title, author and date come from its properties."""
     if b"encryption-data" in package.part("META-INF/manifest.xml"):
         raise ReadError("an encrypted file: save a copy that opens without a password")
-    root = package.xml("content.xml")
+    root = package.require("content.xml")
     body = next((element for element in root if local(element) == "body"), root)
     notes: list[Element] = []
     main = _text(body, notes)
