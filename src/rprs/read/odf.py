@@ -20,7 +20,7 @@ __all__ = ["read_odf"]
 
 _DROPPED = frozenset("tracked-changes annotation note-citation forms scripts date-time page-number".split())
 _MARKS = {"tab": " ", "s": " "}
-_SPACES = 100  # more spaces in a row are one space in any case
+_CLASS = "{urn:oasis:names:tc:opendocument:xmlns:presentation:1.0}class"
 _NAME = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}name"
 
 
@@ -47,7 +47,7 @@ def _properties(package: Package) -> dict[str, str]:
 
 
 def _first_heading(body: Element) -> str:
-    headings = (element for element in body.iter() if local(element) == "h")
+    headings = (element for element in body.iter() if local(element) == "h" or element.get(_CLASS) == "title")
     return next(filter(None, (" ".join(_text(heading, []).split()) for heading in headings)), "")
 
 
