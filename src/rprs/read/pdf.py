@@ -28,7 +28,7 @@ from rprs.document import Document, Value
 from rprs.errors import ReadError
 from rprs.progress import reading_progress
 from rprs.read.dates import iso_date
-from rprs.read.ocr import DPI, NO_ENGINE, Picture, Recognised, engine, ocr_mode, recognise
+from rprs.read.ocr import DPI, Picture, Recognised, engine, ocr_mode, recognise
 from rprs.read.pdf_layout import Piece, heading, reading_order, without_line_numbers
 from rprs.read.source import Skipped, Source
 from rprs.read.titles import embedded_title
@@ -76,7 +76,7 @@ def _items(source: Source, data: bytes) -> Iterator[Document | Skipped]:
     text = paragraphs(lines)
     scans = [number + 1 for number, page in enumerate(pages) if page.is_scan and not any(lines[number])]
     if not text:
-        raise ReadError(SCAN if ocr_mode.get() == "never" or engine() else f"{SCAN} {NO_ENGINE}")
+        raise ReadError(SCAN)
     title = embedded_title(properties.get("Title", ""), source, text) or heading(pages[0].pieces)
     yield Document(source.id, text, title, _metadata(properties, len(pages), scans, list(recognised.values())))
     if scans:
