@@ -19,7 +19,7 @@ import rprs
 from rprs.errors import MissingExtra
 from tests.support.paths import ROOT
 
-HEAVY = ["numpy", "onnxruntime", "numba", "torch", "scipy", "tokenizers", "nupunkt", "pypdf", "docx"]
+HEAVY = ["numpy", "onnxruntime", "numba", "torch", "scipy", "tokenizers", "nupunkt", "pypdfium2", "lxml", "openpyxl"]
 
 
 def run(*command: str | Path, cwd: Path | None = None) -> str:

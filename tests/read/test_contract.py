@@ -54,7 +54,7 @@ def reader_of(suffix: str) -> Reader:
 
 @pytest.mark.parametrize("suffix", ALL)
 def test_built_in_readers_fulfil_the_contract(suffix: str) -> None:
-    check_reader(reader_of(suffix), ALL[suffix])
+    check_reader(reader_of(suffix), ALL[suffix], rounds=40 if suffix in SAMPLES else 20)
 
 
 @pytest.mark.parametrize("suffix", [*SAMPLES, "doc", "eml", "mbox", "tar", "xml", "zip"])
@@ -65,7 +65,7 @@ def test_any_bytes_are_handled(suffix: str, data: bytes) -> None:
     check_bytes(reader_of(suffix), MAGIC.get(suffix, b"") + data)
 
 
-@pytest.mark.parametrize("suffix", ALL)
+@pytest.mark.parametrize("suffix", [*SAMPLES, "doc", "eml", "msg", "odt", "zip"])
 @relaxed
 @given(edits=st.lists(st.tuples(st.floats(0, 1), st.integers(0, 30), st.binary(max_size=30)), min_size=1, max_size=4))
 def test_edited_files_are_handled(suffix: str, edits: list[tuple[float, int, bytes]]) -> None:

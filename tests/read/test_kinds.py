@@ -12,7 +12,7 @@ import pytest
 from rprs.document import Document
 from rprs.errors import ReadError
 from rprs.read import Skipped, read, read_one
-from rprs.read.archive import limits
+from rprs.read import source as limits
 from rprs.read.kinds import kind_of
 from tests.support.office_samples import (
     ASSIGN,
@@ -299,6 +299,6 @@ def test_what_libreoffice_writes_now(tmp_path: Path) -> None:
     ):
         for kind in kinds:
             path = FIXTURES / "sources" / source
-            command = ["soffice", "--headless", "--convert-to", kind, "--outdir", tmp_path, path]
+            command: list[str | Path] = ["soffice", "--headless", "--convert-to", kind, "--outdir", tmp_path, path]
             subprocess.run(command, check=True, capture_output=True)
             assert read_one(tmp_path / f"{path.stem}.{kind}").text == "\n\n".join(expected)

@@ -103,7 +103,9 @@ def test_the_title_is_the_heading_if_the_properties_have_none(tmp_path: Path) ->
         page.line(60, 740 - 14 * row, line)
     page.canvas.setTitle("untitled")
     path = page.save(tmp_path)
-    assert read_one(path).title == "Lease of a House"
+    document = read_one(path)
+    assert document.title == "Lease of a House"
+    assert "author" not in document.metadata  # it is "(anonymous)"
 
 
 def test_pages_without_text_are_counted(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
+from time import monotonic
 
 import pytest
 
@@ -197,3 +198,23 @@ def test_modules_in_the_current_folder_are_not_imported(tmp_path: Path, monkeypa
     (tmp_path / "json.py").write_text("raise SystemExit")
     monkeypatch.chdir(tmp_path)
     assert read_upload(io.BytesIO(b"\n\n".join(line.encode() for line in PROSE)), "a.txt", LIMITS).title == "a"
+
+
+TOLERATED = Limits(reading_bytes=2**30, reading_seconds=20.0)
+
+
+@pytest.mark.parametrize("name", hostile_files.OFFICE)
+def test_hostile_office_files_stay_within_the_limits(name: str) -> None:
+    """Each is read or refused in time, without more memory than allowed, and shows no file of the server."""
+    documents: list[Document] = []
+    message = f"{name}: "
+    data = io.BytesIO(hostile_files.OFFICE[name]())
+    started = monotonic()
+    try:
+        documents, _ = read_uploads(data, name, TOLERATED)
+    except ReadError as error:
+        message = str(error)
+    assert monotonic() - started < 25
+    assert message.startswith(f"{name}: ")
+    assert not any("root:" in document.text for document in documents)
+    assert sum(len(document.text) for document in documents) < 10_000_000

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
+import io
+import zipfile
 import zlib
+from collections.abc import Callable
 from functools import cache
+
+from tests.support import office_samples as samples
 
 
 def _pdf(content: bytes, filters: str) -> bytes:
@@ -62,3 +68,96 @@ def cyclic() -> bytes:
 def swollen() -> bytes:
     """JSON of 30 MB that needs a gigabyte of memory as objects."""
     return b"[" + b"{}," * 10_000_000 + b"{}]"
+
+
+# ---------------------------------------------------------------------------- files of offices
+
+
+def _zip(parts: dict[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed:
+        for name, data in parts.items():
+            packed.writestr(name, data)
+    return out.getvalue()
+
+
+_LAUGHS = (
+    b"""<?xml version="1.0"?><!DOCTYPE a [<!ENTITY a "ha ha ha ha ha ha ha ha ha ha">"""
+    + b"".join(f'<!ENTITY {chr(98 + n)} "{f"&{chr(97 + n)};" * 10}">'.encode() for n in range(12))
+    + b"]>"
+)
+_BIG = 260 * 2**20  # more than the largest file that is read
+
+
+def _bomb(**parts: bytes) -> bytes:
+    """An office file with a part that unpacks to more than any file may."""
+    return _zip({name.replace("__", "/").replace("_", "."): data or bytes(_BIG) for name, data in parts.items()})
+
+
+def _nested() -> bytes:
+    data = _zip({"a.txt": b"deep"})
+    for _ in range(50):
+        data = _zip({"a.zip": data, "b.zip": data} if len(data) < 2**16 else {"a.zip": data})
+    return data
+
+
+def _slides() -> bytes:
+    space = b"http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    slides = b"<a xmlns:r='" + space + b"'>" + b"<sldId r:id='s'/>" * 10_000 + b"</a>"
+    relation = b"<a><Relationship Id='s' Type='x/slide' Target='presentation.xml'/></a>"
+    return _zip({"ppt/presentation.xml": slides, "ppt/_rels/presentation.xml.rels": relation})
+
+
+def _rows() -> bytes:
+    space = b"xmlns:table='urn:oasis:names:tc:opendocument:xmlns:table:1.0'"
+    row = b"<table:table-row table:number-rows-repeated='9999999'><table:table-cell/></table:table-row>"
+    return _zip({"mimetype": b"x", "content.xml": b"<a " + space + b">" + row * 1000 + b"</a>"})
+
+
+def _fixture(name: str) -> bytes:
+    return (samples.FIXTURES / name).read_bytes()
+
+
+_MESSAGE = b"From: a\nTo: b\nSubject: c\n"
+_PATENT = b"<us-patent-grant><abstract><p>&m;</p></abstract></us-patent-grant>"
+_STOLEN = b"<!DOCTYPE a [<!ENTITY m SYSTEM 'file:///etc/passwd'>]>" + _PATENT
+
+# Bombs, loops, broken streams and deep nesting, at least one of each kind of office file.
+OFFICE: dict[str, Callable[[], bytes]] = {
+    "bomb.zip": lambda: _zip({f"{number}.txt": bytes(_BIG) for number in range(3)}),
+    "bomb.tgz": lambda: gzip.compress(samples.tar({"a.txt": bytes(_BIG)}), 1),
+    "bomb.docx": lambda: _bomb(word__document_xml=b""),
+    "bomb.odt": lambda: _bomb(mimetype=b"x", content_xml=b""),
+    "bomb.xlsx": lambda: _bomb(xl__workbook_xml=b"<a/>", xl__sharedStrings_xml=b""),
+    "laughs.docx": lambda: _zip({"word/document.xml": _LAUGHS + b"<a>&m;</a>"}),
+    "laughs.odt": lambda: _zip({"mimetype": b"x", "content.xml": _LAUGHS + b"<a>&m;</a>"}),
+    "laughs.xlsx": lambda: _zip({"xl/workbook.xml": _LAUGHS + b"<a>&m;</a>"}),
+    "laughs.xml": lambda: _LAUGHS + _PATENT,
+    "file.xml": lambda: _STOLEN,
+    "deep.xml": lambda: b"<us-patent-grant>" + b"<abstract>" * 100_000,
+    "rows.ods": _rows,
+    "loop.epub": lambda: _zip({"META-INF/container.xml": b"<a><rootfile full-path='META-INF/container.xml'/></a>"}),
+    "loop.pptx": _slides,
+    "nested.zip": _nested,
+    "members.zip": lambda: _zip({f"{number}.txt": b"word" for number in range(11_000)}),
+    "loop.doc": lambda: _looping(_fixture("letter.doc")),
+    "cut.doc": lambda: _fixture("letter.doc")[:6000],
+    "noise.doc": lambda: _fixture("letter.doc")[:512] + bytes(range(256)) * 100,
+    "noise.xls": lambda: _fixture("rents.xls")[:3000] + bytes(range(256)) * 20,
+    "loop.msg": lambda: _looping(samples.outlook(a_txt=b"x" * 10_000)),
+    "parts.eml": lambda: _MESSAGE + b"Content-Type: multipart/mixed; boundary=b\n\n" + b"--b\n\nx\n" * 50_000,
+    "deep.eml": lambda: (
+        _MESSAGE + b"".join(f"Content-Type: multipart/mixed; boundary=b{n}\n\n--b{n}\n".encode() for n in range(5_000))
+    ),
+    "forwards.eml": lambda: _MESSAGE + b"Content-Type: message/rfc822\n\n" * 5_000,
+    "lines.mbox": lambda: b"From a\n\n" * 20_000,
+    "groups.rtf": lambda: b"{\\rtf1 " + b"{" * 2_000_000,
+    "binary.rtf": lambda: b"{\\rtf1 \\bin999999999 x}",
+    "deep.html": lambda: b"<html>" + b"<div>" * 500_000 + b"deep",
+}
+
+
+def _looping(data: bytes) -> bytes:
+    """A compound file whose table of sectors leads from each sector to itself."""
+    place = 512 + 512 * int.from_bytes(data[76:80], "little")
+    return data[:place] + b"".join(number.to_bytes(4, "little") for number in range(128)) + data[place + 512 :]

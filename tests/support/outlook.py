@@ -70,7 +70,8 @@ def compound_file(tree: Tree) -> bytes:
                 add(number, content)
 
     add(0, tree)
-    mini, mini_fat, starts = b"", [], [END] * len(names)
+    mini_fat: list[int] = []
+    mini, starts = b"", [END] * len(names)
     for number, content in enumerate(contents):
         if kinds[number] == 2 and 0 < len(content) < 4096:
             starts[number] = len(mini_fat)

@@ -135,7 +135,7 @@ def is_doubtful(text: str) -> bool:
     if len(beyond) < 3 or latin < len(beyond):
         return False
     # Letters of other languages in Latin script are not in the list, but they are neither capitals nor signs.
-    inside = [char for char in _INSIDE.findall(sample) if char not in "’‘·‐‑"]
+    inside: list[str] = [char for char in _INSIDE.findall(sample) if char not in "’‘·‐‑"]
     return sum(char.isupper() or not char.isalpha() for char in inside) > len(beyond) / 3
 
 
@@ -156,10 +156,10 @@ def _legacy(data: bytes) -> str:
         matches = from_bytes(sample[: len(sample) - cut], cp_isolation=_LEGACY)
         if best := matches.best():
             # Statistics often confuse these with Western European, which is by far the most common.
-            western = best.encoding in ("cp1250", "cp1254", "cp1257") and any(
+            is_western = best.encoding in ("cp1250", "cp1254", "cp1257") and any(
                 "cp1252" in match.could_be_from_charset and match.coherence >= best.coherence for match in matches
             )
-            return "cp1252" if western else str(best.encoding)
+            return "cp1252" if is_western else str(best.encoding)
     raise ReadError(BINARY)
 
 

@@ -19,7 +19,7 @@ __all__ = ["read_epub"]
 
 def read_epub(source: Source, package: Package) -> Document:
     """A book is one document; title, author and date come from its package file."""
-    container = package.xml("META-INF/container.xml")
+    container = package.require("META-INF/container.xml")
     paths = [element.get("full-path", "") for element in container.iter() if local(element) == "rootfile"]
     book = package.xml(paths[0]) if paths else None
     if book is None:

@@ -13,6 +13,7 @@ import email.policy
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from rprs.document import Document, Value
 from rprs.errors import ReadError
@@ -106,7 +107,8 @@ def _contents(message: email.message.Message) -> tuple[str, list[Attachment]]:
                 if not isinstance(each, str)
             ]
         elif part.is_multipart():
-            stack.extend(each for each in reversed(part.get_payload()) if not isinstance(each, str))
+            parts: Any = part.get_payload()
+            stack.extend(each for each in reversed(parts) if not isinstance(each, str))
         elif kind in ("text/plain", "text/html") and not name and part.get_content_disposition() != "attachment":
             (markup if kind == "text/html" else plain).append(_text(part))
         elif not (part.get("content-id") or part.get_content_disposition() == "inline") or not kind.startswith("image"):

@@ -33,14 +33,14 @@ class _Storage:
     path: tuple[str, ...]
     header: int  # bytes before the list of properties
 
-    def bytes(self, code: str, kind: str = "0102") -> bytes:
+    def stream(self, code: str, kind: str = "0102") -> bytes:
         path = [*self.path, f"__substg1.0_{code}{kind}"]
         return bytes(self.file.openstream(path).read()) if self.file.exists(path) else b""
 
     def text(self, code: str) -> str:
-        if data := self.bytes(code, "001F"):
+        if data := self.stream(code, "001F"):
             return data.decode("utf-16-le", "replace").strip("\0")
-        return self.bytes(code, "001E").decode(self.codepage, "replace").strip("\0")
+        return self.stream(code, "001E").decode(self.codepage, "replace").strip("\0")
 
     @property
     def codepage(self) -> str:
@@ -106,7 +106,7 @@ def _read(source: Source, message: _Storage, folders: dict[tuple[str, ...], set[
         inner = (*storage.path, f"__substg1.0_{_DATA}000D")
         if file.exists([*inner, "__properties_version1.0"]):
             embedded.append((title, _Storage(file, inner, 24)))
-        elif data := storage.bytes(_DATA):
+        elif data := storage.stream(_DATA):
             attachments.append(Attachment(title, data))
     yield from message_items(source, facts, _body(message), attachments)
     names = Names()
@@ -120,9 +120,9 @@ def _read(source: Source, message: _Storage, folders: dict[tuple[str, ...], set[
 def _body(message: _Storage) -> str:
     if body := message.text(_BODY):
         return body
-    if page := message.bytes(_HTML) or message.text(_HTML):
+    if page := message.stream(_HTML) or message.text(_HTML):
         return html_text(page)
-    return _compressed_rtf(message.bytes(_RTF))
+    return _compressed_rtf(message.stream(_RTF))
 
 
 # ---------------------------------------------------------------------------- bodies in compressed RTF

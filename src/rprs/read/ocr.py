@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from rprs.errors import ReadError, UsageError
 from rprs.files.atomic import write_atomically
 
-__all__ = ["DPI", "NO_ENGINE", "Ocr", "Recognised", "engine", "ocr_mode", "recognise", "use_ocr"]
+__all__ = ["DPI", "Ocr", "Recognised", "engine", "ocr_mode", "recognise", "use_ocr"]
 
 Ocr = Literal["auto", "never", "always"]
 Picture = NDArray[np.uint8]  # rows of grey values

@@ -20,7 +20,7 @@ __all__ = ["read_odf"]
 
 _DROPPED = frozenset("tracked-changes annotation note-citation forms scripts date-time page-number".split())
 _MARKS = {"tab": " ", "s": " "}
-_SPACES = 100  # more spaces in a row are one space in any case
+_CLASS = "{urn:oasis:names:tc:opendocument:xmlns:presentation:1.0}class"
 _NAME = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}name"
 
 
@@ -28,7 +28,7 @@ def read_odf(source: Source, package: Package) -> Document:
     """An OpenDocument file is one document; title, author and date come from its properties."""
     if b"encryption-data" in package.part("META-INF/manifest.xml"):
         raise ReadError("an encrypted file: save a copy that opens without a password")
-    root = package.xml("content.xml")
+    root = package.require("content.xml")
     body = next((element for element in root if local(element) == "body"), root)
     notes: list[Element] = []
     main = _text(body, notes)
@@ -47,7 +47,7 @@ def _properties(package: Package) -> dict[str, str]:
 
 
 def _first_heading(body: Element) -> str:
-    headings = (element for element in body.iter() if local(element) == "h")
+    headings = (element for element in body.iter() if local(element) == "h" or element.get(_CLASS) == "title")
     return next(filter(None, (" ".join(_text(heading, []).split()) for heading in headings)), "")
 
 

@@ -69,6 +69,13 @@ class Package:
         data = self.part(name)
         return parse(data) if data else None
 
+    def require(self, name: str) -> Element:
+        """The root element of a part without which a file is damaged."""
+        root = self.xml(name)
+        if root is None:
+            raise ReadError(f"can't be opened; its part {name} is empty or missing")
+        return root
+
     def related(self, part: str, kind: str) -> list[str]:
         """The parts to which a part refers by relations whose type ends in `kind`, in their order."""
         return [target for name, target in self.relations(part).values() if name.endswith(f"/{kind}")]

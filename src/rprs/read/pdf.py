@@ -28,7 +28,7 @@ from rprs.document import Document, Value
 from rprs.errors import ReadError
 from rprs.progress import reading_progress
 from rprs.read.dates import iso_date
-from rprs.read.ocr import DPI, NO_ENGINE, Picture, Recognised, engine, ocr_mode, recognise
+from rprs.read.ocr import DPI, Picture, Recognised, engine, ocr_mode, recognise
 from rprs.read.pdf_layout import Piece, heading, reading_order, without_line_numbers
 from rprs.read.source import Skipped, Source
 from rprs.read.titles import embedded_title
@@ -38,6 +38,7 @@ __all__ = ["SCAN", "paragraphs", "read_pdf"]
 SCAN = "No readable text: it looks like a scan. Run OCR first."
 _LOCK = Lock()  # PDFium must not be used by two threads at once
 _WIDE = 1.5  # a gap of so many times the size of the font divides a line
+_NOBODY = {"", "anonymous", "unknown", "unspecified"}  # what programs write in place of an author
 _FEW = 100  # characters on a scan, such as a stamp
 _COVERED = 0.4  # of the page by a picture makes it a scan
 _HYPHENS = {2: "-", 0xFFFE: "-"}  # PDFium's marks of a hyphen at the end of a line
@@ -75,7 +76,7 @@ def _items(source: Source, data: bytes) -> Iterator[Document | Skipped]:
     text = paragraphs(lines)
     scans = [number + 1 for number, page in enumerate(pages) if page.is_scan and not any(lines[number])]
     if not text:
-        raise ReadError(SCAN if ocr_mode.get() == "never" or engine() else f"{SCAN} {NO_ENGINE}")
+        raise ReadError(SCAN)
     title = embedded_title(properties.get("Title", ""), source, text) or heading(pages[0].pieces)
     yield Document(source.id, text, title, _metadata(properties, len(pages), scans, list(recognised.values())))
     if scans:
@@ -85,7 +86,8 @@ def _items(source: Source, data: bytes) -> Iterator[Document | Skipped]:
 def _metadata(
     properties: dict[str, str], pages: int, scans: Sequence[int], recognised: Sequence[Recognised]
 ) -> dict[str, Value]:
-    metadata: dict[str, Value] = {"author": properties["Author"]} if properties.get("Author") else {}
+    author = properties.get("Author", "")
+    metadata: dict[str, Value] = {"author": author} if author.strip("()").lower() not in _NOBODY else {}
     if date := iso_date(properties.get("CreationDate", "")):
         metadata["date"] = date
     if scans or recognised:

@@ -114,9 +114,9 @@ class _Reading:
             position = match.end()
             word, number, code, symbol, brace, _newline, plain = match.groups()
             if plain is not None:
-                self.bytes(plain)
+                self.add(plain)
             elif code is not None:
-                self.bytes(bytes([int(code, 16)]))
+                self.add(bytes([int(code, 16)]))
             elif brace == b"{":
                 self.open()
             elif brace == b"}":
@@ -143,7 +143,7 @@ class _Reading:
         if self.stack:
             self.group = self.stack.pop()
 
-    def bytes(self, data: bytes) -> None:
+    def add(self, data: bytes) -> None:
         skipped = min(self.to_skip, len(data))
         self.to_skip -= skipped
         if len(data) > skipped and (not self.group.dropped or self.group.info):

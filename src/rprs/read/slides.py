@@ -24,7 +24,7 @@ def read_pptx(source: Source, package: Package) -> Document:
     slides = [name for name in _slides(package) if name in package.names]
     parts, titles = [], []
     for name in slides:
-        slide = package.xml(name)
+        slide = package.require(name)
         parts.append(_text(slide))
         titles += [_text(shape) for shape in slide.iter() if _placeholder(shape) in ("title", "ctrTitle")]
         parts += [_text(package.xml(note)) for note in package.related(name, "notesSlide") if note in package.names]
@@ -37,7 +37,7 @@ def read_pptx(source: Source, package: Package) -> Document:
 def _slides(package: Package) -> list[str]:
     """The parts of the slides in the order of the presentation."""
     relations = package.relations(_MAIN)
-    ids = [element.get(_RELATION) for element in package.xml(_MAIN).iter() if local(element) == "sldId"]
+    ids = [element.get(_RELATION) for element in package.require(_MAIN).iter() if local(element) == "sldId"]
     return list(dict.fromkeys(relations[id][1] for id in ids if id in relations))
 
 

@@ -3,7 +3,7 @@
 from rprs.testing.readers import check_reader
 
 def test_my_reader() -> None:
-    check_reader(read_eml, sample=Path("letter.eml").read_bytes())
+    check_reader(read_srt, sample=Path("hearing.srt").read_bytes())
 """
 
 from __future__ import annotations

@@ -7,8 +7,17 @@ import { byId } from "./dom.js";
 import { joinList, size } from "./format.js";
 
 const KINDS = [
-  ["PDF", "pdf"], ["Word (docx)", "docx"], ["RTF", "rtf"], ["HTML", "html", "htm", "xhtml"],
+  ["PDF", "pdf"],
+  ["Word", "docx", "docm", "dotx", "doc", "dot"],
+  ["Excel", "xlsx", "xlsm", "xls", "xlt"],
+  ["PowerPoint", "pptx", "pptm", "ppsx", "potx", "ppt", "pps", "pot"],
+  ["OpenDocument", "odt", "ott", "ods", "ots", "odp", "otp"],
+  ["RTF", "rtf"], ["EPUB", "epub"],
+  ["e-mail", "eml", "msg", "mbox"],
+  ["HTML", "html", "htm", "xhtml"],
   ["text", "txt", "text", "license"], ["Markdown", "md", "markdown"],
+  ["patents and articles in XML", "xml", "nxml"],
+  ["archives with one document", "zip", "tar", "tgz", "tbz2", "txz"],
   ["JSON or CSV with one record", "json", "jsonl", "ndjson", "csv", "tsv"],
 ];
 const PACKED = ["gz", "xz"];
