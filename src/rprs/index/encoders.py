@@ -25,6 +25,7 @@ from rprs.progress import Advance, Progress, no_op
 from rprs.scoring.vectors import VectorType, to_grid
 
 __all__ = [
+    "ENCODE_ROWS",
     "Load",
     "LoadedEncoder",
     "StoredEncoder",

@@ -21,7 +21,7 @@ from rprs.index.arguments import index_path, require_choice, require_count, requ
 from rprs.index.blocks import checks_wanted
 from rprs.index.catalog import Catalog
 from rprs.index.dates import Dates, read_dates
-from rprs.index.encoders import open_encoder, reusable_encoder
+from rprs.index.encoders import ENCODE_ROWS, open_encoder, reusable_encoder
 from rprs.index.fields import Field, metadata_fields
 from rprs.index.files import load_checked
 from rprs.index.language import knows_text
@@ -29,7 +29,7 @@ from rprs.index.phrases import squared_norms
 from rprs.index.segment import Segment, Terms
 from rprs.index.where import to_sql
 from rprs.progress import Progress, as_progress
-from rprs.scoring.vectors import VectorType, to_grid
+from rprs.scoring.vectors import PRECISIONS, VectorType, to_grid
 
 if TYPE_CHECKING:
     from rprs.read.inputs import Documents
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 __all__ = ["Index"]
 
 Mask = NDArray[np.bool_]
+
+MOST_SENTENCES = 500_000  # of a query: their vectors take 384 MB with 384 numbers each
 
 
 class Index(Mapping[str, Document]):
@@ -302,9 +304,18 @@ class Index(Mapping[str, Document]):
         sentences: Sentences = self.splitter.split(document.text)
         if not len(sentences):
             return sentences
+        if len(sentences) > MOST_SENTENCES:
+            raise UsageError(
+                f"The query {document.id!r} has {len(sentences):,} sentences; at most {MOST_SENTENCES:,} are compared: "
+                "divide it into several"
+            )
         encoder = self.encoder
+        vectors = np.empty((len(sentences), encoder.dimension), dtype=PRECISIONS[self.vector_type].stored)
         with as_progress(progress)("sentences of the query", len(sentences), "sentences") as advance:
-            vectors = to_grid(encoder.encode(sentences.texts(document.text), advance), self.vector_type)
+            for start in range(0, len(sentences), ENCODE_ROWS):  # the encoder's own numbers take twice the memory
+                rows = slice(start, start + ENCODE_ROWS)
+                texts = [document.text[first:last] for first, last in sentences.spans[rows].tolist()]
+                vectors[rows] = to_grid(encoder.encode(texts, advance), self.vector_type)
         return Sentences(sentences.spans, sentences.paragraphs, vectors)
 
     def query_sentences(self, query: Document, progress: Progress | bool | None = None) -> Sentences:
