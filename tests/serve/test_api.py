@@ -23,6 +23,7 @@ from tests.support.server import TOKEN, Server, served
 
 SECRET = "Zyzzyva"  # a word that must not appear in a log
 JSON = {"content-type": "application/json"}
+JOB = "abcdef0123" * 4
 
 
 @pytest.fixture(scope="module")
@@ -199,16 +200,16 @@ class TestCancellation:
         answers: list[httpx.Response] = []
 
         def search() -> None:
-            with server.client(headers={"x-job": "abcdef0123"}) as client:
+            with server.client(headers={"x-job": JOB}) as client:
                 answers.append(client.post("/search", json={"text": LONG}))
 
         thread = threading.Thread(target=search)
         thread.start()
         with server.client() as client:
-            _until(lambda: client.delete("/jobs/abcdef0123").status_code == 204)
+            _until(lambda: client.delete(f"/jobs/{JOB}").status_code == 204)
             thread.join()
             assert "cancelled" in refusal(answers[0], 409)
-            assert client.delete("/jobs/abcdef0123").status_code == 204  # it has ended already
+            assert client.delete(f"/jobs/{JOB}").status_code == 204  # it has ended already
             assert "no job of this name" in refusal(client.delete("/jobs/0123456789"), 404)
 
     def test_the_job_of_a_client_that_disconnects_is_stopped(self, server: Server) -> None:
@@ -231,7 +232,7 @@ class TestCancellation:
     def test_requests_beyond_the_queue_are_refused(self, index_path: Path) -> None:
         """One runs, one waits, the third is refused; meanwhile the metrics are available."""
         with served(index_path, "--at-once", 1, "--waiting", 1) as small, small.client() as client:
-            threads = [threading.Thread(target=_search, args=(small, name)) for name in ("aaaaaaaa", "bbbbbbbb")]
+            threads = [threading.Thread(target=_search, args=(small, name)) for name in ("a" * 32, "b" * 32)]
             for thread, sign in zip(threads, ("rprs_jobs_working 1.0", "rprs_jobs_waiting 1.0"), strict=True):
                 thread.start()
                 _until(partial(_metrics_contain, small, sign))
@@ -239,7 +240,7 @@ class TestCancellation:
                 third = client.post("/search", json={"text": QUERY}, headers={"accept": accept})
                 assert "busy" in refusal(third, 503)
                 assert int(third.headers["retry-after"]) > 0
-            for name in ("aaaaaaaa", "bbbbbbbb"):
+            for name in ("a" * 32, "b" * 32):
                 assert client.delete(f"/jobs/{name}").status_code == 204
             for thread in threads:
                 thread.join()

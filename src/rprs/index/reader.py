@@ -108,7 +108,9 @@ class Index(Mapping[str, Document]):
         self._labels_checked = False
 
     def _load(self) -> None:
+        recorded = self.catalog.recorded
         self.catalog.begin_snapshot()
+        self.catalog.check_history(recorded)
         generation = self.catalog.generation
         rows = self.catalog.segments()
         self._listed = generation, [row.number for row in rows], self.catalog.norms

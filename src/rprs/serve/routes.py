@@ -32,7 +32,8 @@ API = "/api/v1"
 EVENTS = "text/event-stream"
 
 XJob = Annotated[
-    str | None, Header(description="A name for the job, which can be used to cancel it: 8 to 64 hexadecimal digits.")
+    str | None,
+    Header(description="A name for the job, to cancel it by: 32 to 64 random hexadecimal digits."),
 ]
 
 
