@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from textwrap import shorten
@@ -13,10 +13,11 @@ from threading import RLock
 from time import monotonic, sleep
 from typing import Any
 
-from rprs.errors import DiskFull, IndexCorrupt, IndexLocked, IndexMismatch, InvalidIndex
+from rprs.errors import DiskFull, IndexCorrupt, IndexLocked, IndexMismatch, InvalidIndex, RprsError
 from rprs.files.atomic import sync_folder
 from rprs.forks import forget, register
 from rprs.index.files import file_mode, no_space, plain_reason
+from rprs.progress import stopper
 
 __all__ = ["FORMAT", "HISTORY", "NO_INDEX", "Database", "create_tables", "prepare_connection", "seal"]
 
@@ -24,6 +25,7 @@ FORMAT = 3
 MOST_LOG = 256 * 2**20  # bytes: a writer waits, then refuses, if the log is larger and a reader needs it
 PATIENCE, POLL = 10.0, 0.1  # seconds
 READABLE = ("1", "2", "3")  # formats; 1 has no phrases, 1 and 2 have no checksums of blocks and of the listing
+STEPS = 4000  # of the virtual machine of SQLite between two looks at whether to go on, a fraction of a millisecond
 HISTORY = "history"  # the file with the number of the last commit
 NO_INDEX = "There is no index at {0}: make one with `rprs index SOURCE --to {0}`"
 
@@ -310,9 +312,18 @@ class Database:
         return IndexCorrupt(f"{self.path} is damaged ({_brief(reason)}): run `rprs verify {self.path.parent}`")
 
     def rows(self, query: str, *values: Any) -> list[Any]:
-        """All rows of a query."""
+        """All rows of a query, which ends when the computation of this context is cancelled."""
+        stop = stopper.get()
         with self.lock:
-            return list(self.stream(query, *values))
+            self.connection.set_progress_handler(_interruption(stop), STEPS)
+            try:
+                return list(self.stream(query, *values))
+            except sqlite3.OperationalError as error:
+                if "interrupted" in str(error):
+                    stop()
+                raise
+            finally:
+                self.connection.set_progress_handler(None, STEPS)
 
     def one(self, query: str, *values: Any) -> Any:
         """The first column of the first row, or None."""
@@ -377,6 +388,19 @@ def _connection(uri: str) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _interruption(stop: Callable[[], None]) -> Callable[[], bool]:
+    """For SQLite: whether to interrupt a query, because the computation was cancelled."""
+
+    def interrupt() -> bool:
+        try:
+            stop()
+        except RprsError:
+            return True
+        return False
+
+    return interrupt
 
 
 def _brief(reason: object) -> str:

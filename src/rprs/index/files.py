@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import errno
 import hashlib
 import math
@@ -51,7 +52,7 @@ class File:
     path: str
     bytes: int
     sha256: str
-    sums: bytes = b""  # of its blocks; empty where the catalog does not store them, or they are not needed
+    sums: builtins.bytes = b""  # of its blocks; empty where the catalog does not store them, or they are not needed
 
 
 class RowFile:

@@ -119,9 +119,12 @@ class Index(Mapping[str, Document]):
         if generation is None:
             raise InvalidIndex(f"{self.path} is not finished: run `rprs index` with the same source again to resume")
         self.generation = generation
-        options = {"phrases": self.catalog.phrases, "vector_type": self.catalog.vectors}
+        phrases, vector_type = self.catalog.phrases, self.catalog.vectors
         sums = self.catalog.block_sums() if self._checked else None
-        segments = [Segment.open(self.path, row.number, generation, **options, sums=sums) for row in ready]
+        segments = [
+            Segment.open(self.path, row.number, generation, phrases=phrases, vector_type=vector_type, sums=sums)
+            for row in ready
+        ]
         if sums is not None:
             self.catalog.check_segments()
         self._number_documents(segments)
