@@ -155,7 +155,8 @@ class Tokens:
         self.source = source
         self.tokens: list[tuple[str, str]] = []
         self.at = position = 0
-        while source[position:].strip():
+        end = len(source.rstrip())
+        while position < end:
             match = self.pattern.match(source, position)
             if match is None:
                 raise self.error(f"{self.unreadable} {source[position:].strip()!r}")
@@ -186,6 +187,8 @@ class Tokens:
             raise self.error(f"unexpected {self.tokens[self.at][1]!r}")
 
 
+DEEPEST = 30  # components within components
+
 _TOKEN = re.compile(
     r"""\s*(?: (?P<quoted>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*') | (?P<mark>[(),=]) | (?P<word>[^\s(),='"]+) )""",
     re.VERBOSE,
@@ -209,8 +212,9 @@ class _Parser(Tokens):
     """Recursive descent over the tokens of one text."""
 
     pattern = _TOKEN
-    complaint = "Cannot read {source!r}: {problem}"
+    complaint = "Cannot read {source!r:.200}: {problem}"
     unreadable = "an unclosed quote at"
+    depth = 0
 
     def call(self) -> _Call:
         group, name = self.take(what="a name")
@@ -241,7 +245,12 @@ class _Parser(Tokens):
             raise self.error(f"expected a value before {token!r}")
         if self.peek() == "(":
             self.at -= 1
-            return self.call()
+            self.depth += 1
+            if self.depth > DEEPEST:
+                raise self.error(f"components are nested more than {DEEPEST} deep")
+            call = self.call()
+            self.depth -= 1
+            return call
         return _Bare(token)
 
     def component(self) -> _Call:

@@ -170,7 +170,7 @@ class TestStreams:
     def test_of_two_simultaneous_jobs_with_one_name_one_is_refused(self) -> None:
         async def both() -> Any:
             runner = JobRunner(Limiter(2, 2, 5), Path("x.rprs"), lambda _line: None)
-            responses = [await runner.respond(_streaming(), "abcdef01", lambda _job: b"{}") for _ in range(2)]
+            responses = [await runner.respond(_streaming(), "abcdef01" * 4, lambda _job: b"{}") for _ in range(2)]
             return await asyncio.gather(*map(_events, responses))
 
         first, second = asyncio.run(both())

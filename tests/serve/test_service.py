@@ -10,7 +10,7 @@ from time import monotonic
 import pytest
 
 from rprs import System
-from rprs.errors import Busy
+from rprs.errors import Busy, InvalidIndex
 from rprs.index import Index, Writer, verify
 from rprs.index import writer as writing
 from rprs.serve import service as services
@@ -80,3 +80,18 @@ def test_closing_ends_a_merger(path: Path) -> None:
     service.close()
     assert segments(path) == 8
     assert verify(path) == []
+
+
+def test_an_index_that_was_away_is_served_again(path: Path) -> None:
+    service = Service(path, System())
+    try:
+        for _ in range(2):
+            path.rename(path.with_name("away"))
+            for _ in range(2):
+                with pytest.raises(InvalidIndex, match="There is no index at"), service.snapshot():
+                    pass
+            path.with_name("away").rename(path)
+            with service.snapshot() as snapshot:
+                assert len(snapshot.index) == 8
+    finally:
+        service.close()

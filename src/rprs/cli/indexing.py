@@ -236,7 +236,7 @@ def repair(context: typer.Context, path: IndexPath) -> None:
     from rprs.index import Writer
 
     messages: Messages = context.obj
-    with Writer(path, progress=messages.progress) as writer:
+    with Writer(path, progress=messages.progress, repairing=True) as writer:
         repaired = writer.repair()
     for line in repaired.removed:
         typer.echo(f"{line}: the document was removed, add it again")

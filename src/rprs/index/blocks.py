@@ -14,6 +14,7 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba.np.numpy_support import carray
 from numpy.typing import NDArray
 
 from rprs.errors import IndexCorrupt, UsageError
@@ -141,14 +142,14 @@ def _bad(words, tail, sums, seen, start, stop):  # type: ignore[no-untyped-def]
 
 
 def _bad_range(words, count, tail, sums, blocks, seen, start, stop):  # type: ignore[no-untyped-def]
-    file = numba.carray(words, count, np.uint64), tail, numba.carray(sums, blocks, np.uint64)
-    return _bad(file[0], file[1], file[2], numba.carray(seen, blocks, np.uint8), start, stop)
+    file = carray(words, count, np.uint64), tail, carray(sums, blocks, np.uint64)
+    return _bad(file[0], file[1], file[2], carray(seen, blocks, np.uint8), start, stop)
 
 
 def _bad_ranges(words, count, tail, sums, blocks, seen, starts, stops, size):  # type: ignore[no-untyped-def]
-    file = numba.carray(words, count, np.uint64), tail, numba.carray(sums, blocks, np.uint64)
-    flags = numba.carray(seen, blocks, np.uint8)
-    first, last = numba.carray(starts, size, np.int64), numba.carray(stops, size, np.int64)
+    file = carray(words, count, np.uint64), tail, carray(sums, blocks, np.uint64)
+    flags = carray(seen, blocks, np.uint8)
+    first, last = carray(starts, size, np.int64), carray(stops, size, np.int64)
     for place in range(size):
         block = _bad(file[0], file[1], file[2], flags, first[place], last[place])
         if block >= 0:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rprs.index.catalog import SegmentRow
-from rprs.index.files import File, RowFile, save, save_rows
+from rprs.index.files import File, RowFile, folder_mode, save, save_rows
 from rprs.index.phrases import merge_phrases, streams
 from rprs.index.segment import Inverted, Segment, ends, folder, invert, vectors_path
 from rprs.progress import Advance, no_op
@@ -31,7 +31,7 @@ def merge_segments(
 ) -> tuple[list[File], SegmentRow]:
     """Write the documents that `live` marks, in their order, as segment `number`."""
     place = folder(number)
-    (root / place).mkdir(parents=True)
+    (root / place).mkdir(folder_mode(root), parents=True)
     lengths = _select([segment.lengths for segment in segments], live)
     sentence_counts = _select([np.diff(segment.sentence_offsets) for segment in segments], live)
     rows = [np.repeat(mask, np.diff(segment.sentence_offsets)) for segment, mask in zip(segments, live, strict=True)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from textwrap import shorten
@@ -13,17 +13,20 @@ from threading import RLock
 from time import monotonic, sleep
 from typing import Any
 
-from rprs.errors import DiskFull, IndexCorrupt, IndexLocked, IndexMismatch, InvalidIndex
+from rprs.errors import DiskFull, IndexCorrupt, IndexLocked, IndexMismatch, InvalidIndex, RprsError
 from rprs.files.atomic import sync_folder
 from rprs.forks import forget, register
-from rprs.index.files import no_space, plain_reason
+from rprs.index.files import file_mode, no_space, plain_reason
+from rprs.progress import stopper
 
-__all__ = ["FORMAT", "NO_INDEX", "Database", "create_tables", "prepare_connection", "seal"]
+__all__ = ["FORMAT", "HISTORY", "NO_INDEX", "Database", "create_tables", "prepare_connection", "seal"]
 
 FORMAT = 3
 MOST_LOG = 256 * 2**20  # bytes: a writer waits, then refuses, if the log is larger and a reader needs it
 PATIENCE, POLL = 10.0, 0.1  # seconds
 READABLE = ("1", "2", "3")  # formats; 1 has no phrases, 1 and 2 have no checksums of blocks and of the listing
+STEPS = 4000  # of the virtual machine of SQLite between two looks at whether to go on, a fraction of a millisecond
+HISTORY = "history"  # the file with the number of the last commit
 NO_INDEX = "There is no index at {0}: make one with `rprs index SOURCE --to {0}`"
 
 SCHEMA = """
@@ -98,6 +101,7 @@ class Database:
         draft = root / "catalog.draft"
         for leftover in root.glob("catalog.draft*"):
             leftover.unlink()
+        draft.touch(file_mode(root))  # SQLite gives its log the same mode
         with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
             create_tables(connection, settings)
         draft.replace(root / "catalog.sqlite")
@@ -244,15 +248,47 @@ class Database:
         self.connection.execute("BEGIN IMMEDIATE")
         try:
             yield self.connection
-            self.change_setting("commit", str(self.commit + 1))
+            number = max(self.commit, self.recorded) + 1
+            self.change_setting("commit", str(number))
             seal(self.connection)
             self.connection.execute("COMMIT")
         except BaseException:
             if self.connection.in_transaction:
                 self.connection.execute("ROLLBACK")
             raise
-        with suppress(sqlite3.OperationalError):  # the commit is durable; the next one tries again
+        with suppress(sqlite3.OperationalError, OSError):  # the commit is durable; the next one tries again
+            self._record(number)
             self.merge()
+
+    # ------------------------------------------------------------------------ the history
+
+    @property
+    def recorded(self) -> int:
+        """The number of the last commit by the file `history`, which is apart from SQLite's own files."""
+        try:
+            return int(self.path.with_name(HISTORY).read_text("ascii"))
+        except (FileNotFoundError, ValueError):
+            return 0
+
+    def _record(self, number: int) -> None:
+        """Note a commit in the history, in place: it fits into a sector of the disk."""
+        flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+        handle = os.open(self.path.with_name(HISTORY), flags, file_mode(self.path.parent))
+        try:
+            os.pwrite(handle, f"{number:020d}\n".encode("ascii"), 0)
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def check_history(self, recorded: int) -> None:
+        """Raise `IndexCorrupt` if commits are missing; `recorded` must have been read before the present state was."""
+        commit = self.commit
+        if recorded > commit:
+            raise IndexCorrupt(
+                f"{self.path} has lost the commits {commit + 1} to {recorded}: was it copied without its log "
+                f"catalog.sqlite-wal, or is that damaged? Restore both, or accept the loss by `rprs repair "
+                f"{self.path.parent}`"
+            )
 
     def change_setting(self, key: str, value: str) -> None:
         """Change a setting, within a transaction."""
@@ -276,9 +312,18 @@ class Database:
         return IndexCorrupt(f"{self.path} is damaged ({_brief(reason)}): run `rprs verify {self.path.parent}`")
 
     def rows(self, query: str, *values: Any) -> list[Any]:
-        """All rows of a query."""
+        """All rows of a query, which ends when the computation of this context is cancelled."""
+        stop = stopper.get()
         with self.lock:
-            return list(self.stream(query, *values))
+            self.connection.set_progress_handler(_interruption(stop), STEPS)
+            try:
+                return list(self.stream(query, *values))
+            except sqlite3.OperationalError as error:
+                if "interrupted" in str(error):
+                    stop()
+                raise
+            finally:
+                self.connection.set_progress_handler(None, STEPS)
 
     def one(self, query: str, *values: Any) -> Any:
         """The first column of the first row, or None."""
@@ -343,6 +388,19 @@ def _connection(uri: str) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _interruption(stop: Callable[[], None]) -> Callable[[], bool]:
+    """For SQLite: whether to interrupt a query, because the computation was cancelled."""
+
+    def interrupt() -> bool:
+        try:
+            stop()
+        except RprsError:
+            return True
+        return False
+
+    return interrupt
 
 
 def _brief(reason: object) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
@@ -13,18 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rprs import spec
-from rprs.encode import Encoder, Fittable, FittedEncoder
-from rprs.errors import IndexCorrupt, IndexMismatch
+from rprs.encode import Encoder, Fittable, FittedEncoder, models
+from rprs.errors import IndexCorrupt, IndexMismatch, ModelError
 from rprs.files.atomic import sync_folder
 from rprs.files.hashes import sha256
 from rprs.index.catalog import Catalog, EncoderRow
-from rprs.index.files import File, register
+from rprs.index.files import File, file_mode, folder_mode, register
 from rprs.index.sample import sample_sentences
 from rprs.index.segment import Segment
 from rprs.progress import Advance, Progress, no_op
 from rprs.scoring.vectors import VectorType, to_grid
 
 __all__ = [
+    "ENCODE_ROWS",
     "Load",
     "LoadedEncoder",
     "StoredEncoder",
@@ -119,8 +121,10 @@ def store_encoder(catalog: Catalog, root: Path, loaded: LoadedEncoder) -> Stored
     files: tuple[File, ...] = ()
     if isinstance(loaded.component, Fittable):
         place = root / folder(generation)
-        place.mkdir(parents=True)
+        place.mkdir(folder_mode(root), parents=True)
         cast("FittedEncoder", loaded.encoder).save(place)
+        for file in place.iterdir():
+            file.chmod(file_mode(root))
         files = tuple(register(root, f"{folder(generation)}/{file.name}") for file in sorted(place.iterdir()))
         sync_folder(place)
         sync_folder(place.parent)
@@ -138,6 +142,7 @@ def open_encoder(catalog: Catalog, root: Path) -> Encoder:
     component = spec.parse("encoder", row.spec)
     place = root / folder(row.generation)
     if not isinstance(component, Fittable):
+        _require_model(component, root)
         encoder: Encoder = component.load()
     elif place.is_dir():
         _check_files(catalog, root, folder(row.generation))
@@ -150,6 +155,20 @@ def open_encoder(catalog: Catalog, root: Path) -> Encoder:
             f"{encoder.fingerprint}: use the same weights, or index anew"
         )
     return encoder
+
+
+def _require_model(component: Any, root: Path) -> None:
+    """Raise `ModelError` if the index names a model that is not on this machine: an index must not cause downloads.
+
+    The default model is an exception, and RPRS_DOWNLOAD=on allows all.
+    """
+    model = getattr(component, "model", models.DEFAULT)
+    if model == models.DEFAULT or os.environ.get("RPRS_DOWNLOAD") == "on" or models.find_here(model) is not None:
+        return
+    raise ModelError(
+        f"{root} was encoded with the model {model!r}, which is not on this machine: if you trust it, set "
+        "RPRS_DOWNLOAD=on to download it, or copy its folder and set RPRS_MODELS"
+    )
 
 
 def _check_files(catalog: Catalog, root: Path, place: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import errno
 import hashlib
 import math
@@ -27,6 +28,8 @@ from rprs.index.blocks import Blocks, block_sums
 __all__ = [
     "File",
     "RowFile",
+    "file_mode",
+    "folder_mode",
     "load",
     "load_checked",
     "next_folder",
@@ -49,7 +52,7 @@ class File:
     path: str
     bytes: int
     sha256: str
-    sums: bytes = b""  # of its blocks; empty where the catalog does not store them, or they are not needed
+    sums: builtins.bytes = b""  # of its blocks; empty where the catalog does not store them, or they are not needed
 
 
 class RowFile:
@@ -58,7 +61,7 @@ class RowFile:
     def __init__(self, root: Path, path: str, dtype: Any, row_shape: tuple[int, ...] = ()) -> None:
         self.root, self.path, self.dtype, self.row_shape = root, path, np.dtype(dtype), row_shape
         self.rows = 0
-        self._stream = (root / path).open("wb")
+        self._stream = open(root / path, "wb", opener=lambda name, flags: os.open(name, flags, file_mode(root)))  # noqa: SIM115  # closed below
         self._write_header()
 
     def append(self, block: NDArray[Any]) -> None:
@@ -157,11 +160,21 @@ def plain_reason(error: OSError) -> str:
     return f"{error.strerror or error}"
 
 
+def file_mode(root: Path) -> int:
+    """The mode of new files: whoever may enter the folder of the index may read them; by default, only its owner."""
+    return 0o600 | (root.stat().st_mode & 0o066 if root.stat().st_mode & 0o011 else 0)
+
+
+def folder_mode(root: Path) -> int:
+    """The mode of new folders: that of the index."""
+    return root.stat().st_mode & 0o777 | 0o700
+
+
 def next_folder(root: Path, group: str) -> str:
     """Create a new folder with the next number, such as norms/000002; its path within the index."""
     numbers = [int(place.name) for place in (root / group).iterdir() if place.name.isdigit()]
     path = f"{group}/{max(numbers, default=0) + 1:06d}"
-    (root / path).mkdir(parents=True)
+    (root / path).mkdir(folder_mode(root), parents=True)
     return path
 
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from rprs.errors import InvalidIndex
+from rprs.index.database import HISTORY
 
 __all__ = ["GROUPS", "delete_leftovers", "leftovers", "refuse_links"]
 
@@ -18,7 +19,7 @@ _ARRAY = re.compile(r"[a-z_]+(\d+_[a-z]+)?\.npy|vectors\.\d{6,}\.npy")  # in seg
 
 def refuse_links(root: Path) -> None:
     """Raise `InvalidIndex` if a part of the index is a symbolic link: a change could reach files elsewhere."""
-    parts = [root / "lock", *sorted(root.glob("catalog.*")), *(root / group for group in GROUPS)]
+    parts = [root / "lock", root / HISTORY, *sorted(root.glob("catalog.*")), *(root / group for group in GROUPS)]
     for part in (*parts, *_folders(root)):
         link = part if part.is_symlink() else next(filter(Path.is_symlink, _entries(part)), None)
         if link is not None:

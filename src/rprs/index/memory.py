@@ -61,6 +61,14 @@ class MemoryCatalog(Catalog):
         return True
 
     @property
+    def recorded(self) -> int:
+        """There is no file of the history."""
+        return 0
+
+    def _record(self, number: int) -> None:
+        """There is none to write to."""
+
+    @property
     def in_place(self) -> bool:
         """Nothing can replace it."""
         return True

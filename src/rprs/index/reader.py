@@ -23,7 +23,7 @@ from rprs.index.blocks import checks_wanted
 from rprs.index.calibrate import measure_calibration
 from rprs.index.catalog import Catalog
 from rprs.index.dates import Dates, read_dates
-from rprs.index.encoders import open_encoder, reusable_encoder
+from rprs.index.encoders import ENCODE_ROWS, open_encoder, reusable_encoder
 from rprs.index.fields import Field, metadata_fields
 from rprs.index.files import load_checked
 from rprs.index.language import knows_text
@@ -31,7 +31,7 @@ from rprs.index.phrases import squared_norms
 from rprs.index.segment import Segment, Terms
 from rprs.index.where import to_sql
 from rprs.progress import Progress, as_progress
-from rprs.scoring.vectors import VectorType, to_grid
+from rprs.scoring.vectors import PRECISIONS, VectorType, to_grid
 
 if TYPE_CHECKING:
     from rprs.read.inputs import Documents
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 __all__ = ["Index"]
 
 Mask = NDArray[np.bool_]
+
+MOST_SENTENCES = 500_000  # of a query: their vectors take 384 MB with 384 numbers each
 
 
 class Index(Mapping[str, Document]):
@@ -108,7 +110,9 @@ class Index(Mapping[str, Document]):
         self._labels_checked = False
 
     def _load(self) -> None:
+        recorded = self.catalog.recorded
         self.catalog.begin_snapshot()
+        self.catalog.check_history(recorded)
         generation = self.catalog.generation
         rows = self.catalog.segments()
         self._listed = generation, [row.number for row in rows], self.catalog.norms
@@ -117,9 +121,12 @@ class Index(Mapping[str, Document]):
         if generation is None:
             raise InvalidIndex(f"{self.path} is not finished: run `rprs index` with the same source again to resume")
         self.generation = generation
-        options = {"phrases": self.catalog.phrases, "vector_type": self.catalog.vectors}
+        phrases, vector_type = self.catalog.phrases, self.catalog.vectors
         sums = self.catalog.block_sums() if self._checked else None
-        segments = [Segment.open(self.path, row.number, generation, **options, sums=sums) for row in ready]
+        segments = [
+            Segment.open(self.path, row.number, generation, phrases=phrases, vector_type=vector_type, sums=sums)
+            for row in ready
+        ]
         if sums is not None:
             self.catalog.check_segments()
         self._number_documents(segments)
@@ -314,9 +321,18 @@ class Index(Mapping[str, Document]):
         sentences: Sentences = self.splitter.split(document.text)
         if not len(sentences):
             return sentences
+        if len(sentences) > MOST_SENTENCES:
+            raise UsageError(
+                f"The query {document.id!r} has {len(sentences):,} sentences; at most {MOST_SENTENCES:,} are compared: "
+                "divide it into several"
+            )
         encoder = self.encoder
+        vectors = np.empty((len(sentences), encoder.dimension), dtype=PRECISIONS[self.vector_type].stored)
         with as_progress(progress)("sentences of the query", len(sentences), "sentences") as advance:
-            vectors = to_grid(encoder.encode(sentences.texts(document.text), advance), self.vector_type)
+            for start in range(0, len(sentences), ENCODE_ROWS):  # the encoder's own numbers take twice the memory
+                rows = slice(start, start + ENCODE_ROWS)
+                texts = [document.text[first:last] for first, last in sentences.spans[rows].tolist()]
+                vectors[rows] = to_grid(encoder.encode(texts, advance), self.vector_type)
         return Sentences(sentences.spans, sentences.paragraphs, vectors)
 
     def query_sentences(self, query: Document, progress: Progress | bool | None = None) -> Sentences:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from rprs.document import NOT_ENCODED, Sentences
 from rprs.errors import IndexCorrupt
 from rprs.index.blocks import Blocks
-from rprs.index.files import File, load, load_checked, save
+from rprs.index.files import File, folder_mode, load, load_checked, save
 from rprs.scoring.phrases import Stream, stream
 from rprs.scoring.vectors import PRECISIONS, VectorType
 
@@ -314,7 +314,7 @@ def segment_phrases(entries: Sequence[Entry]) -> Stream | None:
 
 def write_arrays(root: Path, number: int, entries: Sequence[Entry]) -> list[File]:
     """Write the arrays of a new segment, all but its vectors."""
-    (root / folder(number)).mkdir(parents=True)
+    (root / folder(number)).mkdir(folder_mode(root), parents=True)
     arrays, phrases = segment_arrays(entries), segment_phrases(entries)
     files = [save(root, f"{folder(number)}/{name}.npy", arrays[name]) for name in NAMES]
     return files if phrases is None else [*files, *write_phrases(root, number, phrases)]

@@ -14,6 +14,7 @@ from rprs.index.blocks import block_sums
 from rprs.index.catalog import Catalog, SegmentRow, StoredDocument
 from rprs.index.damage import damaged_files, document_damage
 from rprs.index.files import File
+from rprs.index.leftovers import leftovers
 from rprs.index.segment import NAMES, PHRASE_NAMES, Segment, folder, vectors_path
 from rprs.progress import Progress, as_progress
 from rprs.scoring.phrases import in_order
@@ -29,11 +30,13 @@ def verify(path: str | Path, progress: Progress | bool | None = None) -> list[st
     except IndexCorrupt as error:
         return [str(error)]
     try:
+        recorded = catalog.recorded
         catalog.begin_snapshot()
         damage = list(_until_unreadable(_database(catalog)))
         if damage:  # then nothing else in the catalog can be trusted
             return damage
         checks = (
+            _history(catalog, root, recorded),
             _segments(catalog),
             _listing(catalog),
             _files(catalog, root, progress),
@@ -68,6 +71,17 @@ def _files(catalog: Catalog, root: Path, progress: Progress) -> Iterator[str]:
     for file in files:
         if file.path not in damaged and block_sums(map_file(root / file.path)) != stored.get(file.path):
             yield f"catalog.sqlite: the checksums of {file.path} have changed"
+
+
+def _history(catalog: Catalog, root: Path, recorded: int) -> Iterator[str]:
+    """Whether commits are missing; then files that belong to none are theirs, not those of an interrupted writer."""
+    try:
+        catalog.check_history(recorded)
+    except IndexCorrupt as error:
+        yield str(error)
+        orphans = {path.relative_to(root) for path in leftovers(root, (file.path for file in catalog.files()))}
+        for place in sorted({path.parent if path.suffix else path for path in orphans}):
+            yield f"{place.as_posix()} belongs to a lost commit"
 
 
 def _paths(files: Iterable[File]) -> set[str]:

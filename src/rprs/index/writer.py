@@ -37,7 +37,7 @@ from rprs.index.calibrate import measure_calibration
 from rprs.index.catalog import Catalog, SegmentRow
 from rprs.index.compact import merge_segments
 from rprs.index.damage import refuse_damage
-from rprs.index.database import NO_INDEX
+from rprs.index.database import HISTORY, NO_INDEX
 from rprs.index.encoders import (
     LoadedEncoder,
     StoredEncoder,
@@ -47,7 +47,7 @@ from rprs.index.encoders import (
     open_encoder,
     store_encoder,
 )
-from rprs.index.files import File, load, next_folder, save, save_rows, watch_disk
+from rprs.index.files import File, file_mode, folder_mode, load, next_folder, save, save_rows, watch_disk
 from rprs.index.language import measure_language
 from rprs.index.leftovers import GROUPS, delete_leftovers, refuse_links
 from rprs.index.phrases import squared_norms
@@ -84,7 +84,8 @@ class Writer:
     `splitter`, `analyzer` and `encoder` are components or texts such as "onnx(precision=fp32)"; without `phrases`, only
     single words are indexed; `vectors` is the type of the stored vectors, "float16" unless given, or "float32". All are
     fixed when the index is created; other ones for an existing index raise `IndexMismatch`. `add` compacts an index of
-    more than 64 segments unless `compact_automatically` is false.
+    more than 64 segments unless `compact_automatically` is false. An index that has lost commits is opened only if
+    `repairing`.
     """
 
     def __init__(
@@ -100,6 +101,7 @@ class Writer:
         progress: Progress | bool | None = None,
         batch: int | None = None,
         compact_automatically: bool = True,
+        repairing: bool = False,
     ) -> None:
         self.compact_automatically = require_choice("compact_automatically", compact_automatically)
         self.path = index_path(path)
@@ -113,7 +115,7 @@ class Writer:
         elif not (self.path / "catalog.sqlite").is_file():
             raise InvalidIndex(NO_INDEX.format(self.path))
         refuse_links(self.path)
-        self._lock = FileLock(self.path / "lock")
+        self._lock = FileLock(self.path / "lock", mode=file_mode(self.path))
         with watch_disk(self.path):
             try:
                 self._lock.acquire(timeout=0)
@@ -122,7 +124,7 @@ class Writer:
                     f"{self.path} is being written to by another process: wait until it is done"
                 ) from error
             try:
-                self._open(create, components, choice, vector_type)
+                self._open(create, components, choice, vector_type, repairing)
             except BaseException:
                 self._lock.release()
                 raise
@@ -130,12 +132,19 @@ class Writer:
         self.batch = size or (SLOW_BATCH if slow else FAST_BATCH)
 
     def _open(
-        self, create: bool, components: dict[spec.Kind, Any], phrases: bool | None, vectors: VectorType | None
+        self,
+        create: bool,
+        components: dict[spec.Kind, Any],
+        phrases: bool | None,
+        vectors: VectorType | None,
+        repairing: bool,
     ) -> None:
         if create and not (self.path / "catalog.sqlite").is_file():
             Catalog.create(self.path, settings_of(components, phrases is not False, vectors or "float16"))
         self.catalog = Catalog(self.path, write=True)
         try:
+            if not repairing:
+                self.catalog.check_history(self.catalog.recorded)
             self._check_settings(components)
             self._check_phrases(phrases)
             self._check_vectors(vectors)
@@ -144,7 +153,8 @@ class Writer:
             self.encoder: Any = spec.parse("encoder", str(self.catalog.setting("encoder")))
             self._loaded: Encoder | None = None
             for group in GROUPS:
-                (self.path / group).mkdir(exist_ok=True)
+                (self.path / group).mkdir(folder_mode(self.path), exist_ok=True)
+            sync_folder(self.path)
             self._delete_unlisted()
         except BaseException:
             self.catalog.close()
@@ -515,13 +525,15 @@ def _create_folder(path: Path) -> None:
     """Create the folder of the index; refuse one that holds other files."""
     if path.exists() and not path.is_dir():
         raise InvalidIndex(f"{path} is a file: choose another place for the index")
-    own = {"lock", *GROUPS, "catalog.sqlite"}
+    own = {"lock", HISTORY, *GROUPS, "catalog.sqlite"}
     if path.is_dir() and not (path / "catalog.sqlite").is_file():
         names = [entry.name for entry in path.iterdir()]
         others = sorted(name for name in names if name not in own and "catalog.draft" not in name)
         if others:
             raise InvalidIndex(f"{path} is not an index and holds other files ({others[0]}): choose another place")
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        if not path.is_dir():
+            path.mkdir(0o700, parents=True, exist_ok=True)  # the texts of documents are their owner's
+            sync_folder(path.parent)
     except OSError as error:
         raise InvalidIndex(f"Cannot make the folder {path}: {error.strerror}") from error

@@ -22,6 +22,8 @@ from rprs.read.text import scalar
 
 __all__ = ["bounded_lines", "find_column", "read_csv", "read_json", "read_jsonl", "read_tsv", "record_document", "rows"]
 
+TOO_DEEP = "JSON that cannot be read: nested too deeply"
+
 
 # ---------------------------------------------------------------------------- one record
 
@@ -101,6 +103,8 @@ def read_jsonl(source: Source) -> Iterator[Document | Skipped]:
                 yield record_document(_parse(line.rstrip()), f"{source.id}#{number}", source.fields)
             except ReadError as error:
                 yield Skipped(f"{source.path}:{line_number}", str(error))
+            except RecursionError:  # a value that can just be read may be too deep to be written
+                yield Skipped(f"{source.path}:{line_number}", TOO_DEEP)
 
 
 def read_json(source: Source) -> Iterator[Document | Skipped]:
@@ -111,6 +115,8 @@ def read_json(source: Source) -> Iterator[Document | Skipped]:
             yield record_document(record, f"{source.id}#{number}", source.fields)
         except ReadError as error:
             yield Skipped(f"{source.path}#{number}", str(error))
+        except RecursionError:
+            yield Skipped(f"{source.path}#{number}", TOO_DEEP)
 
 
 def _parse(text: str) -> Any:
@@ -121,7 +127,7 @@ def _parse(text: str) -> Any:
         hint = "; for one record per line, use .jsonl" if error.msg == "Extra data" and error.lineno > 1 else ""
         raise ReadError(f"not valid JSON: {error.msg} at {place}{hint}") from error
     except RecursionError as error:
-        raise ReadError("JSON that cannot be read: nested too deeply") from error
+        raise ReadError(TOO_DEEP) from error
     except ValueError as error:
         raise ReadError(f"JSON that cannot be read: {error}") from error
 

@@ -2,7 +2,8 @@
 
 The pool is processed in blocks that fit into the cache: widen a block of vectors (float16 to float32, float32 to
 float64), multiply it with the query's vectors (BLAS), and update the running list of the n best of every query sentence
-(Numba). Memory therefore depends on the query and the block, not on the pool. Vectors on the grid of `scoring.vectors`
+(Numba). Many query sentences are compared in blocks, too. Memory therefore depends on the blocks and on the n nearest
+of each query sentence, not on the pool. Vectors on the grid of `scoring.vectors`
 have exact products, and every sentence has a key of its own that decides between equals, so that neither blocks nor
 threads nor the order in which the sentences are processed change the result.
 """
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from rprs.document import Neighbours
 from rprs.forks import PerProcess
-from rprs.progress import Advance, no_op
+from rprs.progress import Advance, divided, no_op
 from rprs.scoring.threads import cores, one_blas_thread
 from rprs.scoring.vectors import precision_of
 
@@ -47,6 +48,7 @@ Ties = Literal["first", "id", "worst"]
 
 QUERY_ROWS = 1024  # a block of products is QUERY_ROWS × POOL_ROWS: 2 MB as float32, 4 MB as float64
 POOL_ROWS = 512
+QUERY_BLOCK = 2**14  # query sentences compared with the pool at a time: their wide vectors take 25 MB
 STRIDE = 32  # similarities whose maximum is compared first: most often none of them enters the list
 
 
@@ -72,22 +74,32 @@ def neighbours(
     if width == 0 or len(query) == 0:
         empty = np.empty((len(query), width))
         return Neighbours(empty.astype(precision_of(query).wide), empty.astype(np.int64), offsets)
-    wide = widen(query)
     workers = max(1, min(threads or cores(), -(-size // block)))
     bounds = [size * worker // workers for worker in range(workers + 1)]
+    starts = range(0, len(query), QUERY_BLOCK)
+    advance_part = divided(advance, len(starts))
 
-    def work(start: int, stop: int) -> NearestLists:
+    def work(wide: Wide, start: int, stop: int) -> NearestLists:
         lists = NearestLists(wide, width, block)
         for first, rows in blocks(pool, offsets, start, stop, block):
             lists.update(rows, tie_keys(np.arange(first, first + len(rows)), offsets, priority))
-            advance(len(rows))
+            advance_part(len(rows))
         return lists
 
+    nearest = Neighbours(
+        np.empty((len(query), width), dtype=precision_of(query).wide),
+        np.empty((len(query), width), dtype=np.int64),
+        offsets,
+    )
     with one_blas_thread():
-        others = [_threads().submit(work, *ends) for ends in pairwise(bounds[1:])]
-        parts = [work(*bounds[:2]), *(other.result() for other in others)]
-    similarity, keys = merge([part.similarity for part in parts], [part.keys for part in parts], width)
-    return Neighbours(similarity, sentences_of_keys(keys, offsets), offsets)
+        for top in starts:  # a single one, unless the query has very many sentences
+            wide = widen(query[top : top + QUERY_BLOCK])
+            others = [_threads().submit(work, wide, *ends) for ends in pairwise(bounds[1:])]
+            parts = [work(wide, *bounds[:2]), *(other.result() for other in others)]
+            similarity, keys = merge([part.similarity for part in parts], [part.keys for part in parts], width)
+            nearest.similarity[top : top + QUERY_BLOCK] = similarity
+            nearest.sentence[top : top + QUERY_BLOCK] = sentences_of_keys(keys, offsets)
+    return nearest
 
 
 # Shared by all calls of a process: starting threads takes a noticeable part of a short search.

@@ -48,7 +48,7 @@ class Compaction:
             self._log(f"The segments of the index could not be merged: {error}")
 
     @contextmanager
-    def _progress(self, _what: str, _total: int | None = None, _unit: str = "") -> Iterator[Advance]:
+    def _progress(self, what: str, total: int | None = None, unit: str = "") -> Iterator[Advance]:
         def advance(_amount: int) -> None:
             if self._closing.is_set():
                 raise Cancelled("The server is stopping")

@@ -177,6 +177,14 @@ class Handlers:
         counts = {"added": added.added, "changed": added.changed, "unchanged": added.unchanged}
         return as_json({**counts, "skipped": skipped, "fingerprint": self._fingerprint()})
 
+    def find(self, job: Job, words: str, limit: int) -> bytes:
+        """Documents by words of their ids and titles."""
+        job.check()
+        with self.service.snapshot() as snapshot:
+            documents, total = snapshot.index.find(words, limit)
+        listed = [{"id": each.id, "title": each.title, "metadata": dict(each.metadata)} for each in documents]
+        return as_json({"documents": listed, "total": total})
+
     def remove(self, job: Job, id: str) -> bytes:
         """Remove a document from the index."""
         return as_json({"removed": self.service.remove(id, job.check), "fingerprint": self._fingerprint()})

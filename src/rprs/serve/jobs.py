@@ -30,7 +30,7 @@ STAGES = {
 UPDATE_INTERVAL = 0.05  # seconds between two updates of a stage
 POLL = 0.1  # seconds until a cancellation is noticed
 REMEMBERED = 256  # jobs that have ended
-_NAME = re.compile(r"[0-9a-f]{8,64}")
+_NAME = re.compile(r"[0-9a-f]{32,64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,9 @@ class Jobs:
     def check(self, name: str | None) -> None:
         """Raise if a client cannot give a job this name."""
         if name is not None and not _NAME.fullmatch(name):
-            raise UsageError("The name of a job (X-Job) must be 8 to 64 hexadecimal digits, in lower case")
+            raise UsageError(
+                "The name of a job (X-Job) must be 32 to 64 hexadecimal digits, in lower case, drawn at random"
+            )
         if name in self._open:
             raise UsageError("A job with this name (X-Job) is already running: choose another")
 

@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 from fastapi import Request
 from pydantic import BaseModel, ValidationError
 from python_multipart.multipart import parse_options_header
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
@@ -54,7 +55,7 @@ async def read_request(request: Request, model: type[Model]) -> Submission[Model
     """Parse a body: JSON, or a form with parts `file` and `request`."""
     kind, options = parse_options_header(request.headers.get("content-type"))
     if kind == b"application/json":
-        return Submission(_parse(model, await request.body()))
+        return Submission(await run_in_threadpool(_parse, model, await request.body()))
     if kind != b"multipart/form-data":
         raise HTTPException(415, "The body must be application/json, or multipart/form-data with files")
     if options.get(b"charset", b"utf-8").lower() not in (
@@ -77,7 +78,7 @@ async def read_request(request: Request, model: type[Model]) -> Submission[Model
             raise HTTPException(422, "A form may only contain files named `file` and one `request` as JSON")
     if not files:
         raise HTTPException(422, "The form has no part `file`")
-    return Submission(_parse(model, body.encode("utf-8", "replace")), tuple(files))
+    return Submission(await run_in_threadpool(_parse, model, body.encode("utf-8", "replace")), tuple(files))
 
 
 def _parse(model: type[Model], data: bytes) -> Model:

@@ -33,7 +33,8 @@ EVENTS = "text/event-stream"
 Result = TypeVar("Result")
 
 XJob = Annotated[
-    str | None, Header(description="A name for the job, which can be used to cancel it: 8 to 64 hexadecimal digits.")
+    str | None,
+    Header(description="A name for the job, to cancel it by: 32 to 64 random hexadecimal digits."),
 ]
 
 
@@ -117,7 +118,7 @@ def make_router(
         return Response(as_json(facts), media_type="application/json")
 
     @router.get("/health", responses={**_success(models.Health), **_errors()})
-    def health() -> Response:
+    async def health() -> Response:  # on the event loop, so that no work in threads delays it
         """Check that the server is running."""
         return Response(as_json({"status": "ok"}), media_type="application/json")
 
@@ -199,15 +200,14 @@ def _download(file: File) -> Response:
 
 def _add_documents(router: APIRouter, runner: JobRunner, handlers: Handlers, service: Service) -> None:
     @router.get("/documents", responses={**_success(models.Documents), **_errors()})
-    def find(
+    async def find(
+        request: Request,
         find: Annotated[str, Query(max_length=1000, description="Words of the id or title.")] = "",
         limit: Annotated[int, Query(ge=1, le=1000)] = 20,
     ) -> Response:
         """List documents whose id or title contains the given words."""
-        with service.snapshot() as snapshot:
-            documents, total = snapshot.index.find(find, limit)
-        listed = [{"id": each.id, "title": each.title, "metadata": dict(each.metadata)} for each in documents]
-        return Response(as_json({"documents": listed, "total": total}), media_type="application/json")
+        data = await runner.run(request, None, lambda job: handlers.find(job, find, limit))
+        return Response(data, media_type="application/json")
 
     @router.get("/documents/{id:path}", responses={**_success(models.Document), **_errors(404)})
     def document(id: str) -> Response:

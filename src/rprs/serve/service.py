@@ -100,8 +100,9 @@ class Service:
 
     def _refresh(self) -> None:
         if not self._watch.in_place:
+            newer = Catalog(self.path, write=False)  # an error while the index is away; it may come back
             self._watch.close()
-            self._watch, self._version = Catalog(self.path, write=False), None
+            self._watch, self._version = newer, None
         version = self._watch.version
         if version != self._version:
             newest = Snapshot(self.path)
