@@ -15,7 +15,7 @@ def words(text: str) -> list[str]:
 
 
 def equal(left: str, right: str) -> bool:
-    return fold_words(left).hashes.tolist() == fold_words(right).hashes.tolist()
+    return bool(fold_words(left).hashes.tolist() == fold_words(right).hashes.tolist())
 
 
 @pytest.mark.parametrize(

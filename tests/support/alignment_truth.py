@@ -128,8 +128,8 @@ def cases() -> Iterator[Case]:
     """All pairs of documents, the same each time."""
     kinds: dict[str, Kind] = {"copied": "identical", "retyped": "identical", "moved": "identical"}
     kinds |= {"split": "identical", "joined": "identical", "quoted": "identical"}
-    kinds |= {f"edited by {edits}": "reworded" for edits in EDITS} | {"split and edited": "reworded"}
-    kinds |= {"joined and edited": "reworded"}
+    for change in (*(f"edited by {edits}" for edits in EDITS), "split and edited", "joined and edited"):
+        kinds[change] = "reworded"
     for change, kind in kinds.items():
         for number in range(ROUNDS):
             yield _case(change, kind, random.Random(f"{change} {number}"))
@@ -245,7 +245,7 @@ def _meets(span: Span, other: Span) -> bool:
 
 
 def _same_words(left: str, right: str) -> bool:
-    return fold_words(left).hashes.tolist() == fold_words(right).hashes.tolist()
+    return bool(fold_words(left).hashes.tolist() == fold_words(right).hashes.tolist())
 
 
 def markdown(scores: dict[str, dict[Kind, Score]]) -> str:

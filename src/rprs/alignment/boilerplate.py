@@ -50,25 +50,20 @@ def many_documents(documents: int) -> int:
 def is_formal(text: str) -> bool:
     """Whether a sentence is a caption, a heading, a bare citation, or very short."""
     words = _WORD.findall(text)
-    unspaced = len(_UNSPACED.findall(text))
+    unspaced = 0 if text.isascii() else len(_UNSPACED.findall(text))
     if unspaced:
         return len(words) + unspaced < SHORT_UNSPACED
     if len(words) < SHORT:
         return True
+    if 2 * sum([word[0].islower() for word in words]) > len(words):
+        return False  # most words are small: "I told Mary that it is so." has no longer word that is not a name
     letters = [word for word in words if word[0].isalpha()]
     if not any(word.lower() != word.upper() for word in letters):
-        return not letters or len(words) < SHORT  # numbers alone, or a script without capital letters
+        return not letters  # numbers alone; or words of a script without capital letters
     content = [word for word in letters if len(word) >= _LONGER and word.casefold() not in _FUNCTION]
     small = sum(word[0].islower() for word in content)
-    if _is_sentence(words):
-        return False
     if len(words) <= HEADING and small == 0:
         return True
     if len(words) > CITATION or (content and all(word.isupper() for word in content)):
         return False  # a clause in capital letters is no citation
     return bool(small <= (CITATION_SHARE if _NUMBER.search(text) else NAMES_SHARE) * len(words))
-
-
-def _is_sentence(words: list[str]) -> bool:
-    """Whether most words are small: "I told Mary that it is so." has no longer word that is not a name."""
-    return sum(word[0].islower() for word in words) > len(words) / 2

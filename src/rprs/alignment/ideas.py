@@ -11,7 +11,6 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from rprs.alignment.boilerplate import is_formal
 from rprs.alignment.calibration import Calibration
 from rprs.alignment.matches import Match
 from rprs.alignment.sides import Side
@@ -40,9 +39,10 @@ def same_ideas(
         pairs, (query_open[ours], document_open[theirs]), bars, strict=True
     ):
         good = opened & (similarity >= bar)
-        for row, column, value in zip(ours[rows[good]], theirs[columns[good]], similarity[good], strict=True):
-            if not is_formal(query.text(int(row))) and not is_formal(document.text(int(column))):
-                matches[int(row), int(column)] = min(float(value), 1.0)
+        rows_good, columns_good = ours[rows[good]].tolist(), theirs[columns[good]].tolist()
+        for row, column, value in zip(rows_good, columns_good, similarity[good].tolist(), strict=True):
+            if not query.is_formal(row) and not document.is_formal(column):
+                matches[row, column] = min(value, 1.0)
     return [
         Match("same idea", _words(query, row), _words(document, column), value)
         for (row, column), value in matches.items()

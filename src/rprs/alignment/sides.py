@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rprs.alignment.boilerplate import is_formal
 from rprs.alignment.candidates import WordPairs
 from rprs.alignment.values import Span
 from rprs.alignment.verbatim import Sequences
@@ -33,6 +34,7 @@ class Side:
     sentences: Sentences
     words: Words
     bounds: Ints  # (m + 1,): the words of sentence s are bounds[s]:bounds[s + 1]
+    _formal: dict[int, bool] = field(default_factory=dict, repr=False)  # of sentences; a query meets many documents
 
     @cached_property
     def sizes(self) -> Ints:
@@ -43,6 +45,12 @@ class Side:
         """A sentence."""
         start, end = self.sentences.spans[sentence].tolist()
         return self.document.text[start:end]
+
+    def is_formal(self, sentence: int) -> bool:
+        """Whether a sentence is a caption, a heading, a bare citation, or very short."""
+        if sentence not in self._formal:
+            self._formal[sentence] = is_formal(self.text(sentence))
+        return self._formal[sentence]
 
     @cached_property
     def stops(self) -> Ints:
