@@ -69,7 +69,7 @@ class Evidence:
         return self._align(make_side(document, self.index.query_sentences(document)), boilerplate)
 
     def summary(self, id: str, size: int, *, boilerplate: bool = True) -> Alignment:
-        """The alignment with the `size` most telling pairs only, best first.
+        """The alignment with the `size` most telling pairs only, best first; fewer or none if the rest is boilerplate.
 
         Boilerplate is recognised in these pairs alone, which is fast, unless it is left out of the coverage.
         """
@@ -98,7 +98,7 @@ class Evidence:
     # ------------------------------------------------------------------------ what is telling
 
     def _telling(self, alignment: Alignment, size: int) -> tuple[Pair, ...]:
-        """The most telling pairs among the longest; among more of them, if these are not enough."""
+        """The most telling pairs among the longest; among more of them, if these are not enough. No boilerplate."""
         ordered, room = by_length(alignment.pairs), SHORTLIST * size
         while True:
             shortlist = ordered[:room]
@@ -106,7 +106,7 @@ class Evidence:
             pairs = [replace(pair, boilerplate=flag) for pair, flag in zip(shortlist, flags.tolist(), strict=True)]
             chosen = most_telling(pairs, size, distinctness.tolist())
             if room >= len(ordered) or (len(chosen) == size and not any(pair.boilerplate for pair in chosen)):
-                return chosen
+                return tuple(pair for pair in chosen if not pair.boilerplate)
             room *= 4
 
     def _weigh(self, alignment: Alignment, pairs: Sequence[Pair]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:

@@ -52,7 +52,7 @@ def searcher(index: Index) -> Searcher:
 
 
 def found(searcher: Searcher, query: Any, **options: Any) -> set[str]:
-    return {hit.id for hit in searcher.search(query, 100, **options)}
+    return {hit.id for hit in searcher.search(query, 100, group=False, **options)}
 
 
 # ---------------------------------------------------------------------------- the comparison
@@ -132,7 +132,7 @@ def test_documents_without_a_date_are_kept_or_dropped_and_counted(searcher: Sear
         "Date limit: nothing newer than 2015-06-01; 2 documents left out",
         "Date limit: 2 documents without a date kept",
     )
-    dropped = searcher.search(QUERY, 100, before="date", undated="drop", where="id != words")
+    dropped = searcher.search(QUERY, 100, before="date", undated="drop", where="id != words", group=False)
     assert {hit.id for hit in dropped} == {each.id for each in TALES} - NEWER
     assert dropped.notes[1] == "Date limit: 1 document without a date left out"
     assert searcher.rank(QUERY, before="date").notes == ("Date limit: 2 documents without a date kept",)

@@ -25,6 +25,7 @@ from rprs.results.passages import SIGNS, Side, count_kinds, describe_pair, passa
 from rprs.results.wording import CAUTION, RELATIONS
 
 PAIRS = 20  # of an alignment without --all
+ONLY_BOILERPLATE = "only headings, citations or standard wording match"
 CELL = 600  # characters of a passage side by side
 STYLES: dict[Kind, str] = {"identical": "green", "reworded": "yellow", "same idea": "blue"}
 _BLOCKS = " ▏▎▍▌▋▊▉█"
@@ -50,6 +51,8 @@ def print_hits(results: Results, *, details: bool = False) -> None:
         _print_line(console, line)
         for pair in hit.pairs[:1]:
             _print_pair(console, pair)
+        if not hit.pairs and hit.query_coverage and hit.query_coverage.matched:
+            _print_line(console, Text(f"     {ONLY_BOILERPLATE}", style="dim"))
         if hit.duplicates:
             listed = ", ".join(f"{each.id} ({RELATIONS[each.relation].lower()})" for each in hit.duplicates)
             _print_line(console, Text(f"     also {listed}", style="dim"))

@@ -29,6 +29,7 @@ __all__ = [
     "StoredDocument",
     "label_checksum",
     "metadata_json",
+    "place_checksum",
     "stored_document",
     "text_checksum",
 ]

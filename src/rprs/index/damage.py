@@ -15,7 +15,7 @@ from rprs.index.files import File, load, load_checked
 from rprs.index.segment import folder
 from rprs.progress import Progress
 
-__all__ = ["Damage", "damaged_files", "document_damage", "refuse_damage"]
+__all__ = ["Damage", "affected_documents", "damaged_files", "document_damage", "refuse_damage"]
 
 NAMED = 5  # documents in a message
 BY_SENTENCE = ("spans", "paragraphs", "vectors")

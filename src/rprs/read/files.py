@@ -72,6 +72,7 @@ def read_one(path: str | PurePath, *, skipped: Report = ignore, fields: Fields =
 
     A message is one document, whatever is attached to it. `skipped` is called with pages that could not be read.
     """
+    _check_paths([path])
     if Path(path).is_dir():
         raise ReadError(f"{path}: a folder; name the file of the query document")
     inside = f"{displayed(Path(path))}/"  # attachments

@@ -16,7 +16,7 @@ from rprs.read.encoding import decode
 from rprs.read.source import Reader, Skipped, Source, find_reader, is_plug_in, suffix_of, suffixes
 from rprs.read.text import read_text
 
-__all__ = ["is_passed_over", "read_any", "read_named"]
+__all__ = ["is_passed_over", "kind_of", "read_any", "read_named"]
 
 HEAD = 2**16  # bytes from which a kind is recognised
 UNSUPPORTED = "an unsupported file type"

@@ -33,7 +33,7 @@ from rprs.read.pdf_layout import Piece, heading, reading_order, without_line_num
 from rprs.read.source import Skipped, Source
 from rprs.read.titles import embedded_title
 
-__all__ = ["SCAN", "paragraphs", "read_pdf"]
+__all__ = ["SCAN", "Page", "paragraphs", "read_pdf"]
 
 SCAN = "No readable text: it looks like a scan. Run OCR first."
 _LOCK = Lock()  # PDFium must not be used by two threads at once

@@ -12,6 +12,7 @@ import { sentPassage } from "./passage.js";
 import { displayName } from "./query.js";
 
 const INLINE = 4; // metadata fields outside the fold
+const ONLY_BOILERPLATE = "Only headings, citations or standard wording match. Read side by side to see them.";
 const SHORT = 48; // characters of a value beyond which it is folded
 
 /**
@@ -46,6 +47,7 @@ export function hitItem(hit, how) {
         metadata(hit, how.order)),
       hit.query_coverage && el("div", { class: "coverages" }, coverageBar(hit.query_coverage, "query"), coverageBar(hit.document_coverage, "document")),
       hit.pairs.length > 0 && el("ol", { class: "pairs", "aria-label": "The most telling matches" }, hit.pairs.map((pair) => evidence(pair, hit, how))),
+      !hit.pairs.length && hit.query_coverage?.matched > 0 && el("p", { class: "common hint" }, ONLY_BOILERPLATE),
       hit.duplicates.length > 0 && duplicates(hit.duplicates, how),
       actions(hit, name, how)));
 }
