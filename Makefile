@@ -69,7 +69,7 @@ demo: $(VENV)/.demo  ## index 2,289 licence agreements, and show which are simil
 test: $(VENV)/.dev  ## run the default tests
 	@$(VENV)/bin/$(PYTEST) $(PARALLEL)
 
-test-all: $(VENV)/.dev  ## run the slow tests, too
+test-all: $(VENV)/.dev $(VENV)/.demo  ## run the slow tests, too
 	@$(VENV)/bin/$(PYTEST) $(PARALLEL) -m 'not effectiveness and not torch'
 
 test-torch: $(TORCH_VENV)/.dev  ## run the tests that require torch, in a separate environment

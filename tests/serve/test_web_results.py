@@ -48,7 +48,7 @@ def expected_ids(searcher: Searcher, where: str | None = None, k: int = 10) -> l
 
 def test_every_result_matches_the_searcher(chrome: Browser, server: Server, searcher: Searcher) -> None:
     expected = searcher.search(Document("query", QUERY), pairs=3)
-    assert {bool(hit.pairs) for hit in expected} == {True, False}
+    assert any(hit.pairs for hit in expected)
     with visit(chrome, server.url) as visited:
         page = visited.search(text=QUERY)
         expect(page.locator("#summary")).to_have_text(
