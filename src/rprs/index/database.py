@@ -269,6 +269,8 @@ class Database:
             return int(self.path.with_name(HISTORY).read_text("ascii"))
         except (FileNotFoundError, ValueError):
             return 0
+        except OSError as error:
+            raise InvalidIndex(f"{error.filename} cannot be opened: {plain_reason(error)}") from error
 
     def _record(self, number: int) -> None:
         """Note a commit in the history, in place: it fits into a sector of the disk."""
