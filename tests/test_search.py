@@ -266,14 +266,16 @@ class TestPairs:
                 spans = sorted(getattr(pair, side) for pair in hit.pairs)
                 assert all(before[1] <= after[0] for before, after in pairwise(spans))
 
-    def test_headings_come_last(self) -> None:
+    def test_headings_are_no_evidence_but_are_explained(self) -> None:
         sentence = "The pilot brings the ferry through the channel at dusk."
         text = f"THE HARBOUR RULES\n\n{sentence}"
         with index_of(documents(a=text.replace("dusk", "dawn"))) as index:
-            pairs = Searcher(index).search(Document("q", text))[0].pairs
-        assert [(pair.query, pair.kind, pair.boilerplate) for pair in pairs] == [
-            (sentence, "reworded", False),
+            searcher, query = Searcher(index), Document("q", text)
+            shown, explained = searcher.search(query)[0].pairs, searcher.explain(query, "a").alignment.pairs
+        assert [(pair.query, pair.kind) for pair in shown] == [(sentence, "reworded")]
+        assert [(pair.query, pair.kind, pair.boilerplate) for pair in explained] == [
             ("THE HARBOUR RULES", "identical", True),
+            (sentence, "reworded", False),
         ]
 
     def test_can_be_left_out(self, index: Index) -> None:
