@@ -406,6 +406,7 @@ SCROLL = """pane => new Promise(resolve => {
 })"""
 
 
+@pytest.mark.slow
 def test_books_stay_responsive(chrome: Browser, server: Server) -> None:
     """A text of 100,000 words is uploaded and compared with another: open, scroll to the end, step, filter."""
     mine = BOOK.text.replace("year", "month").replace("captain", "skipper")
