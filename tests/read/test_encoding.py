@@ -138,9 +138,11 @@ def test_encodings_of_dos_windows_and_macintosh_are_told_apart(text: str, encodi
 def test_a_text_in_another_encoding_is_reported(tmp_path: Path) -> None:
     wrong = GERMAN.encode("mac_roman").decode("cp1252", "ignore")
     (tmp_path / "a.txt").write_text(wrong, encoding="utf-8")
+    dashes = "The page—server–side or not—must be visible on the site—at all times."
+    (tmp_path / "c.txt").write_text(dashes, encoding="utf-8")
     (tmp_path / "b.txt").write_text(GERMAN + FRENCH + "O’Hara’s — “naïve” café, Łódź, Dvořák.", encoding="utf-8")
     skipped: list[Skipped] = []
-    assert len(list(read(tmp_path, skipped=skipped.append))) == 2
+    assert len(list(read(tmp_path, skipped=skipped.append))) == 3
     assert [(item.path, item.reason, item.partly) for item in skipped] == [
-        (str(tmp_path / "a.txt"), "some letters are doubtful: save it as UTF-8", True)
+        (str(tmp_path / "a.txt"), "some letters look wrong: check its encoding and save it as UTF-8", True)
     ]

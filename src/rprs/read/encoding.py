@@ -135,10 +135,11 @@ def is_doubtful(text: str) -> bool:
     if len(beyond) < 3 or latin < len(beyond):
         return False
     # Letters of other languages in Latin script are not in the list, but they are neither capitals nor signs.
-    inside: list[str] = [char for char in _INSIDE.findall(sample) if char not in "’‘·‐‑"]
+    inside: list[str] = [char for char in _INSIDE.findall(sample) if char not in _BETWEEN]
     return sum(char.isupper() or not char.isalpha() for char in inside) > len(beyond) / 3
 
 
+_BETWEEN = "’‘·‐‑‒–—―…•\xa0\xad"  # signs that stand between two words without a space
 _INSIDE = re.compile(r"(?<=[^\W\d_A-Z])[^\x00-\x7f](?=[^\W\d_A-Z])")
 
 

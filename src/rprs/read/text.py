@@ -65,7 +65,7 @@ def read_text(source: Source) -> Iterator[Document | Skipped]:
     title, metadata, text = _split(source)
     yield Document(source.id, text, title, metadata)
     if is_doubtful(text):
-        yield Skipped(source.path, "some letters are doubtful: save it as UTF-8", partly=True)
+        yield Skipped(source.path, "some letters look wrong: check its encoding and save it as UTF-8", partly=True)
 
 
 _FENCE = re.compile(r"^(```|~~~).*?(?:^\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
