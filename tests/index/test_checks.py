@@ -23,21 +23,10 @@ from rprs.index.segment import NAMES, PHRASE_NAMES
 from rprs.search import Searcher
 from tests.index.test_damage import HEADER, attempt, change, flip
 from tests.support.cli import rprs_error, rprs_ok
-from tests.support.crash import COLLECTION, QUERIES, invented, memory_folder, plug_in, rankings
+from tests.support.crash import COLLECTION, QUERIES, invented, memory_folder, rankings
 
 ARRAYS = [f"segments/000002/{name}.npy" for name in (*NAMES, *PHRASE_NAMES, "vectors.000001")]
 DOCUMENTS = [*COLLECTION, invented("d01", 1, 4)]
-
-
-@pytest.fixture(scope="module")
-def intact() -> Iterator[Path]:
-    plug_in()
-    with memory_folder() as folder:
-        path = folder / "intact.rprs"
-        with Writer(path, create=True, encoder="learned") as writer:
-            writer.add(COLLECTION[:6])
-            writer.add(DOCUMENTS[6:])
-        yield path
 
 
 @pytest.fixture

@@ -15,21 +15,10 @@ from numpy.typing import NDArray
 from rprs.errors import IndexCorrupt, IndexMismatch, InvalidIndex, RprsError
 from rprs.index import Index, Writer, verify
 from rprs.index.segment import NAMES, PHRASE_NAMES, Segment
-from tests.support.crash import COLLECTION, HASHED, LearnedTable, invented, memory_folder, plug_in, rankings
+from tests.support.crash import COLLECTION, HASHED, LearnedTable, invented, memory_folder, rankings
 
 FILES = [f"segments/000002/{name}.npy" for name in (*NAMES, *PHRASE_NAMES, "vectors.000001")]
 HEADER = 128  # bytes of header in every array of an index as small as this
-
-
-@pytest.fixture(scope="module")
-def intact() -> Iterator[Path]:
-    plug_in()
-    with memory_folder() as folder:
-        path = folder / "intact.rprs"
-        with Writer(path, create=True, encoder="learned") as writer:
-            writer.add(COLLECTION[:6])
-            writer.add([*COLLECTION[6:], invented("d01", 1, 4)])
-        yield path
 
 
 @pytest.fixture

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from rprs.errors import InvalidIndex
 from rprs.index import Index, Writer
-from tests.support.crash import COLLECTION, HASHED, memory_folder, rankings
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    with memory_folder() as place:
-        with Writer(place / "cases.rprs", create=True, encoder=HASHED) as writer:
-            writer.add(COLLECTION)
-        yield place
+from tests.support.crash import COLLECTION, HASHED, rankings
 
 
 def precious(folder: Path) -> dict[Path, str]:

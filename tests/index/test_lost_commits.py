@@ -7,7 +7,6 @@ import os
 import shutil
 import sqlite3
 import stat
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -22,15 +21,7 @@ from rprs.read import read
 from rprs.spec import parse
 from tests.index.test_damage import change, flip
 from tests.support.cli import rprs_ok
-from tests.support.crash import COLLECTION, HASHED, invented, memory_folder, rankings
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    with memory_folder() as place:
-        with Writer(place / "cases.rprs", create=True, encoder=HASHED) as writer:
-            writer.add(COLLECTION)
-        yield place
+from tests.support.crash import COLLECTION, HASHED, invented, rankings
 
 
 def copy_with_log(folder: Path) -> Path:
