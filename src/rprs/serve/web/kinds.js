@@ -28,7 +28,7 @@ export const signOf = (kind) => KINDS[order.get(kind)].sign;
 /** The similarity of a pair; what is not identical is never shown as 100% or 1.00.
  * @param {{kind: Kind, similarity: number}} pair */
 function similarityText({ kind, similarity }) {
-  const percent = Math.min(Math.trunc(100 * similarity), 99);
+  const percent = Math.min(Math.trunc(100 * similarity), 99); // as `similarity_text` in Python
   if (kind === "identical") return "identical";
   return kind === "reworded" ? `${percent}% of words` : (percent / 100).toFixed(2);
 }
