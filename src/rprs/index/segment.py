@@ -174,10 +174,6 @@ class Segment:
         """Check all terms, postings and phrases, before numbers that are stored are computed from them."""
         self._check_all(*(name for name in self._blocks if name not in ("vectors", "spans", "paragraphs")))
 
-    def check_sentences(self) -> None:
-        """Check all spans and vectors likewise."""
-        self._check_all(*(name for name in ("vectors", "spans", "paragraphs") if name in self._blocks))
-
     def check_phrases(self, queried: NDArray[np.uint32]) -> None:
         """Check the buckets of these phrases."""
         if self.phrases is None or "phrase_data" not in self._blocks:
