@@ -9,13 +9,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rprs.alignment.align import align_sides
+from rprs.alignment.align import Comparison, compare_sides
 from rprs.alignment.boilerplate import is_formal, many_documents
 from rprs.alignment.evidence import by_length, most_telling, unchanged
 from rprs.alignment.sides import Side, make_side
 from rprs.alignment.values import Alignment, Pair, Span
 from rprs.commonness import commonness
-from rprs.document import Document, Sentences
+from rprs.document import Document
 from rprs.index import Index
 from rprs.progress import Progress
 
@@ -32,9 +32,8 @@ class Evidence:
         self.query, self.index, self.progress = query, index, progress
         self._documents: dict[str, Document] = {}
         self._sides: dict[str, Side] = {}
-        self._weights: dict[
-            str, tuple[bool, float]
-        ] = {}  # of sentences: whether it is boilerplate, and its distinctness
+        self._many = many_documents(len(index))
+        self._commonness: dict[str, tuple[int, int, float]] = {}  # of texts: documents, phrases, distinctness
 
     @cached_property
     def _query_side(self) -> Side:
@@ -68,90 +67,127 @@ class Evidence:
         """The alignment of the query with a document that need not be in the index."""
         return self._align(make_side(document, self.index.query_sentences(document)), boilerplate)
 
-    def summary(self, id: str, size: int, *, boilerplate: bool = True) -> Alignment:
-        """The alignment with the `size` most telling pairs only, best first; fewer or none if the rest is boilerplate.
+    def summaries(self, ids: Sequence[str], size: int, *, boilerplate: bool = True) -> list[Alignment]:
+        """The alignments with the `size` most telling pairs only, best first; fewer or none if the rest is boilerplate.
 
         Boilerplate is recognised in these pairs alone, which is fast, unless it is left out of the coverage.
         """
-        if not boilerplate:
-            alignment = self.align(id, boilerplate=False)
-            return replace(alignment, pairs=self._telling(alignment, size))
-        alignment = self._compare(self.side(id))
-        return replace(alignment, pairs=self._telling(alignment, size))
+        comparisons = [self._compare(self.side(id)) for id in ids]
+        self._prepare([self._shortlist(comparison, SHORTLIST * size) for comparison in comparisons])
+        summaries = []
+        for comparison in comparisons:
+            if boilerplate:
+                alignment = comparison.alignment(pairs=())
+            else:
+                alignment = self._flagged(comparison).without_boilerplate()
+            summaries.append(replace(alignment, pairs=self._telling(comparison, size)))
+        return summaries
 
-    def _compare(self, side: Side) -> Alignment:
-        return align_sides(self._query_side, side, self.index.calibration, self._knows_query)
+    def _compare(self, side: Side) -> Comparison:
+        return compare_sides(self._query_side, side, self.index.calibration, self._knows_query)
 
     def _align(self, side: Side, boilerplate: bool) -> Alignment:
-        alignment = self._compare(side)
-        flags, _ = self._weigh(alignment, alignment.pairs)
-        alignment = replace(
+        alignment = self._flagged(self._compare(side))
+        return alignment if boilerplate else alignment.without_boilerplate()
+
+    def _flagged(self, comparison: Comparison) -> Alignment:
+        """The whole alignment, with its boilerplate."""
+        alignment = comparison.alignment()
+        flags, _ = self._weigh(comparison, alignment.pairs)
+        return replace(
             alignment,
             pairs=tuple(
                 replace(pair, boilerplate=flag) for pair, flag in zip(alignment.pairs, flags.tolist(), strict=True)
             ),
             query_boilerplate=self._query_boilerplate,
-            document_boilerplate=self._boilerplate(side),
+            document_boilerplate=self._boilerplate(comparison.document),
         )
-        return alignment if boilerplate else alignment.without_boilerplate()
 
     # ------------------------------------------------------------------------ what is telling
 
-    def _telling(self, alignment: Alignment, size: int) -> tuple[Pair, ...]:
+    def _shortlist(self, comparison: Comparison, size: int) -> tuple[Comparison, list[Pair]]:
+        """The longest pairs."""
+        return comparison, [comparison.pair(match) for match in by_length(comparison.matches)[:size]]
+
+    def _prepare(self, shortlists: Sequence[tuple[Comparison, list[Pair]]]) -> None:
+        """Look up all passages of some pairs at once, which is faster than those of each document by themselves."""
+        texts = list[str]()
+        for comparison, pairs in shortlists:
+            for pieces in self._all_pieces(comparison, pairs):
+                texts.extend(own[0] for own in pieces if own)
+            for pair in pairs:
+                texts.extend(unchanged(pair) if pair.kind == "reworded" else ())
+        self._look_up(texts)
+
+    def _telling(self, comparison: Comparison, size: int) -> tuple[Pair, ...]:
         """The most telling pairs among the longest; among more of them, if these are not enough. No boilerplate."""
-        ordered, room = by_length(alignment.pairs), SHORTLIST * size
+        room = SHORTLIST * size
         while True:
-            shortlist = ordered[:room]
-            flags, distinctness = self._weigh(alignment, shortlist)
+            _, shortlist = self._shortlist(comparison, room)
+            flags, distinctness = self._weigh(comparison, shortlist)
             pairs = [replace(pair, boilerplate=flag) for pair, flag in zip(shortlist, flags.tolist(), strict=True)]
             chosen = most_telling(pairs, size, distinctness.tolist())
-            if room >= len(ordered) or (len(chosen) == size and not any(pair.boilerplate for pair in chosen)):
+            if room >= len(comparison.matches) or (
+                len(chosen) == size and not any(pair.boilerplate for pair in chosen)
+            ):
                 return tuple(pair for pair in chosen if not pair.boilerplate)
             room *= 4
 
-    def _weigh(self, alignment: Alignment, pairs: Sequence[Pair]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    def _weigh(self, comparison: Comparison, pairs: Sequence[Pair]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """Which pairs are boilerplate, on either side, and how distinct the less distinct side of each is.
 
         A reworded pair is boilerplate, too, if all that both sides have in common is.
         """
-        left = self._passages(alignment.query, alignment.query_sentences, [pair.query_span for pair in pairs])
-        right = self._passages(alignment.document, alignment.document_sentences, [p.document_span for p in pairs])
+        left, right = map(self._weigh_passages, self._all_pieces(comparison, pairs))
         flags = left[0] | right[0]
-        for number, pair in enumerate(pairs):
-            if pair.kind == "reworded" and not flags[number]:
-                flags[number] = self._is_common(unchanged(pair))
+        edited = [number for number, pair in enumerate(pairs) if pair.kind == "reworded" and not flags[number]]
+        kept = {number: unchanged(pairs[number]) for number in edited}
+        self._look_up([text for texts in kept.values() for text in texts])
+        for number, texts in kept.items():
+            flags[number] = self._are_common(texts)
         return flags, np.minimum(left[1], right[1])
 
-    def _is_common(self, texts: Sequence[str]) -> bool:
-        """Whether many documents have each of some texts."""
-        common, many = commonness(texts, self.index), many_documents(len(self.index))
-        return bool(common.phrases.any() and np.all(common.documents[common.phrases > 0] >= many))
+    def _all_pieces(self, comparison: Comparison, pairs: Sequence[Pair]) -> tuple[list[list[str]], list[list[str]]]:
+        """What each pair has of each sentence, on both sides."""
+        return (
+            [_pieces(comparison.query, pair.query_span) for pair in pairs],
+            [_pieces(comparison.document, pair.document_span) for pair in pairs],
+        )
 
-    def _passages(
-        self, document: Document, sentences: Sentences, spans: Sequence[Span]
-    ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    def _are_common(self, texts: Sequence[str]) -> bool:
+        """Whether many documents have each of some texts that have phrases."""
+        known = [self._commonness[text] for text in texts]
+        counted = [documents for documents, phrases, _ in known if phrases]
+        return bool(counted) and min(counted) >= self._many
+
+    def _weigh_passages(self, pieces: Sequence[Sequence[str]]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """A passage is boilerplate if each of its sentences is, or what it has of them; and how distinct it is.
 
         Its longest sentence decides unless that is boilerplate, and how distinct it is.
         """
-        pieces = [_pieces(document, sentences, span) for span in spans]
         flagged, distinctness = self._weigh_texts([own[0] if own else "" for own in pieces])
-        for number in np.flatnonzero(flagged).tolist():
-            if len(pieces[number]) > 1:
-                flagged[number] = len(pieces[number]) <= LONG_PASSAGE and bool(
-                    self._weigh_texts(pieces[number])[0].all()
-                )
+        several = [number for number in np.flatnonzero(flagged).tolist() if len(pieces[number]) > 1]
+        self._look_up([text for number in several for text in pieces[number][:LONG_PASSAGE]])
+        for number in several:
+            flagged[number] = len(pieces[number]) <= LONG_PASSAGE and bool(self._weigh_texts(pieces[number])[0].all())
         return flagged, distinctness
 
     def _weigh_texts(self, texts: Sequence[str]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """Which sentences are boilerplate, and how distinct each is."""
-        new = [text for text in dict.fromkeys(texts) if text not in self._weights]
+        self._look_up(texts)
+        known = [self._commonness[text] for text in texts]
+        flags = [
+            documents >= self._many or is_formal(text) for text, (documents, _, _) in zip(texts, known, strict=True)
+        ]
+        return np.array(flags, dtype=bool), np.array([distinctness for _, _, distinctness in known])
+
+    def _look_up(self, texts: Sequence[str]) -> None:
+        """Find out how common texts are, unless it is known."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._commonness]
         if new:
-            common, many = commonness(new, self.index), many_documents(len(self.index))
-            for text, documents, distinctness in zip(new, common.documents, common.distinctness, strict=True):
-                self._weights[text] = documents >= many or is_formal(text), float(distinctness)
-        weights = [self._weights[text] for text in texts]
-        return np.array([flag for flag, _ in weights], dtype=bool), np.array([value for _, value in weights])
+            found = commonness(new, self.index)
+            rows = zip(found.documents.tolist(), found.phrases.tolist(), found.distinctness.tolist(), strict=True)
+            self._commonness.update(zip(new, rows, strict=True))
 
     def _boilerplate(self, side: Side) -> tuple[Span, ...]:
         """The sentences of a text that are boilerplate."""
@@ -159,10 +195,10 @@ class Evidence:
         return tuple((start, end) for start, end in side.sentences.spans[flagged].tolist())
 
 
-def _pieces(document: Document, sentences: Sentences, span: Span) -> list[str]:
+def _pieces(side: Side, span: Span) -> list[str]:
     """What a passage has of each sentence, the longest first."""
-    start, end = span
-    first = int(np.searchsorted(sentences.spans[:, 1], start, side="right"))
-    stop = int(np.searchsorted(sentences.spans[:, 0], end, side="left"))
-    pieces = [document.text[max(start, low) : min(end, high)] for low, high in sentences.spans[first:stop].tolist()]
+    (start, end), spans = span, side.sentences.spans
+    first = int(np.searchsorted(spans[:, 1], start, side="right"))
+    stop = int(np.searchsorted(spans[:, 0], end, side="left"))
+    pieces = [side.document.text[max(start, low) : min(end, high)] for low, high in spans[first:stop].tolist()]
     return sorted(pieces, key=len, reverse=True)

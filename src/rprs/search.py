@@ -105,12 +105,10 @@ class Searcher:
         with _timed(outcome.seconds, "evidence"):
             evidence = Evidence(document, self.index, self.progress)
             groups = self._groups(outcome, evidence, k, group)
-            hits = tuple(
-                self._with_evidence(
-                    self._hit(outcome, place, evidence.document, duplicates), evidence, pairs, boilerplate
-                )
-                for place, duplicates in groups
-            )
+            hits = tuple(self._hit(outcome, place, evidence.document, duplicates) for place, duplicates in groups)
+            if pairs:
+                alignments = evidence.summaries([hit.id for hit in hits], pairs, boilerplate=boilerplate)
+                hits = tuple(map(_aligned, hits, alignments))
         notes = (*allowed.notes, *self._notes(outcome))
         return Results(hits, len(outcome.first), outcome.sentences, notes, outcome.seconds)
 
@@ -368,11 +366,6 @@ class Searcher:
             parts={name: float(values[place]) for name, values in outcome.final.parts.items()},
             duplicates=duplicates,
         )
-
-    def _with_evidence(self, hit: Hit, evidence: Evidence, pairs: int, boilerplate: bool) -> Hit:
-        if not pairs:
-            return hit
-        return _aligned(hit, evidence.summary(hit.id, pairs, boilerplate=boilerplate))
 
 
 def _aligned(hit: Hit, alignment: Alignment) -> Hit:

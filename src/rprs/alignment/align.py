@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rprs.alignment.calibration import FALLBACK, Calibration
-from rprs.alignment.coverage import cover
+from rprs.alignment.coverage import cover_words
 from rprs.alignment.ideas import same_ideas
 from rprs.alignment.matches import Match, Range, join_neighbours
 from rprs.alignment.reworded import reworded
@@ -16,7 +18,7 @@ from rprs.alignment.sides import Side, settle_breaks
 from rprs.alignment.values import Alignment, Change, Coverage, Pair, Relation, Span
 from rprs.alignment.verbatim import LEAST_ANYWHERE, LEAST_RUN, common_runs, equal_sentences
 
-__all__ = ["NEAR_DUPLICATE", "align_sides"]
+__all__ = ["NEAR_DUPLICATE", "Comparison", "align_sides", "compare_sides"]
 
 NEAR_DUPLICATE = 0.8  # of the words of both texts are identical or reworded
 MOSTLY = 0.5  # of the words of a sentence: if more of them have a stronger match, no weaker one is looked for
@@ -28,6 +30,13 @@ Flags = NDArray[np.bool_]
 
 def align_sides(query: Side, document: Side, calibration: Calibration | None = None, ideas: bool = True) -> Alignment:
     """All pairs of two texts; without `ideas`, vectors are not compared."""
+    return compare_sides(query, document, calibration, ideas).alignment()
+
+
+def compare_sides(
+    query: Side, document: Side, calibration: Calibration | None = None, ideas: bool = True
+) -> Comparison:
+    """All matches of two texts, in words; without `ideas`, vectors are not compared."""
     ours, theirs = settle_breaks(query, document)
     runs = _identical(ours, theirs)
     covered = _covered(ours, [match.query for match in runs]), _covered(theirs, [match.document for match in runs])
@@ -39,21 +48,39 @@ def align_sides(query: Side, document: Side, calibration: Calibration | None = N
         left = _covered(ours, [match.query for match in matched]) <= MOSTLY
         right = _covered(theirs, [match.document for match in matched]) <= MOSTLY
         matches += same_ideas(ours, theirs, calibration or FALLBACK, left, right)
-    pairs = tuple(_pair(ours, theirs, match) for match in join_neighbours(matches))
-    query_coverage = cover(ours.words, ((pair.kind, pair.query_span) for pair in pairs))
-    document_coverage = cover(theirs.words, ((pair.kind, pair.document_span) for pair in pairs))
-    return Alignment(
-        query=query.document,
-        document=document.document,
-        query_sentences=query.sentences,
-        document_sentences=document.sentences,
-        pairs=pairs,
-        query_coverage=query_coverage,
-        document_coverage=document_coverage,
-        query_boilerplate=(),
-        document_boilerplate=(),
-        relation=_relation(ours, theirs, [query_coverage, document_coverage]),
-    )
+    return Comparison(ours, theirs, tuple(join_neighbours(matches)))
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The matches of two texts in words; pairs, which are in characters, are made of those that are wanted."""
+
+    query: Side  # words that are divided at the end of a line are joined here
+    document: Side
+    matches: tuple[Match, ...]  # in the order of the query, then of the document
+
+    def pair(self, match: Match) -> Pair:
+        """A match in characters."""
+        return _pair(self.query, self.document, match)
+
+    def alignment(self, pairs: Sequence[Pair] | None = None) -> Alignment:
+        """The alignment with all pairs, or with some of them; coverage is that of all."""
+        query_coverage = cover_words(len(self.query.words), ((match.kind, match.query) for match in self.matches))
+        document_coverage = cover_words(
+            len(self.document.words), ((match.kind, match.document) for match in self.matches)
+        )
+        return Alignment(
+            query=self.query.document,
+            document=self.document.document,
+            query_sentences=self.query.sentences,
+            document_sentences=self.document.sentences,
+            pairs=tuple(map(self.pair, self.matches)) if pairs is None else tuple(pairs),
+            query_coverage=query_coverage,
+            document_coverage=document_coverage,
+            query_boilerplate=(),
+            document_boilerplate=(),
+            relation=_relation(self.query, self.document, [query_coverage, document_coverage]),
+        )
 
 
 def _identical(query: Side, document: Side) -> list[Match]:
@@ -150,11 +177,12 @@ def _divided(run: Range, blocks: Sequence[Range], starts: Collection[int]) -> It
 
 def _has_sentence(side: Side, words: Range) -> bool:
     """Whether a range of words contains a whole sentence, or 8 words between two full stops."""
-    first = int(np.searchsorted(side.bounds, words[0]))
-    if first + 1 < len(side.bounds) and side.bounds[first + 1] <= words[1]:
+    bounds, stops = side.bound_list, side.stop_list
+    first = bisect_left(bounds, words[0])
+    if first + 1 < len(bounds) and bounds[first + 1] <= words[1]:
         return True
-    stops = side.stops[np.searchsorted(side.stops, words[0]) : np.searchsorted(side.stops, words[1], side="right")]
-    return len(stops) > 1 and int(stops[-1] - stops[0]) >= LEAST_RUN
+    within = stops[bisect_left(stops, words[0]) : bisect_right(stops, words[1])]
+    return len(within) > 1 and within[-1] - within[0] >= LEAST_RUN
 
 
 def _relation(query: Side, document: Side, coverages: Sequence[Coverage]) -> Relation:

@@ -31,6 +31,7 @@ NAMES_SHARE = 0.1  # of those of a list of names
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d+(?:[^\W_]*)")
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 _NUMBER = re.compile(r"\d")
+_SEPARATORS = {code: None if chr(code) == "'" else " " for code in range(128) if not chr(code).isalnum()}
 _FUNCTION = frozenset(
     """about above after also among and another any are argued because been before between both but certiorari cert
     cited citing compare concurred concurring decided denied dissented dissenting does during each even ever from
@@ -49,6 +50,8 @@ def many_documents(documents: int) -> int:
 
 def is_formal(text: str) -> bool:
     """Whether a sentence is a caption, a heading, a bare citation, or very short."""
+    if _is_plain(text):
+        return False
     words = _WORD.findall(text)
     unspaced = 0 if text.isascii() else len(_UNSPACED.findall(text))
     if unspaced:
@@ -67,3 +70,11 @@ def is_formal(text: str) -> bool:
     if len(words) > CITATION or (content and all(word.isupper() for word in content)):
         return False  # a clause in capital letters is no citation
     return bool(small <= (CITATION_SHARE if _NUMBER.search(text) else NAMES_SHARE) * len(words))
+
+
+def _is_plain(text: str) -> bool:
+    """Whether most words are small, by a fast look at ASCII text without digits, which most sentences are."""
+    if not text.isascii() or _NUMBER.search(text):
+        return False
+    words = text.translate(_SEPARATORS).split()
+    return len(words) >= SHORT and 2 * sum([word[0].islower() for word in words]) > len(words)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rprs.alignment.matches import Match
 from rprs.alignment.values import Pair
 
 __all__ = ["by_length", "most_telling", "unchanged"]
@@ -11,9 +12,9 @@ __all__ = ["by_length", "most_telling", "unchanged"]
 LONGEST = 60  # words: a longer passage is not more telling
 
 
-def by_length(pairs: Sequence[Pair]) -> list[Pair]:
-    """The pairs by length × similarity, the largest first."""
-    return sorted(pairs, key=lambda pair: (-_weight(pair), pair.query_span, pair.document_span))
+def by_length(matches: Sequence[Match]) -> list[Match]:
+    """The matches by length × similarity, the largest first."""
+    return sorted(matches, key=lambda match: (-_match_weight(match), match.query, match.document))
 
 
 def most_telling(pairs: Sequence[Pair], size: int, distinctness: Sequence[float] | None = None) -> tuple[Pair, ...]:
@@ -49,6 +50,11 @@ def unchanged(pair: Pair) -> list[str]:
 
 def _weight(pair: Pair) -> float:
     return min(pair.query_words, pair.document_words, LONGEST) * pair.similarity
+
+
+def _match_weight(match: Match) -> float:
+    words = match.query[1] - match.query[0], match.document[1] - match.document[0]
+    return min(*words, LONGEST) * match.similarity
 
 
 def _overlap(pair: Pair, other: Pair) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -22,7 +23,7 @@ __all__ = ["Side", "make_side", "settle_breaks"]
 
 Ints = NDArray[np.int64]
 
-_MARK = re.compile(r"[.!?。！？]")
+_MARKS = np.array([ord(mark) for mark in ".!?。！？"], dtype=np.uint32)
 _STOP = re.compile(r"[.!?。！？]+[\"'”’)\]]*(?=\s|$)")
 
 
@@ -53,11 +54,17 @@ class Side:
         return self._formal[sentence]
 
     @cached_property
-    def stops(self) -> Ints:
+    def bound_list(self) -> list[int]:
+        """`bounds` for many single lookups, for which lists are faster."""
+        return self.bounds.tolist()
+
+    @cached_property
+    def stop_list(self) -> list[int]:
         """The words behind a full stop, whether a sentence ends there or not, with the first word and the end."""
-        marks = np.array([mark.start() for mark in _MARK.finditer(self.document.text)], dtype=np.int64)
+        codes = np.frombuffer(self.document.text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+        marks = np.flatnonzero(np.isin(codes, _MARKS))
         behind = np.searchsorted(self.words.starts, marks)
-        return np.unique(np.concatenate([[0], behind, [len(self.words)]])).astype(np.int64)
+        return np.unique(np.concatenate([[0], behind, [len(self.words)]])).tolist()
 
     @cached_property
     def sequences(self) -> Sequences:
@@ -78,11 +85,12 @@ class Side:
     def span(self, first: int, stop: int) -> Span:
         """The characters of the words from `first` to `stop`, with the punctuation of sentences that they fill."""
         start, end = int(self.words.starts[first]), int(self.words.ends[stop - 1])
-        sentence = int(np.searchsorted(self.bounds, first, side="right")) - 1
-        if 0 <= sentence < len(self.sentences) and self.bounds[sentence] == first:
+        bounds = self.bound_list
+        sentence = bisect_right(bounds, first) - 1
+        if 0 <= sentence < len(self.sentences) and bounds[sentence] == first:
             start = min(start, int(self.sentences.spans[sentence, 0]))
-        sentence = int(np.searchsorted(self.bounds, stop, side="left")) - 1
-        if 0 <= sentence < len(self.sentences) and self.bounds[sentence + 1] == stop:
+        sentence = bisect_left(bounds, stop) - 1
+        if 0 <= sentence < len(self.sentences) and bounds[sentence + 1] == stop:
             end = max(end, int(self.sentences.spans[sentence, 1]))
         elif stop_mark := _STOP.match(self.document.text, end):
             end = stop_mark.end()

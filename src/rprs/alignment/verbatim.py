@@ -49,15 +49,32 @@ class Sequences:
         return _bits(self.windows)
 
     @cached_property
-    def short(self) -> dict[int, tuple[Ints, Hashes]]:
-        """By length: where the sentences of fewer than `LEAST_RUN` words start, and their hashes."""
+    def short(self) -> dict[int, ShortSentences]:
+        """Its sentences of fewer than `LEAST_RUN` words, by length."""
         sizes = np.diff(self.bounds)
-        starts = {int(length): self.bounds[:-1][sizes == length] for length in np.unique(sizes)}
+        starts = {length: self.bounds[:-1][sizes == length] for length in range(1, LEAST_RUN)}
         return {
-            length: (places, _sequence_hashes(self.words, places, length))
+            length: ShortSentences(places, _sequence_hashes(self.words, places, length))
             for length, places in starts.items()
-            if 0 < length < LEAST_RUN
+            if len(places)
         }
+
+
+class ShortSentences:
+    """Where the sentences of one length start, with their hashes and what is needed to find them in other texts."""
+
+    def __init__(self, starts: Ints, hashes: Hashes) -> None:
+        self.starts, self.hashes = starts, hashes
+
+    @cached_property
+    def distinct(self) -> Hashes:
+        """The hashes, sorted, each once."""
+        return np.unique(self.hashes)
+
+    @cached_property
+    def filter(self) -> NDArray[np.bool_]:
+        """Which values the first bits of the hashes have."""
+        return _bits(self.hashes)
 
 
 def common_runs(query: Sequences, document: Sequences) -> Ints:
@@ -101,16 +118,17 @@ def _distinct(*runs: Ints) -> Ints:
 
 def _find_sentences(side: Sequences, other: Sequences) -> Ints:
     pieces = [np.empty((0, 3), dtype=np.int64)]
-    for length, (starts, sought) in side.short.items():
+    for length, sentences in side.short.items():
         if length >= LEAST_ANYWHERE:
-            places = _find(other.words, np.unique(sought), _bits(sought), length)
+            places = _find(other.words, sentences.distinct, sentences.filter, length)
             hashes = _sequence_hashes(other.words, places, length)
         elif length in other.short:
-            places, hashes = other.short[length]
+            places, hashes = other.short[length].starts, other.short[length].hashes
         else:
             continue
-        order = np.argsort(hashes, kind="stable")
-        pieces.append(_next_places(sought, starts, hashes[order], places[order], length))
+        if len(places):
+            order = np.argsort(hashes, kind="stable")
+            pieces.append(_next_places(sentences.hashes, sentences.starts, hashes[order], places[order], length))
     return np.concatenate(pieces)
 
 

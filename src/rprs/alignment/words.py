@@ -113,9 +113,7 @@ _characters = _Characters()
 
 
 def _tables(codes: NDArray[np.uint32]) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
-    present = np.zeros(len(_characters.ready), dtype=bool)
-    present[codes >> np.uint32(8)] = True
-    missing = np.flatnonzero(present & ~_characters.ready)
+    missing = np.flatnonzero(_blocks(codes, len(_characters.ready)) & ~_characters.ready)
     if len(missing):
         _characters.fill(missing)
     return _characters.classes, _characters.folded
@@ -192,6 +190,15 @@ def _hash(codes: Any) -> Any:
         value = (value ^ np.uint64(code)) * _FACTOR
         value ^= value >> np.uint64(29)
     return value
+
+
+@numba.njit(nogil=True, cache=True)
+def _blocks(codes: Any, size: int) -> Any:
+    """Which blocks of characters a text has."""
+    present = np.zeros(size, dtype=np.bool_)
+    for code in codes:
+        present[code // _BLOCK] = True
+    return present
 
 
 @numba.njit(nogil=True, cache=True)
