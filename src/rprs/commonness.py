@@ -31,24 +31,27 @@ def commonness(passages: Sequence[str], index: Index) -> Commonness:
     distinctness = np.ones(len(passages), dtype=np.float64)
     if not index.has_phrases or not len(index):
         return Commonness(most, counts, distinctness)
-    phrases = [_phrases(index.analyzer.terms(passage)) for passage in passages]
-    distinct, inverse = np.unique(np.concatenate([np.empty(0, np.uint32), *phrases]), return_inverse=True)
+    phrases, bounds = _phrases([index.analyzer.terms(passage) for passage in passages])
+    distinct, inverse = np.unique(phrases, return_inverse=True)
     frequencies = phrase_frequencies(distinct, index)[inverse]
     scale = np.log(max(len(index), 2))
     rarity = np.clip(1 - np.log(np.maximum(frequencies, 1)) / scale, 0, 1)
-    start = 0
-    for number, own in enumerate(phrases):
-        counts[number] = len(own)
-        if len(own):
-            most[number] = np.sort(frequencies[start : start + len(own)])[(len(own) - 1) // 2]
-            distinctness[number] = rarity[start : start + len(own)].mean()
-        start += len(own)
+    counts = np.diff(bounds)
+    for number in np.flatnonzero(counts).tolist():
+        own = slice(bounds[number], bounds[number + 1])
+        most[number] = np.sort(frequencies[own])[(counts[number] - 1) // 2]
+        distinctness[number] = rarity[own].mean()
     return Commonness(most, counts, distinctness)
 
 
-def _phrases(terms: list[str]) -> NDArray[np.uint32]:
-    """The phrases of three terms; of a passage with two terms, the phrase of both."""
-    if len(terms) < 2:
-        return np.empty(0, dtype=np.uint32)
-    pairs, triples = phrase_hashes(term_hashes(terms))
-    return triples if len(triples) else pairs
+def _phrases(passages: Sequence[Sequence[str]]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """The phrases of three terms of all passages, and where those of each start; of two terms, the phrase of both."""
+    sizes = np.array([len(terms) for terms in passages], dtype=np.int64)
+    starts = np.cumsum(sizes) - sizes
+    pairs, triples = phrase_hashes(term_hashes([term for terms in passages for term in terms]))
+    counts = np.where(sizes > 2, sizes - 2, sizes == 2)
+    own = [
+        triples[start : start + size - 2] if size > 2 else pairs[start : start + size // 2]
+        for start, size in zip(starts.tolist(), sizes.tolist(), strict=True)
+    ]
+    return np.concatenate([np.empty(0, np.uint32), *own]), np.append(0, np.cumsum(counts))

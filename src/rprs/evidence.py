@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -18,6 +19,7 @@ from rprs.commonness import commonness
 from rprs.document import Document
 from rprs.index import Index
 from rprs.progress import Progress
+from rprs.scoring.threads import cores, one_blas_thread
 
 __all__ = ["Evidence"]
 
@@ -72,19 +74,26 @@ class Evidence:
 
         Boilerplate is recognised in these pairs alone, which is fast, unless it is left out of the coverage.
         """
-        comparisons = [self._compare(self.side(id)) for id in ids]
-        self._prepare([self._shortlist(comparison, SHORTLIST * size) for comparison in comparisons])
+        comparisons = self._compare_all([self.side(id) for id in ids])
+        shortlists = [self._shortlist(comparison, SHORTLIST * size) for comparison in comparisons]
+        self._look_up([text for shortlist in shortlists for text in shortlist.texts])
         summaries = []
-        for comparison in comparisons:
+        for comparison, shortlist in zip(comparisons, shortlists, strict=True):
             if boilerplate:
                 alignment = comparison.alignment(pairs=())
             else:
                 alignment = self._flagged(comparison).without_boilerplate()
-            summaries.append(replace(alignment, pairs=self._telling(comparison, size)))
+            summaries.append(replace(alignment, pairs=self._telling(comparison, shortlist, size)))
         return summaries
 
     def _compare(self, side: Side) -> Comparison:
         return compare_sides(self._query_side, side, self.index.calibration, self._knows_query)
+
+    def _compare_all(self, sides: Sequence[Side]) -> list[Comparison]:
+        """The query with several documents, in threads; the first makes the tables of the query for all."""
+        with one_blas_thread(), ThreadPoolExecutor(cores(), "evidence") as threads:
+            first = [self._compare(side) for side in sides[:1]]
+            return [*first, *threads.map(self._compare, sides[1:])]
 
     def _align(self, side: Side, boilerplate: bool) -> Alignment:
         alignment = self._flagged(self._compare(side))
@@ -93,7 +102,7 @@ class Evidence:
     def _flagged(self, comparison: Comparison) -> Alignment:
         """The whole alignment, with its boilerplate."""
         alignment = comparison.alignment()
-        flags, _ = self._weigh(comparison, alignment.pairs)
+        flags, _ = self._weigh(_passages(comparison, alignment.pairs))
         return replace(
             alignment,
             pairs=tuple(
@@ -105,54 +114,34 @@ class Evidence:
 
     # ------------------------------------------------------------------------ what is telling
 
-    def _shortlist(self, comparison: Comparison, size: int) -> tuple[Comparison, list[Pair]]:
+    def _shortlist(self, comparison: Comparison, size: int) -> _Passages:
         """The longest pairs."""
-        return comparison, [comparison.pair(match) for match in by_length(comparison.matches)[:size]]
+        return _passages(comparison, [comparison.pair(match) for match in by_length(comparison.matches)[:size]])
 
-    def _prepare(self, shortlists: Sequence[tuple[Comparison, list[Pair]]]) -> None:
-        """Look up all passages of some pairs at once, which is faster than those of each document by themselves."""
-        texts = list[str]()
-        for comparison, pairs in shortlists:
-            for pieces in self._all_pieces(comparison, pairs):
-                texts.extend(own[0] for own in pieces if own)
-            for pair in pairs:
-                texts.extend(unchanged(pair) if pair.kind == "reworded" else ())
-        self._look_up(texts)
-
-    def _telling(self, comparison: Comparison, size: int) -> tuple[Pair, ...]:
+    def _telling(self, comparison: Comparison, shortlist: _Passages, size: int) -> tuple[Pair, ...]:
         """The most telling pairs among the longest; among more of them, if these are not enough. No boilerplate."""
-        room = SHORTLIST * size
         while True:
-            _, shortlist = self._shortlist(comparison, room)
-            flags, distinctness = self._weigh(comparison, shortlist)
-            pairs = [replace(pair, boilerplate=flag) for pair, flag in zip(shortlist, flags.tolist(), strict=True)]
+            flags, distinctness = self._weigh(shortlist)
+            pairs = [
+                replace(pair, boilerplate=flag) for pair, flag in zip(shortlist.pairs, flags.tolist(), strict=True)
+            ]
             chosen = most_telling(pairs, size, distinctness.tolist())
-            if room >= len(comparison.matches) or (
-                len(chosen) == size and not any(pair.boilerplate for pair in chosen)
-            ):
+            enough = len(chosen) == size and not any(pair.boilerplate for pair in chosen)
+            if enough or len(pairs) == len(comparison.matches):
                 return tuple(pair for pair in chosen if not pair.boilerplate)
-            room *= 4
+            shortlist = self._shortlist(comparison, 4 * max(len(pairs), 1))
 
-    def _weigh(self, comparison: Comparison, pairs: Sequence[Pair]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    def _weigh(self, passages: _Passages) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """Which pairs are boilerplate, on either side, and how distinct the less distinct side of each is.
 
         A reworded pair is boilerplate, too, if all that both sides have in common is.
         """
-        left, right = map(self._weigh_passages, self._all_pieces(comparison, pairs))
+        self._look_up(list(passages.texts))
+        left, right = self._weigh_passages(passages.query), self._weigh_passages(passages.document)
         flags = left[0] | right[0]
-        edited = [number for number, pair in enumerate(pairs) if pair.kind == "reworded" and not flags[number]]
-        kept = {number: unchanged(pairs[number]) for number in edited}
-        self._look_up([text for texts in kept.values() for text in texts])
-        for number, texts in kept.items():
-            flags[number] = self._are_common(texts)
+        for number, texts in passages.kept.items():
+            flags[number] |= self._are_common(texts)
         return flags, np.minimum(left[1], right[1])
-
-    def _all_pieces(self, comparison: Comparison, pairs: Sequence[Pair]) -> tuple[list[list[str]], list[list[str]]]:
-        """What each pair has of each sentence, on both sides."""
-        return (
-            [_pieces(comparison.query, pair.query_span) for pair in pairs],
-            [_pieces(comparison.document, pair.document_span) for pair in pairs],
-        )
 
     def _are_common(self, texts: Sequence[str]) -> bool:
         """Whether many documents have each of some texts that have phrases."""
@@ -193,6 +182,31 @@ class Evidence:
         """The sentences of a text that are boilerplate."""
         flagged, _ = self._weigh_texts(side.sentences.texts(side.document.text))
         return tuple((start, end) for start, end in side.sentences.spans[flagged].tolist())
+
+
+@dataclass(frozen=True, slots=True)
+class _Passages:
+    """Pairs with what each has of every sentence, the longest first, and what reworded ones kept."""
+
+    pairs: Sequence[Pair]
+    query: list[list[str]]
+    document: list[list[str]]
+    kept: dict[int, list[str]]  # by the number of the pair
+
+    @property
+    def texts(self) -> Iterator[str]:
+        """All texts whose frequency decides first."""
+        yield from (own[0] for pieces in (self.query, self.document) for own in pieces if own)
+        yield from (text for texts in self.kept.values() for text in texts)
+
+
+def _passages(comparison: Comparison, pairs: Sequence[Pair]) -> _Passages:
+    return _Passages(
+        pairs,
+        [_pieces(comparison.query, pair.query_span) for pair in pairs],
+        [_pieces(comparison.document, pair.document_span) for pair in pairs],
+        {number: unchanged(pair) for number, pair in enumerate(pairs) if pair.kind == "reworded"},
+    )
 
 
 def _pieces(side: Side, span: Span) -> list[str]:

@@ -334,7 +334,7 @@ class Searcher:
         groups: list[tuple[int, list[Duplicate]]] = []
         grouping = Grouping()
         for place, id in enumerate(ranking.ids):
-            leader, relation = grouping.add(evidence.side(id).words)
+            leader, relation = grouping.add(evidence.side(id).sequences)
             if leader < len(groups):
                 document = evidence.document(id)
                 score = float(ranking.scores[place])

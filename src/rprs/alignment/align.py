@@ -103,12 +103,13 @@ def _within(side: Side, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> 
     return np.asarray(np.cumsum(changes)[:-1] > 0)
 
 
-def _covered(side: Side, ranges: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
+def _covered(side: Side, ranges: Sequence[Range]) -> NDArray[np.float64]:
     """(m,): the share of the words of each sentence within some ranges; 1 for a sentence without words."""
-    bounds = np.array(ranges, dtype=np.int64).reshape(-1, 2)
-    within = np.append(0, np.cumsum(_within(side, bounds[:, 0], bounds[:, 1] - bounds[:, 0])))
-    sizes = np.diff(side.bounds)
-    return np.where(sizes > 0, np.diff(within[side.bounds]) / np.maximum(sizes, 1), 1.0)
+    within = np.zeros(len(side.words) + 1, dtype=bool)  # the first is before all words
+    for first, stop in ranges:
+        within[first + 1 : stop + 1] = True
+    covered = np.diff(np.cumsum(within)[side.bounds])
+    return np.where(side.sizes > 0, covered / np.maximum(side.sizes, 1), 1.0)
 
 
 def _is_run_with_more(match: Match, runs: Sequence[Match]) -> bool:

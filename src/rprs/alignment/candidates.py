@@ -42,6 +42,11 @@ class WordPairs:
         return ordered
 
     @cached_property
+    def signatures(self) -> Hashes:
+        """(m,): which of 64 values the words of each sentence have."""
+        return np.asarray(_signatures(self.words, self.bounds))
+
+    @cached_property
     def table(self) -> tuple[Hashes, Ints, Ints]:
         """The distinct pairs of words, sorted; where the sentences of each start; the sentences."""
         pairs, sentences = _word_pairs(self.words, self.bounds)
@@ -56,10 +61,18 @@ class WordPairs:
     @cached_property
     def slots(self) -> Ints:
         """A hash table of the pairs of words: their numbers in `table`, -1 for an empty slot."""
-        distinct = self.table[0]
-        slots = np.full(1 << max((2 * len(distinct)).bit_length(), 1), -1, dtype=np.int64)
-        _fill(slots, distinct)
-        return slots
+        return _slots(self.table[0])
+
+    @cached_property
+    def _numbers(self) -> tuple[Hashes, Ints]:
+        """The distinct words, sorted, and a hash table of their numbers."""
+        distinct = np.unique(self.words)
+        return distinct, _slots(distinct)
+
+    def number(self, words: Hashes) -> Ints:
+        """(w,): the numbers of words in this text; those that it does not have share the next number."""
+        distinct, slots = self._numbers
+        return np.asarray(_number(words, slots, distinct))
 
 
 def similar_sentences(query: WordPairs, document: WordPairs) -> Ints:
@@ -71,9 +84,23 @@ def similar_sentences(query: WordPairs, document: WordPairs) -> Ints:
         return np.empty((0, 3), dtype=np.int64)
     distinct, starts, sentences = query.table
     found = _scan(
-        document.words, document.bounds, query.sorted_words, query.bounds, query.slots, distinct, starts, sentences
+        document.words,
+        document.bounds,
+        query.sorted_words,
+        query.bounds,
+        query.signatures,
+        query.slots,
+        distinct,
+        starts,
+        sentences,
     )
     return _best(found, np.diff(query.bounds), np.diff(document.bounds))
+
+
+def _slots(distinct: Hashes) -> Ints:
+    slots = np.full(1 << max((2 * len(distinct)).bit_length(), 1), -1, dtype=np.int64)
+    _fill(slots, distinct)
+    return slots
 
 
 def _best(found: Ints, query_sizes: Ints, document_sizes: Ints) -> Ints:
@@ -130,8 +157,28 @@ def _fill(slots: Any, distinct: Any) -> None:
 
 
 @numba.njit(nogil=True, cache=True)
+def _number(words: Any, slots: Any, distinct: Any) -> Any:
+    numbers = np.empty(len(words), dtype=np.int64)
+    mask = np.uint64(len(slots) - 1)
+    for at in range(len(words)):
+        slot = words[at] & mask
+        while slots[slot] >= 0 and distinct[slots[slot]] != words[at]:
+            slot = (slot + np.uint64(1)) & mask
+        numbers[at] = slots[slot] if slots[slot] >= 0 else len(distinct)
+    return numbers
+
+
+@numba.njit(nogil=True, cache=True)
 def _scan(
-    words: Any, bounds: Any, others: Any, other_bounds: Any, slots: Any, distinct: Any, starts: Any, sentences: Any
+    words: Any,
+    bounds: Any,
+    others: Any,
+    other_bounds: Any,
+    signatures: Any,
+    slots: Any,
+    distinct: Any,
+    starts: Any,
+    sentences: Any,
 ) -> Any:
     """(c, 3): candidates, in the order of the document."""
     mask = np.uint64(len(slots) - 1)
@@ -162,21 +209,44 @@ def _scan(
                 counts[other] += 1
         if reached == 0:
             continue
-        ordered = np.sort(words[first:stop])
+        ordered = words[:0]
         for at in range(reached):
             other = touched[at]
             low, high = other_bounds[other], other_bounds[other + 1]
             shorter, longer = min(length, high - low), max(length, high - low)
             if shorter < LEAST_WORDS or (counts[other] < 2 and shorter > FEW_WORDS):
                 continue
+            least = min(LEAST_SIMILARITY * (shorter + longer) / 2, CONTAINED * shorter)
+            if _most_shared(words[first:stop], signatures[other]) < least:
+                continue
+            if len(ordered) == 0:
+                ordered = np.sort(words[first:stop])
             shared = _overlap(ordered, others[low:high])
-            if 2 * shared < LEAST_SIMILARITY * (shorter + longer) and shared < CONTAINED * shorter:
+            if shared < least:
                 continue
             if size == len(result):
                 result = np.concatenate((result, np.empty_like(result)))
             result[size, 0], result[size, 1], result[size, 2] = other, sentence, shared
             size += 1
     return result[:size]
+
+
+@numba.njit(nogil=True, cache=True)
+def _signatures(words: Any, bounds: Any) -> Any:
+    signatures = np.zeros(len(bounds) - 1, dtype=np.uint64)
+    for sentence in range(len(signatures)):
+        for word in words[bounds[sentence] : bounds[sentence + 1]]:
+            signatures[sentence] |= np.uint64(1) << (word & np.uint64(63))
+    return signatures
+
+
+@numba.njit(nogil=True, cache=True)
+def _most_shared(words: Any, signature: Any) -> Any:
+    """The number of words that may be in a sentence with this signature: most others are ruled out by it."""
+    count = np.uint64(0)
+    for word in words:
+        count += signature >> (word & np.uint64(63)) & np.uint64(1)
+    return count
 
 
 @numba.njit(nogil=True, cache=True)

@@ -18,7 +18,6 @@ from rprs.scoring.threads import one_blas_thread
 
 __all__ = ["same_ideas"]
 
-LEAST_WORDS = 4  # of a sentence: the vector of a shorter one says little
 ROWS = 512  # sentences that are compared at a time
 
 Flags = NDArray[np.bool_]
@@ -28,11 +27,11 @@ def same_ideas(
     query: Side, document: Side, calibration: Calibration, query_open: Flags, document_open: Flags
 ) -> list[Match]:
     """The best partner of each open sentence by its vector, in both directions, if it is above the bar."""
-    ours, theirs = _comparable(query), _comparable(document)
+    ours, theirs = query.with_ideas, document.with_ideas
     if not len(ours) or not len(theirs):
         return []
     with one_blas_thread():  # two would wait for each other when several searches run
-        pairs = _best_partners(query.vectors[ours], document.vectors[theirs])
+        pairs = _best_partners(query.vectors, document.vectors)
     bars = calibration.bar(len(document.sentences)), calibration.bar(len(query.sentences))
     matches: dict[tuple[int, int], float] = {}
     for (rows, columns, similarity), opened, bar in zip(
@@ -47,13 +46,6 @@ def same_ideas(
         Match("same idea", _words(query, row), _words(document, column), value)
         for (row, column), value in matches.items()
     ]
-
-
-def _comparable(side: Side) -> NDArray[np.int64]:
-    """The sentences that have vectors and enough words."""
-    if len(side.sentences.vectors) != len(side.sentences):
-        return np.empty(0, dtype=np.int64)
-    return np.flatnonzero(np.diff(side.bounds) >= LEAST_WORDS)
 
 
 def _words(side: Side, sentence: int) -> tuple[int, int]:

@@ -26,6 +26,8 @@ LONGEST_GROUP = 3  # neighbouring sentences that one sentence may have become
 GROUP_PENALTY = 0.05  # a group must be that much more similar than a sentence
 MEMBER_SHARE = 0.5  # of the words of each sentence of a group are equal, at least
 
+FIRST_LETTER, LAST_LETTER = 0x10000, 0x10FFFF  # as which words are compared: no surrogates are among them
+
 Sentences = tuple[int, int]  # first sentence, stop
 
 
@@ -55,24 +57,31 @@ class _Comparison:
 
     def __init__(self, query: Side, document: Side) -> None:
         self.sides = query, document
+        self._sequences = _as_letters(query, document)
         self._similarity: dict[tuple[Sentences, Sentences], float] = {}
         self._matches: dict[tuple[Sentences, Sentences], Match] = {}
-        self._words: dict[tuple[int, Sentences], list[int]] = {}
 
     def versions(self, left: int, right: int, shared: int) -> Iterator[tuple[Sentences, Sentences]]:
         """The sentences as they are, and the shorter one with its neighbours if it may be a part of the longer one."""
-        sizes = [int(side.sizes[each]) for side, each in zip(self.sides, (left, right), strict=True)]
+        sizes = [
+            side.bound_list[each + 1] - side.bound_list[each]
+            for side, each in zip(self.sides, (left, right), strict=True)
+        ]
         if 2 * shared >= LEAST_SIMILARITY * sum(sizes):
             yield (left, left + 1), (right, right + 1)
         if min(sizes) >= 0.9 * max(sizes) or shared < CONTAINED * min(sizes):
             return
         shorter = 0 if sizes[0] < sizes[1] else 1
-        middle = (left, right)[shorter]
+        middle, longer = (left, right)[shorter], max(sizes)
+        bounds = self.sides[shorter].bound_list
         for size in range(2, LONGEST_GROUP + 1):
             for first in range(max(middle - size + 1, 0), middle + 1):
                 group = first, first + size
-                if group[1] > len(self.sides[shorter].sizes):
+                if group[1] >= len(bounds):
                     break
+                words = bounds[group[1]] - bounds[first]
+                if 2 * min(words, longer) < (LEAST_SIMILARITY + GROUP_PENALTY) * (words + longer):
+                    continue
                 yield (group, (right, right + 1)) if shorter == 0 else ((left, left + 1), group)
 
     def similarity(self, ours: Sentences, theirs: Sentences) -> float:
@@ -111,11 +120,21 @@ class _Comparison:
         return True
 
     def _range(self, side: int, sentences: Sentences) -> Range:
-        bounds = self.sides[side].bounds
-        return int(bounds[sentences[0]]), int(bounds[sentences[1]])
+        bounds = self.sides[side].bound_list
+        return bounds[sentences[0]], bounds[sentences[1]]
 
-    def _sequence(self, side: int, sentences: Sentences) -> list[int]:
-        key = side, sentences
-        if key not in self._words:
-            self._words[key] = self.sides[side].words.hashes[slice(*self._range(side, sentences))].tolist()
-        return self._words[key]
+    def _sequence(self, side: int, sentences: Sentences) -> str | list[int]:
+        return self._sequences[side][slice(*self._range(side, sentences))]
+
+
+def _as_letters(query: Side, document: Side) -> tuple[str, str] | tuple[list[int], list[int]]:
+    """Both texts with one letter for each word, since strings are compared much faster than lists.
+
+    Words that the query does not have share a letter, which is equal to none of the query's. A query with more words
+    than there are letters is a list.
+    """
+    numbers = [query.word_pairs.number(side.words.hashes) for side in (query, document)]
+    if max((int(each.max()) for each in numbers if len(each)), default=0) > LAST_LETTER - FIRST_LETTER:
+        return numbers[0].tolist(), numbers[1].tolist()
+    letters = [(each + FIRST_LETTER).astype("<u4").tobytes().decode("utf-32-le") for each in numbers]
+    return letters[0], letters[1]

@@ -15,15 +15,16 @@ from rprs.alignment.boilerplate import is_formal
 from rprs.alignment.candidates import WordPairs
 from rprs.alignment.values import Span
 from rprs.alignment.verbatim import Sequences
-from rprs.alignment.words import Words, fold_words, resolve_breaks
+from rprs.alignment.words import Words, fold_words, full_stops, resolve_breaks
 from rprs.document import Document, Sentences
-from rprs.scoring.vectors import precision_of
+from rprs.scoring.neighbours import widen
 
 __all__ = ["Side", "make_side", "settle_breaks"]
 
 Ints = NDArray[np.int64]
 
-_MARKS = np.array([ord(mark) for mark in ".!?。！？"], dtype=np.uint32)
+LEAST_WORDS = 4  # of a sentence: the vector of a shorter one says little
+
 _STOP = re.compile(r"[.!?。！？]+[\"'”’)\]]*(?=\s|$)")
 
 
@@ -56,15 +57,14 @@ class Side:
     @cached_property
     def bound_list(self) -> list[int]:
         """`bounds` for many single lookups, for which lists are faster."""
-        return self.bounds.tolist()
+        return list(self.bounds.tolist())
 
     @cached_property
     def stop_list(self) -> list[int]:
         """The words behind a full stop, whether a sentence ends there or not, with the first word and the end."""
-        codes = np.frombuffer(self.document.text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-        marks = np.flatnonzero(np.isin(codes, _MARKS))
+        marks = full_stops(self.document.text)
         behind = np.searchsorted(self.words.starts, marks)
-        return np.unique(np.concatenate([[0], behind, [len(self.words)]])).tolist()
+        return sorted({0, *behind.tolist(), len(self.words)})
 
     @cached_property
     def sequences(self) -> Sequences:
@@ -77,10 +77,16 @@ class Side:
         return WordPairs(self.words.hashes, self.bounds)
 
     @cached_property
+    def with_ideas(self) -> Ints:
+        """The sentences that have vectors and enough words for them."""
+        if len(self.sentences.vectors) != len(self.sentences):
+            return np.empty(0, dtype=np.int64)
+        return np.flatnonzero(self.sizes >= LEAST_WORDS)
+
+    @cached_property
     def vectors(self) -> NDArray[np.floating[Any]]:
-        """The vectors of its sentences in the type in which their products are exact."""
-        vectors = self.sentences.vectors
-        return vectors.astype(precision_of(vectors).wide)
+        """The vectors of these sentences in the type in which their products are exact."""
+        return widen(self.sentences.vectors[self.with_ideas])
 
     def span(self, first: int, stop: int) -> Span:
         """The characters of the words from `first` to `stop`, with the punctuation of sentences that they fill."""

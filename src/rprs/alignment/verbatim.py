@@ -15,7 +15,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LEAST_ANYWHERE", "LEAST_RUN", "Sequences", "common_runs", "equal_sentences", "window_hashes"]
+__all__ = ["LEAST_ANYWHERE", "LEAST_RUN", "Sequences", "common_runs", "equal_sentences"]
 
 Ints = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
@@ -33,9 +33,17 @@ class Sequences:
         self.words, self.bounds = words, bounds
 
     @cached_property
+    def _hashes(self) -> Hashes:
+        return np.asarray(_all_hashes(self.words))
+
+    def hashes(self, length: int) -> Hashes:
+        """(w − length + 1,): the hash of the words at each word, `LEAST_ANYWHERE` to `LEAST_RUN` of them."""
+        return self._hashes[length - LEAST_ANYWHERE, : max(len(self.words) - length + 1, 0)]
+
+    @property
     def windows(self) -> Hashes:
         """The hash of the `LEAST_RUN` words at each word."""
-        return window_hashes(self.words)
+        return self.hashes(LEAST_RUN)
 
     @cached_property
     def sorted_windows(self) -> tuple[Hashes, Ints]:
@@ -92,12 +100,6 @@ def common_runs(query: Sequences, document: Sequences) -> Ints:
     return _distinct(forwards, backwards[:, [1, 0, 2]])
 
 
-def window_hashes(words: Hashes, length: int = LEAST_RUN) -> Hashes:
-    """(w − length + 1,): a hash of the sequence of words that starts at each word; empty if there are too few."""
-    hashes: Hashes = _sequence_hashes(words, np.arange(max(len(words) - length + 1, 0)), length)
-    return hashes
-
-
 def equal_sentences(query: Sequences, document: Sequences) -> Ints:
     """(s, 3): sentences of fewer than `LEAST_RUN` words that the other text has, as runs like those of `common_runs`.
 
@@ -120,8 +122,8 @@ def _find_sentences(side: Sequences, other: Sequences) -> Ints:
     pieces = [np.empty((0, 3), dtype=np.int64)]
     for length, sentences in side.short.items():
         if length >= LEAST_ANYWHERE:
-            places = _find(other.words, sentences.distinct, sentences.filter, length)
-            hashes = _sequence_hashes(other.words, places, length)
+            places = _find(other.hashes(length), sentences.distinct, sentences.filter)
+            hashes = other.hashes(length)[places]
         elif length in other.short:
             places, hashes = other.short[length].starts, other.short[length].hashes
         else:
@@ -153,17 +155,17 @@ def _sequence_hashes(words: Any, places: Any, length: int) -> Any:
     """(p,): a hash of the words at each place."""
     hashes = np.empty(len(places), dtype=np.uint64)
     for at in range(len(places)):
-        hashes[at] = _hash_at(words, places[at], length)
+        value = np.uint64(0)
+        for word in range(places[at], places[at] + length):
+            value = _next_hash(value, words[word])
+        hashes[at] = value
     return hashes
 
 
 @numba.njit(nogil=True, cache=True, inline="always")
-def _hash_at(words: Any, place: int, length: int) -> Any:
-    value = np.uint64(0)
-    for at in range(place, place + length):
-        value = (value ^ words[at]) * _FACTOR
-        value ^= value >> np.uint64(31)
-    return value
+def _next_hash(value: Any, word: Any) -> Any:
+    value = (value ^ word) * _FACTOR
+    return value ^ (value >> np.uint64(31))
 
 
 @numba.njit(nogil=True, cache=True)
@@ -197,15 +199,28 @@ def _shared(windows: Any, present: Any, sorted_others: Any, other_places: Any) -
 
 
 @numba.njit(nogil=True, cache=True)
-def _find(words: Any, sought: Any, present: Any, length: int) -> Any:
-    """The places of some sequences, given as sorted hashes."""
-    places = np.empty(max(len(words) - length + 1, 0), dtype=np.int64)
+def _all_hashes(words: Any) -> Any:
+    """(lengths, w): a hash of the words at each word, for each length; 0 where there are too few words."""
+    size = len(words)
+    hashes = np.zeros((LEAST_RUN - LEAST_ANYWHERE + 1, size), dtype=np.uint64)
+    for place in range(size - LEAST_ANYWHERE + 1):
+        value = np.uint64(0)
+        for at in range(place, min(place + LEAST_RUN, size)):
+            value = _next_hash(value, words[at])
+            if at - place >= LEAST_ANYWHERE - 1:
+                hashes[at - place - LEAST_ANYWHERE + 1, place] = value
+    return hashes
+
+
+@numba.njit(nogil=True, cache=True)
+def _find(hashes: Any, sought: Any, present: Any) -> Any:
+    """The places of some hashes, given in ascending order."""
+    places = np.empty(len(hashes), dtype=np.int64)
     count, shift = 0, np.uint64(64 - _log2(len(present)))
-    for at in range(len(places)):
-        value = _hash_at(words, at, length)
-        if present[value >> shift]:
-            found = np.searchsorted(sought, value)
-            if found < len(sought) and sought[found] == value:
+    for at in range(len(hashes)):
+        if present[hashes[at] >> shift]:
+            found = np.searchsorted(sought, hashes[at])
+            if found < len(sought) and sought[found] == hashes[at]:
                 places[count] = at
                 count += 1
     return places[:count]

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from rprs.text.marks import COMBINING, UNSPACED
 
-__all__ = ["Words", "fold_words", "resolve_breaks"]
+__all__ = ["Words", "fold_words", "full_stops", "resolve_breaks"]
 
 Ints = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
@@ -36,6 +36,7 @@ _SEED = np.uint64(0xCBF29CE484222325)
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _IGNORABLE = frozenset("\xad\u200b\u200c\u200d\u2060\ufeff")
 _HYPHENS = frozenset("-\u2010\u2011")
+_STOPS = tuple(ord(mark) for mark in ".!?。！？")
 _FULL_WIDTH = range(0xFF10, 0xFF5B)  # digits and letters of Latin, which form words
 
 
@@ -60,7 +61,7 @@ class Words:
 
 def fold_words(text: str) -> Words:
     """The folded words of a text."""
-    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    codes = _codes(text)
     classes, folded = _tables(codes)
     rows, complex_words, breaks = _scan(codes, classes, folded)
     starts, ends, hashes = rows[:, 0].copy(), rows[:, 1].copy(), rows[:, 2].view(np.uint64).copy()
@@ -69,6 +70,11 @@ def fold_words(text: str) -> Words:
     joins = np.flatnonzero(breaks)
     joined = [_hash_text(_fold(text[starts[at] : ends[at]] + text[starts[at + 1] : ends[at + 1]])) for at in joins]
     return Words(starts, ends, hashes, joins, np.array(joined, dtype=np.uint64))
+
+
+def full_stops(text: str) -> Ints:
+    """Where the characters are that end sentences."""
+    return np.asarray(_find_stops(_codes(text)))
 
 
 def resolve_breaks(words: Words, other: Words) -> Words:
@@ -177,7 +183,11 @@ def _fold(word: str) -> str:
 
 
 def _hash_text(text: str) -> np.uint64:
-    return np.uint64(_hash(np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)))
+    return np.uint64(_hash(_codes(text)))
+
+
+def _codes(text: str) -> NDArray[np.uint32]:
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
 
 
 # ---------------------------------------------------------------------------- compiled
@@ -190,6 +200,17 @@ def _hash(codes: Any) -> Any:
         value = (value ^ np.uint64(code)) * _FACTOR
         value ^= value >> np.uint64(29)
     return value
+
+
+@numba.njit(nogil=True, cache=True)
+def _find_stops(codes: Any) -> Any:
+    places = np.empty(len(codes), dtype=np.int64)
+    count = 0
+    for at in range(len(codes)):
+        if codes[at] in _STOPS:
+            places[count] = at
+            count += 1
+    return places[:count].copy()
 
 
 @numba.njit(nogil=True, cache=True)
