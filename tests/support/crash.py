@@ -30,6 +30,7 @@ from rprs import spec
 from rprs.document import Document, Value
 from rprs.encode.hashed import Hashed
 from rprs.index import Index, Writer, upgrade
+from rprs.index.backup import backup
 from rprs.progress import Advance, Progress, silent
 from rprs.spec import Component, Kind
 from tests.support.paths import ROOT
@@ -193,6 +194,13 @@ JOBS: dict[str, Callable[[Path], None]] = {
 }
 
 
+def _backup(path: Path) -> None:
+    backup(path.with_name("source.rprs"), path)
+
+
+COPIES: dict[str, Callable[[Path], None]] = {"backup": _backup}  # jobs on a copy of the index source.rprs beside it
+
+
 # ---------------------------------------------------------------------------- killing
 
 
@@ -288,7 +296,7 @@ def _work(job: str, path: Path, at_step: int | None, send: int) -> None:
     steps = _Steps(path, at_step)
     error = ""
     try:
-        JOBS[job](path)
+        (JOBS | COPIES)[job](path)
     except BaseException as problem:  # reported to the test
         error = f"{type(problem).__name__}: {problem}"
     os.write(send, json.dumps([error, steps.count]).encode())

@@ -139,6 +139,7 @@ for verb in (
     indexing.compact,
     indexing.verify,
     indexing.repair,
+    indexing.backup,
     indexing.refit,
     indexing.upgrade,
     indexing.info,

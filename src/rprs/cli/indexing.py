@@ -246,6 +246,28 @@ def repair(context: typer.Context, path: IndexPath) -> None:
     )
 
 
+def backup(
+    context: typer.Context,
+    path: IndexPath,
+    to: Annotated[Path, typer.Argument(metavar="COPY", help="The folder of the copy.", show_default=False)],
+) -> None:
+    """Copy an index, or bring an earlier copy up to date, while others search and change it.
+
+    Only files that the copy lacks are copied, and every file of the copy is checked. The copy is an index like any
+    other: to restore it, copy the folder, or run `rprs backup COPY INDEX`.
+
+    Example: rprs backup cases.rprs /media/disk/cases.rprs
+    """
+    from rprs.index.backup import backup as copy_index
+
+    messages: Messages = context.obj
+    done = copy_index(path, to, messages.progress)
+    messages.print(
+        f"{to}: {counted(done.documents, 'document')}, {counted(done.copied, 'file')} copied "
+        f"({counted(done.bytes, 'byte')}), {done.kept:,} unchanged; verified"
+    )
+
+
 def refit(context: typer.Context, path: IndexPath) -> None:
     """Fit the encoder to the present collection, and encode all documents again.
 

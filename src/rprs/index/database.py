@@ -257,7 +257,7 @@ class Database:
                 self.connection.execute("ROLLBACK")
             raise
         with suppress(sqlite3.OperationalError, OSError):  # the commit is durable; the next one tries again
-            self._record(number)
+            self.record(number)
             self.merge()
 
     # ------------------------------------------------------------------------ the history
@@ -272,7 +272,7 @@ class Database:
         except OSError as error:
             raise InvalidIndex(f"{error.filename} cannot be opened: {plain_reason(error)}") from error
 
-    def _record(self, number: int) -> None:
+    def record(self, number: int) -> None:
         """Note a commit in the history, in place: it fits into a sector of the disk."""
         flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
         handle = os.open(self.path.with_name(HISTORY), flags, file_mode(self.path.parent))

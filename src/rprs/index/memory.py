@@ -65,7 +65,7 @@ class MemoryCatalog(Catalog):
         """There is no file of the history."""
         return 0
 
-    def _record(self, number: int) -> None:
+    def record(self, number: int) -> None:
         """There is none to write to."""
 
     @property

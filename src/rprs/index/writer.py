@@ -16,13 +16,12 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
-from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
 from rprs import spec
 from rprs.document import Document, document_id
 from rprs.encode import Encoder, Fittable
-from rprs.errors import IndexLocked, IndexMismatch, InvalidIndex, UsageError
+from rprs.errors import IndexMismatch, InvalidIndex, UsageError
 from rprs.files.atomic import sync_folder
 from rprs.index.arguments import (
     index_path,
@@ -37,7 +36,7 @@ from rprs.index.calibrate import measure_calibration
 from rprs.index.catalog import Catalog, SegmentRow
 from rprs.index.compact import merge_segments
 from rprs.index.damage import refuse_damage
-from rprs.index.database import HISTORY, NO_INDEX
+from rprs.index.database import NO_INDEX
 from rprs.index.encoders import (
     LoadedEncoder,
     StoredEncoder,
@@ -47,9 +46,10 @@ from rprs.index.encoders import (
     open_encoder,
     store_encoder,
 )
-from rprs.index.files import File, file_mode, folder_mode, load, next_folder, save, save_rows, watch_disk
+from rprs.index.files import File, folder_mode, load, next_folder, save, save_rows, watch_disk
+from rprs.index.folder import create_folder, lock_index
 from rprs.index.language import measure_language
-from rprs.index.leftovers import GROUPS, delete_leftovers, refuse_links
+from rprs.index.leftovers import GROUPS, delete_leftovers
 from rprs.index.phrases import squared_norms
 from rprs.index.reader import Index
 from rprs.index.repair import Repaired, accept_listing, diagnose, sound_documents
@@ -111,18 +111,11 @@ class Writer:
         vector_type = None if vectors is None else require_vector_type(vectors)
         size = None if batch is None else require_count("batch", batch, 1)
         if create:
-            _create_folder(self.path)
+            create_folder(self.path)
         elif not (self.path / "catalog.sqlite").is_file():
             raise InvalidIndex(NO_INDEX.format(self.path))
-        refuse_links(self.path)
-        self._lock = FileLock(self.path / "lock", mode=file_mode(self.path))
         with watch_disk(self.path):
-            try:
-                self._lock.acquire(timeout=0)
-            except Timeout as error:
-                raise IndexLocked(
-                    f"{self.path} is being written to by another process: wait until it is done"
-                ) from error
+            self._lock = lock_index(self.path)
             try:
                 self._open(create, components, choice, vector_type, repairing)
             except BaseException:
@@ -519,21 +512,3 @@ class Writer:
         mask = np.zeros(row.documents, dtype=bool)
         mask[self.catalog.ordinals(row.number)] = True
         return mask
-
-
-def _create_folder(path: Path) -> None:
-    """Create the folder of the index; refuse one that holds other files."""
-    if path.exists() and not path.is_dir():
-        raise InvalidIndex(f"{path} is a file: choose another place for the index")
-    own = {"lock", HISTORY, *GROUPS, "catalog.sqlite"}
-    if path.is_dir() and not (path / "catalog.sqlite").is_file():
-        names = [entry.name for entry in path.iterdir()]
-        others = sorted(name for name in names if name not in own and "catalog.draft" not in name)
-        if others:
-            raise InvalidIndex(f"{path} is not an index and holds other files ({others[0]}): choose another place")
-    try:
-        if not path.is_dir():
-            path.mkdir(0o700, parents=True, exist_ok=True)  # the texts of documents are their owner's
-            sync_folder(path.parent)
-    except OSError as error:
-        raise InvalidIndex(f"Cannot make the folder {path}: {error.strerror}") from error
