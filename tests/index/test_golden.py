@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from rprs.document import Document
+from rprs.errors import InvalidIndex
 from rprs.index import Index, Writer, verify
 from rprs.index.catalog import FORMAT
 from rprs.rank.cosine import Cosine
@@ -82,6 +83,14 @@ def test_upgraded_it_ranks_by_phrases_as_a_new_index(path: Path, tmp_path: Path)
 @pytest.mark.parametrize("golden", GOLDEN, ids=lambda golden: golden.stem)
 def test_it_is_small(golden: Path) -> None:
     assert sum(file.stat().st_size for file in golden.rglob("*")) < 200_000
+
+
+def test_an_old_sqlite_is_refused_by_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    Writer(tmp_path / "made.rprs", create=True, encoder="hashed").close()
+    monkeypatch.setattr("sqlite3.sqlite_version_info", (3, 36, 0))
+    for create in (True, False):
+        with pytest.raises(InvalidIndex, match=r"needs SQLite 3\.37\.0 or later, and this Python has"):
+            Writer(tmp_path / f"{'new' if create else 'made'}.rprs", create=create, encoder="hashed")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from rprs.progress import stopper
 __all__ = ["FORMAT", "HISTORY", "NO_INDEX", "Database", "create_tables", "prepare_connection", "seal"]
 
 FORMAT = 3
+LEAST_SQLITE = (3, 37, 0)  # the first with STRICT tables
 MOST_LOG = 256 * 2**20  # bytes: a writer waits, then refuses, if the log is larger and a reader needs it
 PATIENCE, POLL = 10.0, 0.1  # seconds
 READABLE = ("1", "2", "3")  # formats; 1 has no phrases, 1 and 2 have no checksums of blocks and of the listing
@@ -73,6 +74,7 @@ class Database:
         self.path = root / "catalog.sqlite"
         if not self.path.is_file():
             raise InvalidIndex(NO_INDEX.format(root))
+        require_sqlite()
         self._file = self.path.stat()
         self._write = write
         self._prepare(self._connect("mode=rw" if write else "mode=ro"))
@@ -98,6 +100,7 @@ class Database:
     @classmethod
     def create(cls, root: Path, settings: Mapping[str, str]) -> None:
         """Create an empty database; it appears under its name only when it is complete."""
+        require_sqlite()
         draft = root / "catalog.draft"
         for leftover in root.glob("catalog.draft*"):
             leftover.unlink()
@@ -374,6 +377,15 @@ def create_tables(connection: sqlite3.Connection, settings: Mapping[str, str]) -
 def prepare_connection(connection: sqlite3.Connection) -> None:
     """Add the functions that the queries of the catalog use."""
     connection.create_function("casefold", 1, _casefold, deterministic=True)  # SQLite's lower() knows ASCII only
+
+
+def require_sqlite() -> None:
+    """Raise `InvalidIndex` if the SQLite of this Python is too old."""
+    if sqlite3.sqlite_version_info < LEAST_SQLITE:
+        least = ".".join(map(str, LEAST_SQLITE))
+        raise InvalidIndex(
+            f"An index needs SQLite {least} or later, and this Python has {sqlite3.sqlite_version}: use a newer Python"
+        )
 
 
 def _connection(uri: str) -> sqlite3.Connection:
