@@ -28,8 +28,11 @@ LONG_PASSAGE = 8  # sentences: a longer passage is no boilerplate
 class Evidence:
     """Aligns one query with documents of an index; what is read of them is kept for the next question."""
 
-    def __init__(self, query: Document, index: Index, progress: Progress | None = None) -> None:
+    def __init__(
+        self, query: Document, index: Index, progress: Progress | None = None, sentences: Sentences | None = None
+    ) -> None:
         self.query, self.index, self.progress = query, index, progress
+        self._sentences = sentences  # of the query, if they are not those that the index splits it into
         self._documents: dict[str, Document] = {}
         self._sides: dict[str, Side] = {}
         self._weights: dict[
@@ -37,12 +40,17 @@ class Evidence:
         ] = {}  # of sentences: whether it is boilerplate, and its distinctness
 
     @cached_property
-    def _query_side(self) -> Side:
-        return make_side(self.query, self.index.query_sentences(self.query, self.progress))
+    def query_side(self) -> Side:
+        """The query with its sentences and words."""
+        sentences = self._sentences
+        if sentences is None:
+            sentences = self.index.query_sentences(self.query, self.progress)
+        return make_side(self.query, sentences)
 
     @cached_property
-    def _query_boilerplate(self) -> tuple[Span, ...]:
-        return self._boilerplate(self._query_side)
+    def query_boilerplate(self) -> tuple[Span, ...]:
+        """The sentences of the query that are boilerplate."""
+        return self._boilerplate(self.query_side)
 
     @cached_property
     def _knows_query(self) -> bool:
@@ -80,7 +88,7 @@ class Evidence:
         return replace(alignment, pairs=self._telling(alignment, size))
 
     def _compare(self, side: Side) -> Alignment:
-        return align_sides(self._query_side, side, self.index.calibration, self._knows_query)
+        return align_sides(self.query_side, side, self.index.calibration, self._knows_query)
 
     def _align(self, side: Side, boilerplate: bool) -> Alignment:
         alignment = self._compare(side)
@@ -90,7 +98,7 @@ class Evidence:
             pairs=tuple(
                 replace(pair, boilerplate=flag) for pair, flag in zip(alignment.pairs, flags.tolist(), strict=True)
             ),
-            query_boilerplate=self._query_boilerplate,
+            query_boilerplate=self.query_boilerplate,
             document_boilerplate=self._boilerplate(side),
         )
         return alignment if boilerplate else alignment.without_boilerplate()
