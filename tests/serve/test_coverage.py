@@ -89,8 +89,9 @@ def test_files(http: httpx.Client) -> None:
     assert table.splitlines()[1] == ",".join(HEADER)
     record = http.post("/coverage/export", json=request(k=2, format="json")).json()
     assert record["about"]["k"] == len(record["sources"]) == 2
-    form = {"file": ("brief.txt", case_query().encode(), "text/plain"), "request": (None, '{"k": 1, "format": "docx"}')}
-    assert "brief.docx" in http.post("/coverage/export", files=form).raise_for_status().headers["content-disposition"]
+    files, options = {"file": ("brief.txt", case_query().encode())}, {"request": '{"k": 1, "format": "docx"}'}
+    upload = http.post("/coverage/export", files=files, data=options).raise_for_status()
+    assert "brief.docx" in upload.headers["content-disposition"]
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ class Charting:
         """Each source with the rows that it covers, as soon as it is aligned."""
         if len(named) > MOST_SOURCES:
             raise UsageError(f"A chart has at most {MOST_SOURCES} sources. Got {len(named):,}: name fewer")
-        with self.progress("evidence", len(named), "documents") as advance:
+        with self.progress("evidence", len(named), "sources") as advance:
             for place, each in enumerate(named):
                 yield self._source(place, each)
                 advance(1)
