@@ -38,9 +38,7 @@ def test_who_covers_each_paragraph_and_what_nobody_covers(chrome: Browser, serve
     with visit(chrome, server.url) as visited:
         page = covered(visited)
         expect(page.locator("#coverage-title")).to_be_focused()
-        expect(page.locator(".chart-head .coverage-words")).to_contain_text(
-            "of your document has a counterpart in these"
-        )
+        expect(page.locator(".chart-head .coverage-words")).to_contain_text("has a counterpart in these documents")
         expect(page.locator(".chart-gaps")).to_contain_text("passages of your document have no counterpart")
         copied = page.locator(".chart-row", has_text=COPIED)
         expect(copied).to_have_class("chart-row kind-identical")
@@ -53,7 +51,7 @@ def test_who_covers_each_paragraph_and_what_nobody_covers(chrome: Browser, serve
         assert page.locator(".lanes rect.kind-reworded").count() > 0
         first = page.locator(".chart-group").first.locator(".who .source").first
         expect(first).to_have_accessible_name("1. Case 1: identical, 84% of this paragraph. Read side by side")
-        accessible(page)
+        accessible(page, "coverage")
 
 
 def test_a_source_opens_side_by_side_and_back(chrome: Browser, server: Server) -> None:
@@ -80,7 +78,7 @@ def test_words_can_be_compared_and_the_chart_exported(chrome: Browser, server: S
         expect(row.locator("td").nth(2)).to_have_text(REWRITTEN)
         expect(row.locator("ins")).to_have_text(["fees", "last"])
         expect(row.locator(".kind-label")).to_contain_text("reworded")
-        accessible(page)
+        accessible(page, "coverage")
         page.locator("#export-chart").click()
         word = visited.saved(lambda: page.get_by_role("menuitem", name="Word").click())
         assert word.name.endswith(".docx")
@@ -148,7 +146,7 @@ def test_on_a_phone(window: dict[str, Any], chrome: Browser, server: Server) -> 
         assert box["height"] >= 44
         page.locator(".chart-rows summary").first.tap()
         narrow(page)
-        accessible(page)
+        accessible(page, "coverage")
         button.tap()
         expect(page.locator("#results-title")).to_contain_text("Quarks")
 
