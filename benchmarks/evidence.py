@@ -18,7 +18,7 @@ from rprs.document import Document, Sentences, combine
 from rprs.index import Index
 from rprs.search import Searcher
 
-__all__ = ["run"]
+__all__ = ["long_text", "run"]
 
 QUERIES = 12
 WORDS = 100_000
@@ -48,7 +48,7 @@ def run(options: Options) -> Iterator[Row]:
 def _long_texts(index: Index) -> Iterator[Row]:
     """Two texts that are put together from documents of the index, with their stored vectors."""
     numbers = np.random.default_rng(0).permutation(len(index)).tolist()
-    first, second = _text(index, numbers), _text(index, numbers[::-1])
+    first, second = long_text(index, numbers), long_text(index, numbers[::-1])
     durations = []
     for _ in range(3):
         started = perf_counter()
@@ -59,7 +59,8 @@ def _long_texts(index: Index) -> Iterator[Row]:
     yield Row("evidence", what, seconds(min(durations)), "the limit", seconds(3.0), min(durations) / 3, goal=Goal(1.0))
 
 
-def _text(index: Index, numbers: list[int]) -> tuple[Document, Sentences]:
+def long_text(index: Index, numbers: list[int]) -> tuple[Document, Sentences]:
+    """A text of 100,000 words, put together from documents of an index, with their stored vectors."""
     documents, spans, paragraphs, vectors = list[Document](), [], [], []
     length = words = 0
     for number in numbers:

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
     from rprs.aligning import align
     from rprs.alignment.values import Alignment, Change, Coverage
+    from rprs.charts.values import Chart
     from rprs.collection import open_collection
+    from rprs.covering import coverage
     from rprs.document import Document
     from rprs.errors import (
         Busy,
@@ -86,6 +88,7 @@ __all__ = [
     "Busy",
     "Cancelled",
     "Change",
+    "Chart",
     "Client",
     "Comparison",
     "Cosine",
@@ -131,6 +134,7 @@ __all__ = [
     "align",
     "build",
     "compare",
+    "coverage",
     "evaluate",
     "open_collection",
     "parse_measures",
@@ -151,7 +155,9 @@ __all__ = [
 _HOME = {
     "rprs.aligning": ["align"],
     "rprs.alignment.values": ["Alignment", "Change", "Coverage"],
+    "rprs.charts.values": ["Chart"],
     "rprs.collection": ["open_collection"],
+    "rprs.covering": ["coverage"],
     "rprs.document": ["Document"],
     "rprs.errors": [
         "Busy",

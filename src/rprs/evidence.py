@@ -16,7 +16,7 @@ from rprs.alignment.evidence import by_length, most_telling, unchanged
 from rprs.alignment.sides import Side, make_side
 from rprs.alignment.values import Alignment, Pair, Span
 from rprs.commonness import commonness
-from rprs.document import Document
+from rprs.document import Document, Sentences
 from rprs.index import Index
 from rprs.progress import Progress
 from rprs.scoring.threads import cores, one_blas_thread
@@ -30,20 +30,28 @@ LONG_PASSAGE = 8  # sentences: a longer passage is no boilerplate
 class Evidence:
     """Aligns one query with documents of an index; what is read of them is kept for the next question."""
 
-    def __init__(self, query: Document, index: Index, progress: Progress | None = None) -> None:
+    def __init__(
+        self, query: Document, index: Index, progress: Progress | None = None, sentences: Sentences | None = None
+    ) -> None:
         self.query, self.index, self.progress = query, index, progress
+        self._sentences = sentences  # of the query, if they are not those that the index splits it into
         self._documents: dict[str, Document] = {}
         self._sides: dict[str, Side] = {}
         self._many = many_documents(len(index))
         self._commonness: dict[str, tuple[int, int, float]] = {}  # of texts: documents, phrases, distinctness
 
     @cached_property
-    def _query_side(self) -> Side:
-        return make_side(self.query, self.index.query_sentences(self.query, self.progress))
+    def query_side(self) -> Side:
+        """The query with its sentences and words."""
+        sentences = self._sentences
+        if sentences is None:
+            sentences = self.index.query_sentences(self.query, self.progress)
+        return make_side(self.query, sentences)
 
     @cached_property
-    def _query_boilerplate(self) -> tuple[Span, ...]:
-        return self._boilerplate(self._query_side)
+    def query_boilerplate(self) -> tuple[Span, ...]:
+        """The sentences of the query that are boilerplate."""
+        return self._boilerplate(self.query_side)
 
     @cached_property
     def _knows_query(self) -> bool:
@@ -87,7 +95,7 @@ class Evidence:
         return summaries
 
     def _compare(self, side: Side) -> Comparison:
-        return compare_sides(self._query_side, side, self.index.calibration, self._knows_query)
+        return compare_sides(self.query_side, side, self.index.calibration, self._knows_query)
 
     def _compare_all(self, sides: Sequence[Side]) -> list[Comparison]:
         """The query with several documents, in threads; the first makes the tables of the query for all."""
@@ -108,7 +116,7 @@ class Evidence:
             pairs=tuple(
                 replace(pair, boilerplate=flag) for pair, flag in zip(alignment.pairs, flags.tolist(), strict=True)
             ),
-            query_boilerplate=self._query_boilerplate,
+            query_boilerplate=self.query_boilerplate,
             document_boilerplate=self._boilerplate(comparison.document),
         )
 

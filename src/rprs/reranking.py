@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rprs.scoring.vectors import VectorType
     from rprs.spec import Component
 
-__all__ = ["rerank"]
+__all__ = ["given_documents", "rerank"]
 
 AUTO = "auto"  # as in the default system, with an n of rprs that suits the number of sentences
 
@@ -61,7 +61,7 @@ def rerank(
     system = System(ranker, None if rerank == AUTO else rerank)
     bars = as_progress(progress)
     query_documents(query)  # a wrong query is an error before any model is loaded
-    candidates = _candidates(documents)
+    candidates = given_documents(documents)
     every = EveryDocument(system.first, tuple(document.id for document in candidates))
     with index_in_memory(
         candidates,
@@ -90,7 +90,7 @@ def _default_reranker(sentences: int) -> Reranker:
     return replace(fused, b=replace(fused.b, n=min(fused.b.n, max(1, sentences // 10))))
 
 
-def _candidates(documents: Any) -> list[Document]:
+def given_documents(documents: Any) -> list[Document]:
     """The documents; a string among them is always a text, even if a file has that name."""
     from rprs.document import Document
     from rprs.read.inputs import read_documents

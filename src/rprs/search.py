@@ -16,6 +16,8 @@ import numpy as np
 from rprs import __version__
 from rprs.alignment.duplicates import Grouping
 from rprs.alignment.values import Alignment
+from rprs.charts.build import SOURCES, Charting, named_documents, named_hits
+from rprs.charts.values import Chart
 from rprs.document import Document, Query, Ranking, combine, query_documents
 from rprs.errors import EmptyQuery, UsageError
 from rprs.evidence import Evidence
@@ -116,6 +118,35 @@ class Searcher:
         """What a query and a document of the index have in common; nothing of other documents' sentences enters."""
         evidence = Evidence(combine(query_documents(query)), self.index, self.progress)
         return evidence.align(id, boilerplate=boilerplate)
+
+    def coverage(
+        self,
+        query: Query,
+        ids: Sequence[str] | None = None,
+        k: int = SOURCES,
+        *,
+        where: str | None = None,
+        keep_self: bool = False,
+        exclude: Iterable[str] = (),
+        before: str | date | None = None,
+        undated: Undated = "keep",
+        group: bool = True,
+        boilerplate: bool = True,
+    ) -> Chart:
+        """Which parts of a query are covered by the k best hits, or by the documents with some `ids`, and by none.
+
+        Each is aligned with the query as in `align`; in a patent, the elements of the claims are aligned one by one.
+        The other arguments are those of `search`, and restrict the hits.
+        """
+        document, notes = combine(query_documents(query)), tuple[str, ...]()
+        if ids is not None:
+            named = named_documents(self.index, ids)
+        else:
+            filters: dict[str, Any] = {"where": where, "keep_self": keep_self, "exclude": exclude}
+            results = self.search(query, k, **filters, before=before, undated=undated, pairs=0, group=group)
+            named, notes = named_hits(results), results.notes
+        charting = Charting(document, self.index, self.progress, boilerplate=boilerplate)
+        return charting.finish(list(charting.sources(named)), notes)
 
     def rank(
         self,

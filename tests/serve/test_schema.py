@@ -31,6 +31,8 @@ OPERATIONS = [
     "POST /api/v1/align",
     "POST /api/v1/export",
     "POST /api/v1/report",
+    "POST /api/v1/coverage",
+    "POST /api/v1/coverage/export",
     "GET /api/v1/documents",
     "POST /api/v1/documents",
     "GET /api/v1/documents/{id}",

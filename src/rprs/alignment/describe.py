@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Protocol
 
-from rprs.alignment.values import Coverage, Pair
+from rprs.alignment.values import Coverage, Kind
 
-__all__ = ["coverage_percentages", "coverage_sentence", "similarity_text"]
+__all__ = ["Matched", "coverage_percentages", "coverage_sentence", "joint_coverage_sentence", "similarity_text"]
+
+
+class Matched(Protocol):
+    """A pair, or anything else with a kind and a similarity."""
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of match."""
+        ...
+
+    @property
+    def similarity(self) -> float:
+        """The similarity in the unit of the kind."""
+        ...
+
 
 Whose = Literal["query", "document"]
 _SUBJECTS: dict[Whose, tuple[str, str]] = {
@@ -17,7 +32,15 @@ _SUBJECTS: dict[Whose, tuple[str, str]] = {
 
 def coverage_sentence(coverage: Coverage, whose: Whose) -> str:
     """The coverage of the query or of the document in one sentence, without a full stop."""
-    subject, place = _SUBJECTS[whose]
+    return _sentence(coverage, *_SUBJECTS[whose])
+
+
+def joint_coverage_sentence(coverage: Coverage, documents: int) -> str:
+    """The coverage of the query by several documents together in one sentence, without a full stop."""
+    return _sentence(coverage, "your document", f"in {'this document' if documents == 1 else 'these documents'}")
+
+
+def _sentence(coverage: Coverage, subject: str, place: str) -> str:
     if not coverage.matched:
         return f"No part of {subject} has a counterpart {place}"
     total, *parts = coverage_percentages(coverage)
@@ -50,7 +73,7 @@ def coverage_percentages(coverage: Coverage) -> tuple[int, int, int, int]:
     return total, parts[0], parts[1], parts[2]
 
 
-def similarity_text(pair: Pair) -> str:
+def similarity_text(pair: Matched) -> str:
     """The similarity of a pair in its own unit: "identical", "92% of words" or "0.83"."""
     if pair.kind == "identical":
         return "identical"

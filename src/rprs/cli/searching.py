@@ -123,7 +123,7 @@ def search(
     """
     check_index_first("search", path, query)
     messages: Messages = context.obj
-    with _open_search(context, path, query) as (searcher, documents, options):
+    with open_search(context, path, query) as (searcher, documents, options):
         if not keep_self:
             for id in searcher.index.namesakes(documents):
                 messages.print(f"{id!r} of the index is left out because it has the id of the query: see --keep-self")
@@ -192,7 +192,7 @@ def explain(
             "Give the query, as a file or by --text or --id, and the id of one document: see rprs explain --help"
         )
     check_explain_order(path, file, name)
-    with _open_search(context, path, file) as (searcher, documents, options):
+    with open_search(context, path, file) as (searcher, documents, options):
         id = resolve_id(searcher.index, name)
         explanation = searcher.explain(documents, id, **options, boilerplate=not no_boilerplate)
         about = partial(searcher.about, documents, DEFAULT_K, **options, boilerplate=not no_boilerplate)
@@ -203,7 +203,7 @@ def explain(
 
 
 @contextmanager
-def _open_search(
+def open_search(
     context: typer.Context, path: Path, file: str | None
 ) -> Iterator[tuple[Searcher, list[Document], SearchOptions]]:
     """The searcher of a command, the documents of its query, and the options that restrict the hits."""

@@ -318,7 +318,12 @@ class Index(Mapping[str, Document]):
     def encode(self, document: Document, progress: Progress | bool | None = None) -> Sentences:
         """Split and encode a document as the documents of this index were."""
         require_document(document)
-        sentences: Sentences = self.splitter.split(document.text)
+        return self.with_vectors(document, self.splitter.split(document.text), progress)
+
+    def with_vectors(
+        self, document: Document, sentences: Sentences, progress: Progress | bool | None = None
+    ) -> Sentences:
+        """The sentences of a document, however it was split, with vectors of the encoder of this index."""
         if not len(sentences):
             return sentences
         if len(sentences) > MOST_SENTENCES:

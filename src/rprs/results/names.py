@@ -7,7 +7,7 @@ import unicodedata
 
 from rprs.document import Document
 
-__all__ = ["ascii_name", "hits_name", "report_name", "title_of"]
+__all__ = ["ascii_name", "chart_name", "hits_name", "report_name", "title_of"]
 
 LENGTH = 80  # characters of a title in a name: a path has at most 255 bytes on most systems
 _FORBIDDEN = re.compile(r'[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff<>:"/\\|?*]+')
@@ -21,6 +21,11 @@ def hits_name(query: Document, suffix: str) -> str:
 def report_name(query: Document, document: Document) -> str:
     """The name of the report of two documents: `lease compared with Holland v. Illinois.html`."""
     return f"{_part(query)} compared with {_part(document)}.html"
+
+
+def chart_name(query: Document, suffix: str) -> str:
+    """The name of a file with the coverage chart of a document: `Coverage of lease.docx`."""
+    return f"Coverage of {_part(query)}{suffix}"
 
 
 def title_of(document: Document) -> str:

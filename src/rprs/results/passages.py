@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from rprs.alignment.describe import similarity_text
+from rprs.alignment.describe import Matched, similarity_text
 from rprs.alignment.values import KINDS, Change, Kind, Pair, Span
 from rprs.document import Sentences
 from rprs.results.one_line import INVISIBLE
@@ -23,6 +23,7 @@ __all__ = [
     "kind_class",
     "passages",
     "pieces",
+    "pieces_of",
     "shortened",
 ]
 
@@ -64,7 +65,7 @@ def count_kinds(pairs: Iterable[Pair]) -> dict[Kind, int]:
     return {kind: counts[kind] for kind in KINDS}
 
 
-def describe_pair(pair: Pair) -> str:
+def describe_pair(pair: Matched) -> str:
     """The kind and similarity of a pair: `identical`, `reworded, 92% of words`, `same idea, 0.83`."""
     return pair.kind if pair.kind == "identical" else f"{pair.kind}, {similarity_text(pair)}"
 
@@ -72,8 +73,13 @@ def describe_pair(pair: Pair) -> str:
 def pieces(pair: Pair, side: Side) -> list[Piece]:
     """One side of a pair, with its changed words apart."""
     text, start = (pair.query, pair.query_span[0]) if side == "query" else (pair.document, pair.document_span[0])
+    return pieces_of(text, start, _changed(pair.changes, side))
+
+
+def pieces_of(text: str, start: int, changed: Iterable[Span]) -> list[Piece]:
+    """A passage that begins at `start` of its document, with the words of some spans of the document apart."""
     cut, place = list[Piece](), 0
-    for first, last in _changed(pair.changes, side):
+    for first, last in changed:
         cut += [Piece(_flat(text[place : first - start])), Piece(_flat(text[first - start : last - start]), True)]
         place = last - start
     cut.append(Piece(_flat(text[place:])))

@@ -11,7 +11,7 @@ Scores, pairs and spans are bit-identical to the server's, and errors are the sa
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import date
 from ipaddress import ip_address
@@ -24,6 +24,9 @@ import numpy as np
 
 from rprs import errors
 from rprs.alignment.values import Alignment
+from rprs.charts.build import SOURCES
+from rprs.charts.serialize import chart_from
+from rprs.charts.values import Chart
 from rprs.document import Document, Query, Ranking, Sentences, combine, query_documents
 from rprs.errors import Busy, NoDocument, RprsError, ServiceError, UsageError
 from rprs.index import Added
@@ -146,6 +149,26 @@ class Client:
             "boilerplate": boilerplate,
         }
         return self._read(_alignment, self._run("align", request))
+
+    def coverage(
+        self,
+        query: Query,
+        ids: Sequence[str] | None = None,
+        k: int = SOURCES,
+        *,
+        where: str | None = None,
+        keep_self: bool = False,
+        exclude: Iterable[str] = (),
+        before: str | date | None = None,
+        undated: Undated = "keep",
+        group: bool = True,
+        boilerplate: bool = True,
+    ) -> Chart:
+        """Which parts of a query are covered by the k best hits, or by the documents with some `ids`, and by none."""
+        sources = None if ids is None else list(ids)
+        evidence: dict[str, object] = {"group": group, "boilerplate": boilerplate, "sources": sources, "echo": True}
+        request = _request(query, where, keep_self, exclude, before, undated, k=k, **evidence)
+        return self._read(_chart, self._run("coverage", request))
 
     # ------------------------------------------------------------------------ the index
 
@@ -364,6 +387,11 @@ def _alignment(body: Mapping[str, Any]) -> Alignment:
     query, document = body["query"], body["document"]
     sentences = _sentences(query), _sentences(document)
     return alignment_from(body["alignment"], _document(query), _document(document), sentences)
+
+
+def _chart(body: Mapping[str, Any]) -> Chart:
+    query = body["query"]
+    return chart_from(body["chart"], Document(query["id"], query["text"], query["title"]))
 
 
 def _sentences(body: Mapping[str, Any]) -> Sentences:

@@ -25,19 +25,22 @@ async def stream(
 ) -> AsyncIterator[bytes]:
     """All events of a job, from its name to its result or error. The job stops when the client stops reading."""
     loop = asyncio.get_running_loop()
-    updates: asyncio.Queue[Update] = asyncio.Queue()
+    waiting: asyncio.Queue[bytes] = asyncio.Queue()
+
+    def send(name: str, data: bytes) -> None:
+        loop.call_soon_threadsafe(waiting.put_nowait, event(name, data))
 
     def listen(update: Update) -> None:
-        loop.call_soon_threadsafe(updates.put_nowait, update)
+        send("progress", _json(asdict(update)))
 
-    job.listener = listen
+    job.listener, job.send = listen, send
     work = asyncio.ensure_future(run())
     try:
         yield event("job", _json({"job": job.id}))
         if ahead:
             yield event("queued", _json({"ahead": ahead}))
-        while not (work.done() and updates.empty()):
-            yield await _next_event(updates, work)
+        while not (work.done() and waiting.empty()):
+            yield await _next_event(waiting, work)
         try:
             yield event("result", work.result())
         # Every error must become an event, because the status line has already been sent.
@@ -48,14 +51,14 @@ async def stream(
         work.cancel()
 
 
-async def _next_event(updates: asyncio.Queue[Update], work: asyncio.Future[bytes]) -> bytes:
-    """The next update, or a comment after a silence."""
-    update = asyncio.ensure_future(updates.get())
-    futures: set[asyncio.Future[Any]] = {update, work}
+async def _next_event(waiting: asyncio.Queue[bytes], work: asyncio.Future[bytes]) -> bytes:
+    """The next event, or a comment after a silence."""
+    following = asyncio.ensure_future(waiting.get())
+    futures: set[asyncio.Future[Any]] = {following, work}
     await asyncio.wait(futures, timeout=HEARTBEAT, return_when=asyncio.FIRST_COMPLETED)
-    if update.done():
-        return event("progress", _json(asdict(update.result())))
-    update.cancel()
+    if following.done():
+        return following.result()
+    following.cancel()
     return b": working\n\n"
 
 

@@ -23,7 +23,7 @@ from rprs.serve.requests import Submission, aligned_document, document_of, query
 from rprs.serve.service import Service, Snapshot
 from rprs.serve.uploads import read_uploads
 
-__all__ = ["File", "Handlers", "as_json"]
+__all__ = ["File", "Handlers", "Search", "as_json"]
 
 
 def as_json(value: Mapping[str, Any]) -> bytes:
@@ -41,7 +41,7 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
-class _Search:
+class Search:
     """A search request with its query documents, on one snapshot of the index."""
 
     request: SearchRequest
@@ -53,14 +53,25 @@ class _Search:
     @property
     def about(self) -> About:
         """Everything needed to reproduce the result."""
-        options = {**self._filters, "group": self.request.group, "boilerplate": self.request.boilerplate}
+        options = {**self.filters, "group": self.request.group, "boilerplate": self.request.boilerplate}
         return self.searcher.about(self.seeds, self.request.k, **options, fingerprint=self.fingerprint)
+
+    @property
+    def query_object(self) -> dict[str, Any]:
+        """The query as it was run."""
+        return {
+            "id": self.query.id,
+            "title": self.query.title,
+            "text": self.query.text if self.request.echo else None,
+            "hash": self.query.content_hash,
+            "seeds": seeds_object(self.seeds, self.searcher.index),
+        }
 
     def results(self) -> Results:
         """The hits within the cut-off of the system."""
         request = self.request
         evidence: dict[str, Any] = {name: getattr(request, name) for name in ("pairs", "group", "boilerplate")}
-        results = self.searcher.search(self.seeds, request.k, **self._filters, **evidence)
+        results = self.searcher.search(self.seeds, request.k, **self.filters, **evidence)
         return replace(results, notes=(*results.notes, *self._same_ids()))
 
     def _same_ids(self) -> list[str]:
@@ -70,10 +81,11 @@ class _Search:
 
     def explanation(self, id: str) -> Explanation:
         """The evidence for one document."""
-        return self.searcher.explain(self.seeds, id, **self._filters, boilerplate=self.request.boilerplate)
+        return self.searcher.explain(self.seeds, id, **self.filters, boilerplate=self.request.boilerplate)
 
     @property
-    def _filters(self) -> dict[str, Any]:
+    def filters(self) -> dict[str, Any]:
+        """What restricts the hits."""
         request = self.request
         names = ("where", "keep_self", "exclude", "before", "undated")
         return {name: getattr(request, name) for name in names}
@@ -85,31 +97,24 @@ class Handlers:
     def __init__(self, service: Service, limits: Limits) -> None:
         self.service, self.limits = service, limits
 
-    def _search(self, job: Job, snapshot: Snapshot, submission: Submission[Any]) -> _Search:
+    def opened(self, job: Job, snapshot: Snapshot, submission: Submission[Any]) -> Search:
+        """The search of a request, with its query documents read."""
         searcher = self.service.searcher(snapshot, job.progress)
         seeds = query_documents(job, snapshot.index, submission, self.limits)
-        return _Search(submission.request, seeds, combine(seeds), searcher, snapshot.fingerprint)
+        return Search(submission.request, seeds, combine(seeds), searcher, snapshot.fingerprint)
 
     def search(self, job: Job, submission: Submission[SearchRequest]) -> bytes:
         """Hits as JSON."""
         with self.service.snapshot() as snapshot:
-            search = self._search(job, snapshot, submission)
-            query = search.query
+            search = self.opened(job, snapshot, submission)
             results = search.results()
-            query_object = {
-                "id": query.id,
-                "title": query.title,
-                "text": query.text if submission.request.echo else None,
-                "hash": query.content_hash,
-                "seeds": seeds_object(search.seeds, snapshot.index),
-            }
-            head = {"job": job.id, "about": search.about.object(), "query": query_object}
-            return as_json({**head, **results_object(results, query.id)})
+            head = {"job": job.id, "about": search.about.object(), "query": search.query_object}
+            return as_json({**head, **results_object(results, search.query.id)})
 
     def explain(self, job: Job, submission: Submission[ExplainRequest]) -> bytes:
         """Both texts and all aligned pairs as JSON."""
         with self.service.snapshot() as snapshot:
-            search, id = self._search(job, snapshot, submission), submission.request.document
+            search, id = self.opened(job, snapshot, submission), submission.request.document
             explanation = search.explanation(id)
             alignment = explanation.alignment
             seeds = seeds_object(search.seeds, snapshot.index)
@@ -142,7 +147,7 @@ class Handlers:
     def export(self, job: Job, submission: Submission[ExportRequest]) -> File:
         """Hits as a file, named for the query."""
         with self.service.snapshot() as snapshot:
-            search = self._search(job, snapshot, submission)
+            search = self.opened(job, snapshot, submission)
             if submission.request.format == "trec":  # a run ranks documents, not groups
                 search = replace(search, request=submission.request.model_copy(update={"group": False}))
             omitted = set(submission.request.without)
@@ -154,7 +159,7 @@ class Handlers:
     def report(self, job: Job, submission: Submission[ReportRequest]) -> File:
         """The side-by-side view as one HTML file, named for both documents."""
         with self.service.snapshot() as snapshot:
-            search, id = self._search(job, snapshot, submission), submission.request.document
+            search, id = self.opened(job, snapshot, submission), submission.request.document
             explanation = search.explanation(id)
             html = explanation_report(explanation, search.about, submission.request.kinds)
             return File(report_name(search.query, explanation.document), "text/html", html.encode())

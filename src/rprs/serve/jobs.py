@@ -54,6 +54,8 @@ class Job:
         self.id = id
         self.stop = Event()
         self.listener: Callable[[Update], None] = _no_listener
+        # Sends a part of the result as an event of its own; None if the client waits for all of it.
+        self.send: Callable[[str, bytes], None] | None = None
         self._reason: RprsError = Cancelled("The request was cancelled")
 
     def end(self, reason: RprsError | None = None) -> None:

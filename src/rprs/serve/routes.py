@@ -12,11 +12,13 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import Response, StreamingResponse
 from starlette.exceptions import HTTPException
 
+from rprs.charts.formats import CHART_FORMATS
 from rprs.errors import RprsError, UsageError
 from rprs.read.source import suffixes
 from rprs.results import FORMATS
 from rprs.results.names import ascii_name
-from rprs.serve import models
+from rprs.serve import coverage_models, models
+from rprs.serve.coverage import CoverageHandlers
 from rprs.serve.errors import failure
 from rprs.serve.events import event, stream
 from rprs.serve.handlers import File, Handlers, as_json
@@ -106,6 +108,7 @@ def make_router(
     runner = JobRunner(limiter, service.path, log)
     _add_search(router, runner, handlers)
     _add_export(router, runner, handlers)
+    _add_coverage(router, runner, CoverageHandlers(handlers))
     _add_documents(router, runner, handlers, service)
 
     @router.get("/info", responses={**_success(models.Info), **_errors()})
@@ -190,6 +193,31 @@ def _add_export(router: APIRouter, runner: JobRunner, handlers: Handlers) -> Non
         """Export both texts with their matches as one self-contained HTML file."""
         submission = await read_request(request, models.ReportRequest)
         return _download(await runner.run(request, x_job, lambda job: handlers.report(job, submission)))
+
+
+def _add_coverage(router: APIRouter, runner: JobRunner, handlers: CoverageHandlers) -> None:
+    @router.post(
+        "/coverage",
+        responses={**_success(coverage_models.CoverageResponse, True), **_errors(404, 409, 415, 504)},
+        openapi_extra=body_schema(coverage_models.CoverageRequest),
+    )
+    async def coverage(request: Request, x_job: XJob = None) -> Response:
+        """Show which parts of a document the best hits cover, and how, and what none of them covers."""
+        submission = await read_request(request, coverage_models.CoverageRequest)
+        return await runner.respond(request, x_job, lambda job: handlers.coverage(job, submission))
+
+    kinds = {format.media_type: {"schema": {"type": "string"}} for format in CHART_FORMATS.values()}
+
+    @router.post(
+        "/coverage/export",
+        responses={200: {"content": kinds, "description": "The file."}, **_errors(404, 409, 415, 504)},
+        openapi_extra=body_schema(coverage_models.CoverageExportRequest),
+        response_class=Response,
+    )
+    async def coverage_export(request: Request, x_job: XJob = None) -> Response:
+        """Export the chart of a coverage as a file for Word, as CSV or as JSON, named for the document."""
+        submission = await read_request(request, coverage_models.CoverageExportRequest)
+        return _download(await runner.run(request, x_job, lambda job: handlers.export(job, submission)))
 
 
 def _download(file: File) -> Response:

@@ -60,6 +60,12 @@ export const search = (payload, follow) => streamed("/search", payload, follow);
 /** The aligned sentences of a document. @param {Payload} payload @param {Follow} follow */
 export const explain = (payload, follow) => streamed("/explain", payload, follow);
 
+/** The coverage of a document, part by part: events `chart` and `source`. @param {Payload} payload @param {Follow} follow */
+export const coverage = (payload, follow) => streamed("/coverage", payload, follow);
+
+/** The chart of a coverage as a file. @param {Payload} payload */
+export const coverageFile = (payload) => file("/coverage/export", payload);
+
 /** The results as a file. @param {Payload} payload */
 export const exported = (payload) => file("/export", payload);
 

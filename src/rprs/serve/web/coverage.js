@@ -11,10 +11,11 @@ import { coverageSentence, kindClass, KINDS } from "./kinds.js";
 /**
  * @param {Coverage | null} coverage null if there is no alignment
  * @param {"query" | "document"} whose
+ * @param {string} [where] the counterparts are, if not in one other document
  */
-export function coverageBar(coverage, whose) {
+export function coverageBar(coverage, whose, where) {
   if (!coverage) return null;
-  const words = coverageSentence(coverage, whose);
+  const words = coverageSentence(coverage, whose, where);
   const parts = KINDS.filter(({ field }) => coverage[field] > 0).map(({ kind, field }) => {
     const part = el("span", { class: kindClass(kind) });
     part.style.inlineSize = `${(100 * coverage[field]) / coverage.words}%`;

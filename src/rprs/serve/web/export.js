@@ -1,5 +1,5 @@
 /**
- * Export of the results in five formats, and a link to the search.
+ * Export of the results in five formats and of a coverage chart in two, and a link to the search.
  * @module
  */
 
@@ -13,6 +13,11 @@ const FORMATS = [
   ["bibtex", "BibTeX", "for LaTeX"],
 ];
 
+const CHART_FORMATS = [
+  ["docx", "Word", "a chart to edit and to hand over"],
+  ["csv", "CSV", "for a spreadsheet"],
+];
+
 const NO_LINK = "No link available: pasted and uploaded text is never put into an address.";
 
 /** Save a file as a download. @param {{name: string, blob: Blob}} file */
@@ -22,17 +27,24 @@ export function download({ name, blob }) {
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }
 
+/** A menu button with the formats of results. @param {(format: string) => Promise<void>} exportAs */
+export const exportMenu = (exportAs) => menuOf("export", "Export", "Export the results as", FORMATS, exportAs);
+
+/** A menu button with the formats of a coverage chart. @param {(format: string) => Promise<void>} exportAs */
+export const chartMenu = (exportAs) => menuOf("export-chart", "Export chart", "Export the chart as", CHART_FORMATS, exportAs);
+
 /**
- * A menu button with the formats.
+ * @param {string} id @param {string} caption @param {string} label of the menu
+ * @param {string[][]} formats
  * @param {(format: string) => Promise<void>} exportAs
  */
-export function exportMenu(exportAs) {
-  const items = FORMATS.map(([format, name, use]) => el("li", { role: "none" },
+function menuOf(id, caption, label, formats, exportAs) {
+  const items = formats.map(([format, name, use]) => el("li", { role: "none" },
     el("button", { type: "button", role: "menuitem", tabindex: "-1", dataset: { format } },
       el("span", {}, name), el("span", { class: "hint" }, use))));
-  const menu = el("ul", { role: "menu", class: "menu", id: "export-menu", "aria-label": "Export the results as", hidden: true }, items);
-  const state = { "aria-haspopup": "menu", "aria-expanded": "false", "aria-controls": "export-menu" };
-  const button = el("button", { type: "button", class: "button", id: "export", ...state }, icon("save"), "Export");
+  const menu = el("ul", { role: "menu", class: "menu", id: `${id}-menu`, "aria-label": label, hidden: true }, items);
+  const state = { "aria-haspopup": "menu", "aria-expanded": "false", "aria-controls": `${id}-menu` };
+  const button = el("button", { type: "button", class: "button", id, ...state }, icon("save"), caption);
   const box = el("div", { class: "menu-box" }, button, menu);
   const choices = items.map((item) => item.firstElementChild);
 

@@ -12,8 +12,9 @@ const KEPT = 20; // answers in memory
 /**
  * @typedef {import("./query.js").Query} Query
  * @typedef {import("./query.js").Choice} Choice
- * @typedef {{key: string, query: Query, choice: Choice, answer: any, hidden: Set<string>, scroll: number, opened: string | null, kept: boolean}} Entry
- *   `answer` is null until the search has finished; `opened` is the last result that was opened; `kept`: whether a reload keeps the query
+ * @typedef {{key: string, query: Query, choice: Choice, answer: any, hidden: Set<string>, scroll: number, opened: string | null, kept: boolean, chart: import("./chart.js").Chart | null}} Entry
+ *   `answer` is null until the search has finished; `opened` is the last result that was opened; `kept`: whether a reload keeps the query;
+ *   `chart` is the coverage, once it is complete
  * @typedef {[number, number]} At where a pair begins in the query and in the document
  */
 
@@ -22,7 +23,7 @@ const entries = new Map();
 
 /** An entry whose search has not run yet. @param {Query} query @param {Choice} choice @param {string} [key] @returns {Entry} */
 export function newEntry(query, choice, key = crypto.getRandomValues(new Uint32Array(2)).join("-")) {
-  const entry = { key, query, choice, answer: null, hidden: new Set(), scroll: 0, opened: null, kept: true };
+  const entry = { key, query, choice, answer: null, hidden: new Set(), scroll: 0, opened: null, kept: true, chart: null };
   entries.set(key, entry);
   if (entries.size > KEPT) entries.delete(entries.keys().next().value);
   return entry;
@@ -38,6 +39,12 @@ export function replace(entry, open = null) {
   history.replaceState(stateOf(entry, { open, pushed: Boolean(history.state?.pushed) }), "", placeOf(entry, open));
 }
 
+/** Push the coverage of the query of an entry. @param {Entry} entry */
+export function pushCoverage(entry) {
+  const address = addressOf(entry.query, entry.choice);
+  history.pushState(stateOf(entry, { open: null, at: null, coverage: true, pushed: true }), "", address ? `${address}&view=coverage` : "/#coverage");
+}
+
 /** Push the view of a document alone. @param {string} id */
 export const pushReader = (id) => history.pushState({ pushed: true }, "", readerAddress(id));
 
@@ -49,21 +56,23 @@ export const cameFromList = () => Boolean(history.state?.pushed && history.state
 
 /**
  * The view for the current address and history state; null for the search form.
- * @returns {{entry: Entry, open: string | null, at: At | null} | {read: string} | {lost: true} | null}
+ * @returns {{entry: Entry, open: string | null, at: At | null, coverage: boolean} | {read: string} | {lost: true} | null}
  */
 export function present() {
   const state = history.state;
-  const read = new URLSearchParams(location.search).get("read");
+  const parameters = new URLSearchParams(location.search);
+  const read = parameters.get("read");
+  const coverage = Boolean(state?.coverage) || parameters.get("view") === "coverage";
   if (read) return { read };
   const existing = entries.get(state?.key);
-  if (existing) return { entry: existing, open: state.open, at: state.at };
+  if (existing) return { entry: existing, open: state.open, at: state.at, coverage };
   const address = readAddress(location.search);
   const query = keptQuery(state?.query);
   const stored = query ? { query, choice: state.choice, open: state.open, at: state.at } : address;
   if (!stored) return location.hash ? { lost: true } : null;
   const entry = newEntry(stored.query, stored.choice, state?.key);
   entry.hidden = new Set(state?.hidden);
-  return { entry, open: stored.open, at: stored.at };
+  return { entry, open: stored.open, at: stored.at, coverage };
 }
 
 /** The address of a view. One that cannot be represented still differs from `/`, so that `/` leads back to the form. */

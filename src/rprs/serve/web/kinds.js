@@ -36,9 +36,10 @@ function similarityText({ kind, similarity }) {
 /** A pair in words, such as "reworded, 92% of words". @param {{kind: Kind, similarity: number}} pair */
 export const described = (pair) => (pair.kind === "identical" ? pair.kind : `${pair.kind}, ${similarityText(pair)}`);
 
-/** Coverage in one sentence. @param {Coverage} coverage @param {"query" | "document"} whose */
-export function coverageSentence(coverage, whose) {
-  const [subject, place] = whose === "query" ? ["your document", "here"] : ["this document", "in yours"];
+/** Coverage in one sentence. @param {Coverage} coverage @param {"query" | "document"} whose @param {string} [where] */
+export function coverageSentence(coverage, whose, where) {
+  const [subject, usual] = whose === "query" ? ["your document", "here"] : ["this document", "in yours"];
+  const place = where ?? usual;
   if (!coverage.matched) return `No part of ${subject} has a counterpart ${place}`;
   const { total, parts } = percentages(coverage);
   const named = KINDS.map(({ kind, field }, at) => coverage[field] > 0 && `${percent(parts[at])} ${kind}`).filter(Boolean);

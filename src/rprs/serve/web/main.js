@@ -1,17 +1,19 @@
 /**
- * The entry point: shows a view for each address. `/` is the search form, `/?id=…` the results, `…&open=…` the side-by-side view,
- * `/?read=…` a document alone.
+ * The entry point: shows a view for each address. `/` is the search form, `/?id=…` the results, `…&view=coverage` the coverage,
+ * `…&open=…` the side-by-side view, `/?read=…` a document alone.
  * @module
  */
 
 import { showAligned } from "./aligned.js";
 import * as api from "./api.js";
+import { CoverageView } from "./coverage-view.js";
 import { announce, byId, el, fill } from "./dom.js";
 import { download } from "./export.js";
 import { dateLimit, filterText } from "./filter-text.js";
 import { joinList, plural } from "./format.js";
-import { cameFromList, newEntry, present, push, pushReader, replace } from "./history.js";
+import { cameFromList, newEntry, present, push, pushCoverage, pushReader, replace } from "./history.js";
 import { showError } from "./notice.js";
+import { searchPassage } from "./passage-search.js";
 import { progressLine } from "./progress.js";
 import { addressOf, DEFAULT_CHOICE, displayName, EMPTY_QUERY, fileName, payload, queryName, withServerTexts } from "./query.js";
 import { showReader } from "./reader.js";
@@ -21,6 +23,7 @@ import { keptDraft } from "./stored.js";
 import { requestToken } from "./token.js";
 
 const PAIRS = 3; // of each result
+const LANES = 20; // sources of a coverage
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/u;
 
 /** @typedef {import("./history.js").Entry} Entry */
@@ -39,7 +42,7 @@ function showView(view, entry, title, leave = () => {}) {
   current.leave();
   if (view !== "results") results.leave();
   current = { view, entry, leave };
-  for (const name of ["search", "results", "aligned", "reader"]) byId(name).hidden = name !== view;
+  for (const name of ["search", "results", "coverage", "aligned", "reader"]) byId(name).hidden = name !== view;
   document.body.dataset.view = view;
   document.title = title ? `${title} – rprs` : `rprs – ${info.index}`;
   fill(byId("error"));
@@ -135,6 +138,32 @@ async function showComparison(entry, id, at = null) {
   }
 }
 
+/** The query with a lane for each of its best results. @param {Entry} entry */
+async function showCoverage(entry) {
+  const running = new AbortController();
+  const search = (text) => searchPassage(text, entry.choice, (query, choice) => startWith(newEntry(query, choice)));
+  let view = null;
+  showView("coverage", entry, `Coverage of ${queryName(entry.query)}`, () => (running.abort(), view?.close()));
+  view = new CoverageView(byId("coverage"), queryName(entry.query), LANES, { back: goBack, open, search, exportAs: (format) => exportChart(entry, format) });
+  scrollTo(0, 0);
+  view.heading.focus({ preventScroll: true });
+  if (entry.chart) return view.show(entry.chart, entry.opened);
+  const line = progressLine(view.places.progress, info.documents, goBack);
+  const acts = { chart: (data) => view.start(data), source: (data) => view.add(data) };
+  const onEvent = (event, data) => (acts[event] ?? line.onEvent.bind(null, event))(data);
+  try {
+    const answer = await api.coverage(payload(entry.query, { ...coverageOptions(entry), parts: true }), { signal: running.signal, onEvent });
+    view.finish(answer.chart);
+    entry.chart = view.chart;
+  } catch (error) {
+    if (!running.signal.aborted) showError(view.places.error, error, { index: info.index, again: () => showCoverage(entry) });
+  } finally {
+    line.end();
+  }
+}
+
+const coverageOptions = ({ choice, hidden }) => ({ ...options(choice), k: LANES, without: [...hidden] });
+
 /** A document alone. @param {string} id */
 async function showDocument(id) {
   const root = byId("reader");
@@ -157,7 +186,7 @@ async function showDocument(id) {
 /** From the side-by-side view to the results; from results that did not load to the form. */
 function goBack() {
   const { view, entry } = current;
-  if (view === "aligned" && !cameFromList()) {
+  if ((view === "aligned" && !cameFromList()) || (view === "coverage" && !history.state?.pushed)) {
     replace(entry);
     showResults(entry);
   } else if (!history.state?.pushed) edit();
@@ -179,7 +208,11 @@ async function startSearch(query, choice, follow) {
 
 /** A new search for documents similar to one of this collection. @param {{id: string, title: string}} document @param {import("./query.js").Choice} choice */
 function startFrom({ id, title }, choice) {
-  const entry = newEntry({ ...EMPTY_QUERY, indexed: [{ id, title }] }, choice);
+  startWith(newEntry({ ...EMPTY_QUERY, indexed: [{ id, title }] }, choice));
+}
+
+/** A new search that runs in the results view. @param {Entry} entry */
+function startWith(entry) {
   push(entry);
   showResults(entry);
   scrollTo(0, 0);
@@ -214,6 +247,13 @@ function open(id, at = null) {
   showComparison(entry, id, at);
 }
 
+function showCoverageOfResults() {
+  const { entry } = current;
+  entry.chart = null; // results may have been hidden since
+  pushCoverage(entry);
+  showCoverage(entry);
+}
+
 function read(id) {
   current.entry.opened = id;
   pushReader(id);
@@ -245,6 +285,16 @@ async function exportAs(format) {
   }
 }
 
+/** @param {Entry} entry @param {string} format */
+async function exportChart(entry, format) {
+  try {
+    const { name, blob } = await api.coverageFile(payload(entry.query, { ...coverageOptions(entry), format }));
+    download({ name: fileName(`Coverage of ${queryName(entry.query)}`, /\.\w+$/u.exec(name)?.[0] ?? ""), blob });
+  } catch (error) {
+    showError(byId("error"), error, { index: info.index, again: () => exportChart(entry, format) });
+  }
+}
+
 /** @param {Entry} entry @param {{id: string, name: string}} document and the name of the report @param {{kinds: string[], boilerplate: boolean}} shown */
 async function saveReport(entry, { id, name }, shown) {
   try {
@@ -262,7 +312,7 @@ function route() {
   if (!now || "lost" in now) return showForm(now ?? {});
   if ("read" in now) return showDocument(now.read);
   if (now.open !== null && now.open !== undefined) return showComparison(now.entry, now.open, now.at);
-  return showResults(now.entry);
+  return now.coverage ? showCoverage(now.entry) : showResults(now.entry);
 }
 
 function describe() {
@@ -279,7 +329,7 @@ async function start() {
   describe();
   form = searchForm(info, startSearch, () => current.view !== "search" && begin());
   const more = (document) => startFrom(document, current.entry.choice);
-  results = resultsView(info, { rerun, open, edit, more, read, exportAs, keep: replace });
+  results = resultsView(info, { rerun, open, edit, more, read, exportAs, coverage: showCoverageOfResults, keep: replace });
   byId("home").addEventListener("click", (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();

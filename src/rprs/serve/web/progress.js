@@ -16,7 +16,7 @@ const MESSAGES = {
   sentences: ({ done, total }) => `${of(done, total)} ${done === 1 ? "sentence" : "sentences"}`,
   candidates: ({ done, total, unit }) => (unit === "sentences" ? `${of(done, total)} sentences compared` : done ? `${plural(done, "candidate")} of ${plural(total, "document")}` : "Finding candidates"),
   ranking: ({ done, total }) => `${count(done)}${total ? ` of ${count(total)}` : ""} sentences compared`,
-  evidence: ({ done, total }) => `Finding matching passages: ${of(done, total)} sentences`,
+  evidence: ({ done, total, unit }) => `Finding matching passages: ${of(done, total)} ${unit}`,
 };
 
 /**

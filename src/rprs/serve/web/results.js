@@ -25,7 +25,7 @@ const NOT_KEPT = "This query is too large for the storage of a browser tab. If y
 /**
  * @param {any} info of the index
  * @param {{rerun: (choice: import("./query.js").Choice) => void, open: (id: string, at?: [number, number]) => void, edit: () => void,
- *   more: (document: {id: string, title: string}) => void, read: (id: string) => void,
+ *   more: (document: {id: string, title: string}) => void, read: (id: string) => void, coverage: () => void,
  *   exportAs: (format: string) => Promise<void>, keep: (entry: Entry) => void}} actions `keep` stores what was hidden, restored or sorted
  */
 export function resultsView(info, actions) {
@@ -66,6 +66,7 @@ export function resultsView(info, actions) {
       answer && el("p", { class: "summary", id: "summary" }, summary(answer)),
       el("div", { class: "tools" },
         el("button", { type: "button", class: "button", id: "edit", on: { click: actions.edit } }, icon("pen"), "Edit search"),
+        answer && answer.hits.length > 0 && el("button", { type: "button", class: "button", id: "show-coverage", on: { click: actions.coverage } }, icon("lanes"), "Coverage"),
         answer ? [exportMenu(actions.exportAs), ...linkButton(address)] : []),
       !entry.kept && el("p", { class: "hint", id: "not-kept" }, NOT_KEPT));
     filters.set(choice, { dated: answer ? datesOf(answer.query) : undefined, results: answer ? metadataOf(kept(entry)) : null });

@@ -1,0 +1,1 @@
+"""Coverage charts: a document row by row, with the sources that cover each row, and as Word file and CSV."""

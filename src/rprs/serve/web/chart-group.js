@@ -1,0 +1,98 @@
+/**
+ * One paragraph or claim of a coverage chart: its lanes, its text with matches and gaps, who covers it, and its rows in full.
+ * @module
+ */
+
+import { distinctPassages, isGap, startOf } from "./chart.js";
+import { el, fill, icon } from "./dom.js";
+import { count, flat, plural } from "./format.js";
+import { kindClass, signOf } from "./kinds.js";
+import { drawLanes, lanesOf } from "./lanes.js";
+import { kindLabel } from "./partner.js";
+import { sentPassage } from "./passage.js";
+import { displayName, excerpt } from "./query.js";
+
+const LISTED = 3; // sources beside a paragraph; all of them are in its rows
+const NAME = 60; // characters of a title there
+
+/** @typedef {{lanes: number, open: (id: string, at?: [number, number]) => void, search: (text: string) => void}} How */
+
+export class ChartGroup {
+  /** @param {import("./chart.js").Chart} chart @param {import("./chart.js").Group} group @param {How} how */
+  constructor(chart, group, how) {
+    Object.assign(this, { chart, group, how });
+    this.rows = chart.rowsOf(group);
+    this.lanes = lanesOf(how.lanes);
+    this.spans = this.rows.map((row) => el("span", { class: "chart-row" }, group.claim !== null && el("span", { class: "row-label" }, row.label), flat(row.text)));
+    this.text = el("p", { class: group.claim === null ? "chart-text" : "chart-text claim" }, this.spans.flatMap((span) => [span, " "]));
+    this.who = el("ul", { class: "who" });
+    this.table = el("div");
+    this.fold = el("details", { class: "fold chart-rows", hidden: true }, el("summary", {}, icon("chevron"), "Compare the words"), this.table);
+    this.fold.addEventListener("toggle", () => this.drawRows());
+    this.root = el("article", { class: "chart-group", tabindex: "-1", "aria-label": group.label },
+      this.lanes, el("div", { class: "chart-body" }, group.claim !== null && el("h2", {}, group.label), this.text, this.fold), this.who);
+    this.root.style.setProperty("--words", String(chart.wordsOf(group)));
+    if (this.rows.some(({ covers }) => covers.length)) this.draw();
+  }
+
+  /** What has arrived so far. */
+  draw() {
+    drawLanes(this.lanes, this.rows, this.how.lanes);
+    this.rows.forEach((row, at) => {
+      const [best] = row.covers;
+      if (best) this.spans[at].className = `chart-row ${kindClass(best.kind)}${best.boilerplate ? " common" : ""}${2 * best.words < row.words ? " partly" : ""}`;
+    });
+    const parts = this.chart.partsOf(this.group);
+    fill(this.who, parts.slice(0, LISTED).map((part) => this.source(part)),
+      parts.length > LISTED && el("li", { class: "hint" }, `and ${plural(parts.length - LISTED, "more source")}`));
+    this.fold.hidden = false;
+    this.drawRows();
+  }
+
+  /** A source, and how much of this group it covers. */
+  source({ source: place, words, kind, at }) {
+    const source = this.chart.sources[place];
+    const share = Math.max(Math.round((100 * words) / Math.max(this.chart.wordsOf(this.group), 1)), 1);
+    const label = `${source.rank}. ${displayName(source)}: ${kind}, ${share}% of this ${this.group.claim === null ? "paragraph" : "claim"}. Read side by side`;
+    return el("li", {}, el("button", { type: "button", class: `source ${kindClass(kind)}`, title: displayName(source), "aria-label": label, on: { click: () => this.how.open(source.id, at) } },
+      el("span", { class: "rank" }, count(source.rank)), el("span", { class: "sign" }, signOf(kind)), el("span", { class: "name" }, excerpt(displayName(source), NAME)), el("span", { class: "share" }, `${share}%`)));
+  }
+
+  /** All sources have arrived: what has no source now stands out. */
+  finish() {
+    const gaps = this.chart.gapsOf(this.group);
+    for (const { first, stop, text } of gaps) {
+      for (let row = first; row < stop; row += 1) this.spans[row - this.group.first].classList.add("gap");
+      const words = flat(text);
+      this.spans[stop - 1 - this.group.first].after(" ", el("button", { type: "button", class: "gap-search", "aria-label": `Search for this passage: ${excerpt(words, NAME)}`, on: { click: () => this.how.search(text) } },
+        icon("filter"), "Search for this passage"));
+    }
+    const covered = this.rows.some(({ covers }) => covers.length);
+    if (!covered) fill(this.who, el("li", { class: gaps.length ? "nobody" : "hint" }, gaps.length ? "Nobody" : "Boilerplate"));
+    this.root.classList.toggle("has-gap", gaps.length > 0);
+  }
+
+  // ------------------------------------------------------------------------ rows in full
+
+  drawRows() {
+    if (!this.fold.open) return;
+    const head = ["Your words", "Best source", "Its words", "Kind"].map((name) => el("th", { scope: "col" }, name));
+    fill(this.table, el("table", {}, el("thead", {}, el("tr", {}, head)), el("tbody", {}, this.rows.map((row) => this.row(row)))));
+  }
+
+  row(row) {
+    const [best, ...others] = row.covers;
+    const yours = el("td", { class: "yours" }, flat(row.text));
+    if (!best) return el("tr", { class: isGap(row) ? "gap" : "common" }, yours, el("td", {}, isGap(row) ? "Nobody" : ""), el("td", {}), el("td", {}, isGap(row) ? "none" : "boilerplate"));
+    const source = this.chart.sources[best.source];
+    const part = best.words < row.words && el("span", { class: "hint" }, ` ${count(best.words)} of ${plural(row.words, "word")}`);
+    return el("tr", { class: best.boilerplate ? "common" : null }, yours,
+      el("td", {}, el("button", { type: "button", class: "linklike", on: { click: () => this.how.open(source.id, startOf(best.passages[0])) } }, `${source.rank}. ${displayName(source)}`),
+        others.length > 0 && el("p", { class: "hint" }, `also ${others.map(({ source: place, kind }) => `${this.chart.sources[place].rank} ${signOf(kind)}`).join(", ")}`)),
+      el("td", {}, distinctPassages(best).flatMap((passage, at) => [at > 0 && " … ", ...wordsOf(passage)])),
+      el("td", {}, kindLabel(best), part));
+  }
+}
+
+/** The words of a source; those that differ from yours are marked as inserted. @param {import("./chart.js").Passage} passage */
+const wordsOf = (passage) => sentPassage({ ...passage, document: passage.text }, "document");
