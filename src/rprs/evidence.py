@@ -37,15 +37,17 @@ class Evidence:
         ] = {}  # of sentences: whether it is boilerplate, and its distinctness
 
     @cached_property
-    def _query_side(self) -> Side:
+    def query_side(self) -> Side:
+        """The query with its sentences and words."""
         return make_side(self.query, self.index.query_sentences(self.query, self.progress))
 
     @cached_property
     def _query_boilerplate(self) -> tuple[Span, ...]:
-        return self._boilerplate(self._query_side)
+        return self._boilerplate(self.query_side)
 
     @cached_property
-    def _knows_query(self) -> bool:
+    def knows_query(self) -> bool:
+        """Whether the encoder knows the script of the query."""
         return self.index.knows_language(self.query)
 
     def document(self, id: str) -> Document:
@@ -80,11 +82,11 @@ class Evidence:
         return replace(alignment, pairs=self._telling(alignment, size))
 
     def _compare(self, side: Side) -> Alignment:
-        return align_sides(self._query_side, side, self.index.calibration, self._knows_query)
+        return align_sides(self.query_side, side, self.index.calibration, self.knows_query)
 
     def _align(self, side: Side, boilerplate: bool) -> Alignment:
         alignment = self._compare(side)
-        flags, _ = self._weigh(alignment, alignment.pairs)
+        flags, _ = self.weigh(side.document, side.sentences, alignment.pairs)
         alignment = replace(
             alignment,
             pairs=tuple(
@@ -102,20 +104,22 @@ class Evidence:
         ordered, room = by_length(alignment.pairs), SHORTLIST * size
         while True:
             shortlist = ordered[:room]
-            flags, distinctness = self._weigh(alignment, shortlist)
+            flags, distinctness = self.weigh(alignment.document, alignment.document_sentences, shortlist)
             pairs = [replace(pair, boilerplate=flag) for pair, flag in zip(shortlist, flags.tolist(), strict=True)]
             chosen = most_telling(pairs, size, distinctness.tolist())
             if room >= len(ordered) or (len(chosen) == size and not any(pair.boilerplate for pair in chosen)):
                 return tuple(pair for pair in chosen if not pair.boilerplate)
             room *= 4
 
-    def _weigh(self, alignment: Alignment, pairs: Sequence[Pair]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """Which pairs are boilerplate, on either side, and how distinct the less distinct side of each is.
+    def weigh(
+        self, document: Document, sentences: Sentences, pairs: Sequence[Pair]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        """Which pairs with a document are boilerplate, on either side, and how distinct the less distinct side is.
 
         A reworded pair is boilerplate, too, if all that both sides have in common is.
         """
-        left = self._passages(alignment.query, alignment.query_sentences, [pair.query_span for pair in pairs])
-        right = self._passages(alignment.document, alignment.document_sentences, [p.document_span for p in pairs])
+        left = self._passages(self.query, self.query_side.sentences, [pair.query_span for pair in pairs])
+        right = self._passages(document, sentences, [pair.document_span for pair in pairs])
         flags = left[0] | right[0]
         for number, pair in enumerate(pairs):
             if pair.kind == "reworded" and not flags[number]:

@@ -16,7 +16,7 @@ from rprs.alignment.sides import Side, settle_breaks
 from rprs.alignment.values import Alignment, Change, Coverage, Pair, Relation, Span
 from rprs.alignment.verbatim import LEAST_ANYWHERE, LEAST_RUN, common_runs, equal_sentences
 
-__all__ = ["NEAR_DUPLICATE", "align_sides"]
+__all__ = ["NEAR_DUPLICATE", "align_sides", "make_pair"]
 
 NEAR_DUPLICATE = 0.8  # of the words of both texts are identical or reworded
 MOSTLY = 0.5  # of the words of a sentence: if more of them have a stronger match, no weaker one is looked for
@@ -39,7 +39,7 @@ def align_sides(query: Side, document: Side, calibration: Calibration | None = N
         left = _covered(ours, [match.query for match in matched]) <= MOSTLY
         right = _covered(theirs, [match.document for match in matched]) <= MOSTLY
         matches += same_ideas(ours, theirs, calibration or FALLBACK, left, right)
-    pairs = tuple(_pair(ours, theirs, match) for match in join_neighbours(matches))
+    pairs = tuple(make_pair(ours, theirs, match) for match in join_neighbours(matches))
     query_coverage = cover(ours.words, ((pair.kind, pair.query_span) for pair in pairs))
     document_coverage = cover(theirs.words, ((pair.kind, pair.document_span) for pair in pairs))
     return Alignment(
@@ -169,7 +169,8 @@ def _relation(query: Side, document: Side, coverages: Sequence[Coverage]) -> Rel
 # ---------------------------------------------------------------------------- from words to characters
 
 
-def _pair(query: Side, document: Side, match: Match) -> Pair:
+def make_pair(query: Side, document: Side, match: Match) -> Pair:
+    """The pair of passages that a match connects."""
     left, right = query.span(*match.query), document.span(*match.document)
     return Pair(
         query=query.document.text[slice(*left)],

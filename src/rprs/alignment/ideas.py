@@ -16,7 +16,7 @@ from rprs.alignment.matches import Match
 from rprs.alignment.sides import Side
 from rprs.scoring.threads import one_blas_thread
 
-__all__ = ["same_ideas"]
+__all__ = ["LEAST_WORDS", "same_ideas"]
 
 LEAST_WORDS = 4  # of a sentence: the vector of a shorter one says little
 ROWS = 512  # sentences that are compared at a time
