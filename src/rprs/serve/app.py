@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from rprs import __version__, errors
-from rprs.serve import models
+from rprs.serve import models, passages
 from rprs.serve.errors import failure
 from rprs.serve.guard import Guard
 from rprs.serve.handlers import as_json
@@ -137,7 +137,7 @@ def _schema(app: FastAPI) -> dict[str, Any]:
         schema = get_openapi(
             title="rprs", version=__version__, routes=app.routes, description=(make_router.__doc__ or "").strip()
         )
-        extra_models = [getattr(models, name) for name in models.__all__]
+        extra_models = [*(getattr(models, name) for name in models.__all__), *passages.MODELS]
         _, extra = models_json_schema(
             [(model, "validation") for model in extra_models], ref_template="#/components/schemas/{model}"
         )
