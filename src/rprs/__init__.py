@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from rprs.evaluation.functions import compare, evaluate
     from rprs.evaluation.measures import parse_measures
     from rprs.index import Added, Index, Writer
+    from rprs.passages.values import PassageHit, PassageResults
     from rprs.progress import Progress
     from rprs.rank import BM25, RPRS, RunFile, System
     from rprs.rank.birch import Birch
@@ -115,6 +116,8 @@ __all__ = [
     "NoDocument",
     "NotAllowed",
     "Pair",
+    "PassageHit",
+    "PassageResults",
     "Progress",
     "ReadError",
     "Results",
@@ -205,6 +208,7 @@ _HOME = {
         "write_run",
     ],
     "rprs.reranking": ["rerank"],
+    "rprs.passages.values": ["PassageHit", "PassageResults"],
     "rprs.results.hits": ["Duplicate", "Explanation", "Hit", "Pair", "Results"],
     "rprs.results.run": ["Run"],
     "rprs.search": ["Searcher"],

@@ -26,6 +26,8 @@ __all__ = ["Evidence"]
 SHORTLIST = 4  # times as many pairs as are shown are weighed, the longest first
 LONG_PASSAGE = 8  # sentences: a longer passage is no boilerplate
 
+_Text = tuple[Document, Sentences]
+
 
 class Evidence:
     """Aligns one query with documents of an index; what is read of them is kept for the next question."""
@@ -54,7 +56,9 @@ class Evidence:
         return self._boilerplate(self.query_side)
 
     @cached_property
-    def _knows_query(self) -> bool:
+    def knows_query(self) -> bool:
+        """Whether the encoder knows the language of the query."""
+        """Whether the encoder knows the script of the query."""
         return self.index.knows_language(self.query)
 
     def document(self, id: str) -> Document:
@@ -95,7 +99,7 @@ class Evidence:
         return summaries
 
     def _compare(self, side: Side) -> Comparison:
-        return compare_sides(self.query_side, side, self.index.calibration, self._knows_query)
+        return compare_sides(self.query_side, side, self.index.calibration, self.knows_query)
 
     def _compare_all(self, sides: Sequence[Side]) -> list[Comparison]:
         """The query with several documents, in threads; the first makes the tables of the query for all."""
@@ -110,7 +114,7 @@ class Evidence:
     def _flagged(self, comparison: Comparison) -> Alignment:
         """The whole alignment, with its boilerplate."""
         alignment = comparison.alignment()
-        flags, _ = self._weigh(_passages(comparison, alignment.pairs))
+        flags, _ = self._weigh(_passages_of(comparison, alignment.pairs))
         return replace(
             alignment,
             pairs=tuple(
@@ -124,7 +128,7 @@ class Evidence:
 
     def _shortlist(self, comparison: Comparison, size: int) -> _Passages:
         """The longest pairs."""
-        return _passages(comparison, [comparison.pair(match) for match in by_length(comparison.matches)[:size]])
+        return _passages_of(comparison, [comparison.pair(match) for match in by_length(comparison.matches)[:size]])
 
     def _telling(self, comparison: Comparison, shortlist: _Passages, size: int) -> tuple[Pair, ...]:
         """The most telling pairs among the longest; among more of them, if these are not enough. No boilerplate."""
@@ -138,6 +142,11 @@ class Evidence:
             if enough or len(pairs) == len(comparison.matches):
                 return tuple(pair for pair in chosen if not pair.boilerplate)
             shortlist = self._shortlist(comparison, 4 * max(len(pairs), 1))
+
+    def weigh(self, document: Document, sentences: Sentences, pairs: Sequence[Pair]) -> NDArray[np.bool_]:
+        """Which pairs with a document are boilerplate."""
+        query = self.query_side
+        return self._weigh(_passages((query.document, query.sentences), (document, sentences), pairs))[0]
 
     def _weigh(self, passages: _Passages) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """Which pairs are boilerplate, on either side, and how distinct the less distinct side of each is.
@@ -208,19 +217,24 @@ class _Passages:
         yield from (text for texts in self.kept.values() for text in texts)
 
 
-def _passages(comparison: Comparison, pairs: Sequence[Pair]) -> _Passages:
+def _passages(query: _Text, document: _Text, pairs: Sequence[Pair]) -> _Passages:
     return _Passages(
         pairs,
-        [_pieces(comparison.query, pair.query_span) for pair in pairs],
-        [_pieces(comparison.document, pair.document_span) for pair in pairs],
+        [_pieces(query, pair.query_span) for pair in pairs],
+        [_pieces(document, pair.document_span) for pair in pairs],
         {number: unchanged(pair) for number, pair in enumerate(pairs) if pair.kind == "reworded"},
     )
 
 
-def _pieces(side: Side, span: Span) -> list[str]:
+def _passages_of(comparison: Comparison, pairs: Sequence[Pair]) -> _Passages:
+    query, document = comparison.query, comparison.document
+    return _passages((query.document, query.sentences), (document.document, document.sentences), pairs)
+
+
+def _pieces(text: _Text, span: Span) -> list[str]:
     """What a passage has of each sentence, the longest first."""
-    (start, end), spans = span, side.sentences.spans
-    first = int(np.searchsorted(spans[:, 1], start, side="right"))
-    stop = int(np.searchsorted(spans[:, 0], end, side="left"))
-    pieces = [side.document.text[max(start, low) : min(end, high)] for low, high in spans[first:stop].tolist()]
+    (start, end), (document, sentences) = span, text
+    first = int(np.searchsorted(sentences.spans[:, 1], start, side="right"))
+    stop = int(np.searchsorted(sentences.spans[:, 0], end, side="left"))
+    pieces = [document.text[max(start, low) : min(end, high)] for low, high in sentences.spans[first:stop].tolist()]
     return sorted(pieces, key=len, reverse=True)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import date
 from pathlib import Path, PurePath
 from time import perf_counter
 from typing import Any, Unpack
@@ -15,14 +14,17 @@ import numpy as np
 
 from rprs import __version__
 from rprs.alignment.duplicates import Grouping
-from rprs.alignment.values import Alignment
+from rprs.alignment.values import KINDS, Alignment, Kind
 from rprs.charts.build import SOURCES, Charting, named_documents, named_hits
 from rprs.charts.values import Chart
-from rprs.document import Document, Query, Ranking, combine, query_documents
+from rprs.document import Document, Query, Ranking, combine, query_documents, text_document
 from rprs.errors import EmptyQuery, UsageError
 from rprs.evidence import Evidence
 from rprs.files.cache import Cache, as_cache
 from rprs.index import Index
+from rprs.index.arguments import require_document
+from rprs.passages.find import find_passages, require_options, require_passage
+from rprs.passages.values import PassageResults
 from rprs.progress import Progress, as_progress, show_scans
 from rprs.rank import System, load_candidates
 from rprs.rank.batch import Allowed, allowed_documents, cached_ranking, mask_digest
@@ -35,7 +37,7 @@ from rprs.read import read_exclusions
 from rprs.read.inputs import Queries, read_query_set
 from rprs.results.hits import Duplicate, Explanation, Hit, Results
 from rprs.results.run import Run
-from rprs.results.serialize import About
+from rprs.results.serialize import About, id_list, now
 
 __all__ = ["Searcher"]
 
@@ -147,6 +149,34 @@ class Searcher:
             named, notes = named_hits(results), results.notes
         charting = Charting(document, self.index, self.progress, boilerplate=boilerplate)
         return charting.finish(list(charting.sources(named)), notes)
+
+    def passages(
+        self,
+        text: str | Document,
+        k: int = 10,
+        *,
+        where: str | None = None,
+        exclude: Iterable[str] = (),
+        before: str | date | None = None,
+        undated: Undated = "keep",
+        kinds: Sequence[Kind] = KINDS,
+        context: int = 1,
+        boilerplate: bool = True,
+    ) -> PassageResults:
+        """The k passages of all documents that are most like a passage, each with `context` sentences on both sides.
+
+        Documents that share words and phrases are found first, then the nearest of all sentences by their vectors:
+        identical and reworded passages come before those with the same idea. `kinds` selects among them, and
+        `boilerplate=False` leaves out what many documents have. The restrictions are those of `search`, but nothing is
+        left out unless it is in `exclude`.
+        """
+        options = require_options(k, kinds, context)
+        passage = require_passage(text_document(text) if isinstance(text, str) else require_document(text))
+        allowed = self._allowed([passage], where, True, exclude, as_date_limit(before, undated))
+        results = find_passages(
+            passage, self.index, allowed.mask, **options, boilerplate=boilerplate, progress=self.progress
+        )
+        return replace(results, notes=(*allowed.notes, *results.notes, *self._pending()))
 
     def rank(
         self,
@@ -272,8 +302,8 @@ class Searcher:
             k=k,
             query=document.id,
             query_hash=document.content_hash,
-            date=datetime.now(UTC).isoformat(timespec="seconds"),
-            exclude=json.dumps(sorted(set(exclude)), ensure_ascii=False) if exclude else None,
+            date=now(),
+            exclude=id_list(exclude),
             before=limit.resolved(documents) if limit else None,
             undated=limit.undated if limit else None,
             grouping=None if group else "none",
@@ -349,9 +379,11 @@ class Searcher:
         return cached_ranking(cache, "run", inputs, lambda: self._rank([query], allowed))
 
     def _notes(self, outcome: _Outcome) -> tuple[str, ...]:
+        return (*outcome.notes, *outcome.final.truncation.notes, *self._pending())
+
+    def _pending(self) -> tuple[str, ...]:
         waiting = self.index.pending
-        pending = (f"{waiting} documents are not encoded yet: run `rprs index` again to finish",) if waiting else ()
-        return (*outcome.notes, *outcome.final.truncation.notes, *pending)
+        return (f"{waiting} documents are not encoded yet: run `rprs index` again to finish",) if waiting else ()
 
     # ------------------------------------------------------------------------ evidence
 

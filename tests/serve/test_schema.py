@@ -29,6 +29,8 @@ OPERATIONS = [
     "POST /api/v1/search",
     "POST /api/v1/explain",
     "POST /api/v1/align",
+    "POST /api/v1/passages",
+    "POST /api/v1/passages/export",
     "POST /api/v1/export",
     "POST /api/v1/report",
     "POST /api/v1/coverage",
@@ -85,7 +87,8 @@ def make_answerable(case: Case[Any], id: str) -> None:
     if "id" in case.path_parameters and case.method != "DELETE":
         case.path_parameters["id"] = id
     body: Any = case.body
-    if isinstance(body, dict) and case.media_type == "application/json" and "/documents" not in case.path:
+    searches = not case.path.rpartition("/v1/")[2].startswith(("documents", "passages"))
+    if isinstance(body, dict) and case.media_type == "application/json" and searches:
         body |= {"ids": [id], "documents": [], "where": None} | ({"document": id} if "document" in body else {})
 
 

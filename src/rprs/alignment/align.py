@@ -18,7 +18,7 @@ from rprs.alignment.sides import Side, settle_breaks
 from rprs.alignment.values import Alignment, Change, Coverage, Pair, Relation, Span
 from rprs.alignment.verbatim import LEAST_ANYWHERE, LEAST_RUN, common_runs, equal_sentences
 
-__all__ = ["NEAR_DUPLICATE", "Comparison", "align_sides", "compare_sides"]
+__all__ = ["NEAR_DUPLICATE", "Comparison", "align_sides", "compare_sides", "make_pair"]
 
 NEAR_DUPLICATE = 0.8  # of the words of both texts are identical or reworded
 MOSTLY = 0.5  # of the words of a sentence: if more of them have a stronger match, no weaker one is looked for
@@ -61,7 +61,7 @@ class Comparison:
 
     def pair(self, match: Match) -> Pair:
         """A match in characters."""
-        return _pair(self.query, self.document, match)
+        return make_pair(self.query, self.document, match)
 
     def alignment(self, pairs: Sequence[Pair] | None = None) -> Alignment:
         """The alignment with all pairs, or with some of them; coverage is that of all."""
@@ -198,7 +198,8 @@ def _relation(query: Side, document: Side, coverages: Sequence[Coverage]) -> Rel
 # ---------------------------------------------------------------------------- from words to characters
 
 
-def _pair(query: Side, document: Side, match: Match) -> Pair:
+def make_pair(query: Side, document: Side, match: Match) -> Pair:
+    """The pair of passages that a match connects."""
     left, right = query.span(*match.query), document.span(*match.document)
     return Pair(
         query=query.document.text[slice(*left)],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,7 +19,7 @@ from rprs.alignment.words import Words, fold_words, full_stops, resolve_breaks
 from rprs.document import Document, Sentences
 from rprs.scoring.neighbours import widen
 
-__all__ = ["Side", "make_side", "settle_breaks"]
+__all__ = ["LEAST_WORDS", "Side", "make_excerpt", "make_side", "settle_breaks"]
 
 Ints = NDArray[np.int64]
 
@@ -106,6 +106,15 @@ class Side:
 def make_side(document: Document, sentences: Sentences) -> Side:
     """A text of an alignment."""
     return _with_words(document, sentences, fold_words(document.text))
+
+
+def make_excerpt(document: Document, sentences: Sentences, first: int, stop: int) -> Side:
+    """Some neighbouring sentences of a text, with its spans: as quick as they are short, however long the text is."""
+    part = slice(first, stop)
+    start, end = int(sentences.spans[first, 0]), int(sentences.spans[stop - 1, 1])
+    words = fold_words(document.text[start:end])
+    kept = Sentences(sentences.spans[part], sentences.paragraphs[part], sentences.vectors[part])
+    return _with_words(document, kept, replace(words, starts=words.starts + start, ends=words.ends + start))
 
 
 def settle_breaks(query: Side, document: Side) -> tuple[Side, Side]:

@@ -15,7 +15,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LEAST_ANYWHERE", "LEAST_RUN", "Sequences", "common_runs", "equal_sentences"]
+__all__ = ["LEAST_ANYWHERE", "LEAST_RUN", "Sequences", "common_runs", "equal_sentences", "window_hashes"]
 
 Ints = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
@@ -98,6 +98,12 @@ def common_runs(query: Sequences, document: Sequences) -> Ints:
     forwards = _cover(query.words, document.words, query.windows, ours, *_sorted(document.windows, theirs))
     backwards = _cover(document.words, query.words, document.windows, theirs, windows, places)
     return _distinct(forwards, backwards[:, [1, 0, 2]])
+
+
+def window_hashes(words: Hashes, length: int) -> Hashes:
+    """(w − length + 1,): a hash of the sequence of words that starts at each word; empty if there are too few."""
+    hashes: Hashes = _sequence_hashes(words, np.arange(max(len(words) - length + 1, 0)), length)
+    return hashes
 
 
 def equal_sentences(query: Sequences, document: Sequences) -> Ints:

@@ -19,6 +19,7 @@ from rprs.alignment.evidence import most_telling
 from rprs.alignment.values import Alignment, Coverage, Kind, Pair, Span
 from rprs.cli.output import stdout_console, title_suffix
 from rprs.document import Document, Sentences
+from rprs.passages.values import PassageHit, PassageResults
 from rprs.results.hits import Explanation, Hit, Results
 from rprs.results.one_line import one_line, part_name
 from rprs.results.passages import SIGNS, Side, count_kinds, describe_pair, passages, pieces, shortened
@@ -27,6 +28,7 @@ from rprs.results.wording import CAUTION, RELATIONS
 PAIRS = 20  # of an alignment without --all
 ONLY_BOILERPLATE = "only headings, citations or standard wording match"
 CELL = 600  # characters of a passage side by side
+CONTEXT = 300  # characters before and behind a passage
 STYLES: dict[Kind, str] = {"identical": "green", "reworded": "yellow", "same idea": "blue"}
 _BLOCKS = " ▏▎▍▌▋▊▉█"
 
@@ -170,6 +172,47 @@ def _passage(console: Console, pair: Pair, side: Side) -> Text:
         else:
             text.append(f"{opening}{piece.text}{closing}")
     return text
+
+
+# ---------------------------------------------------------------------------- passages
+
+
+def print_passages(results: PassageResults) -> None:
+    """Each passage within its context; beneath a reworded one, the words that were searched for."""
+    console = stdout_console()
+    for hit in results:
+        pair = hit.pair
+        first, last = hit.sentences
+        place = f"sentence {first:,}" if first == last else f"sentences {first:,}–{last:,}"
+        title = title_suffix(hit.id, hit.title)
+        _print_line(
+            console, Text.assemble(f"{hit.rank:>3}  ", (hit.id, "bold cyan"), f"{title}  {place} of {hit.of:,}")
+        )
+        sign = Text.assemble("     ", (f"{SIGNS[pair.kind]} {describe_pair(pair)}", STYLES[pair.kind]))
+        _print_line(console, sign.append(", boilerplate" if pair.boilerplate else "", "dim"))
+        _print_wrapped(console, _in_context(console, hit))
+        if pair.kind == "reworded":
+            _print_wrapped(console, Text.assemble(("yours: ", "dim"), _passage(console, pair, "query")))
+
+
+def _print_wrapped(console: Console, text: Text) -> None:
+    """A text beneath a hit, on as many lines as it takes."""
+    for line in text.wrap(console, max(console.width - 5, 20)):
+        line.rstrip()
+        console.print(Text.assemble("     ", line), soft_wrap=True)
+
+
+def _in_context(console: Console, hit: PassageHit) -> Text:
+    """A passage on one line, with the text before and behind it; without colours, it stands between » and «."""
+    before, after = (shorten(one_line(text), CONTEXT) for text in (hit.before, hit.after))
+    passage = _passage(console, hit.pair, "document")
+    if console.color_system:
+        passage.stylize("bold")
+    else:
+        passage = Text.assemble("»", passage, "«")
+    glue = " " if before and hit.before[-1:].isspace() else ""
+    space = " " if after and hit.after[:1].isspace() else ""
+    return Text.assemble((before + glue, "dim"), passage, (space + after, "dim"))
 
 
 def _print_unmatched(

@@ -184,6 +184,11 @@ class Segment:
         starts, stops = self.phrases.directory[buckets], self.phrases.directory[buckets + 1]
         self._check_rows("phrase_data", self.phrases.data, starts, stops)
 
+    def check_vectors(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> None:
+        """Check the vectors of these rows."""
+        if self.vectors is not None and len(self.vectors):
+            self._check_rows("vectors", self.vectors, starts, stops)
+
     def _check_all(self, *names: str) -> None:
         for name in names:
             if name in self._blocks:

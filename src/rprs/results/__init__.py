@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from rprs.results import bibtex, csv_table, jsonl, ris, trec
 from rprs.results.hits import Hit
@@ -25,18 +26,22 @@ from rprs.results.serialize import About
 __all__ = ["FORMATS", "Format"]
 
 
+Exported = TypeVar("Exported")
+Details = TypeVar("Details")
+
+
 @dataclass(frozen=True, slots=True)
-class Format:
+class Format(Generic[Exported, Details]):
     """A file format for hits; `write` returns the text of the file."""
 
     name: str
     suffix: str
     media_type: str
-    write: Callable[[Sequence[Hit], About], str]
+    write: Callable[[Sequence[Exported], Details], str]
     encoding: str = "utf-8"  # of the file: spreadsheets need a byte order mark to recognise UTF-8
 
 
-FORMATS: Mapping[str, Format] = {
+FORMATS: Mapping[str, Format[Hit, About]] = {
     format.name: format
     for format in (
         Format("csv", ".csv", "text/csv", csv_table.write, "utf-8-sig"),

@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterable, Sequence
 
 from rprs.alignment.values import Coverage
-from rprs.document import Value
+from rprs.document import Metadata, Value
 from rprs.results.hits import Hit
 from rprs.results.one_line import one_line, provenance
 from rprs.results.serialize import About
 
-__all__ = ["columns", "csv_text", "write"]
+__all__ = ["columns", "csv_text", "metadata_columns", "write"]
 
 _FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")  # a cell that begins with one of these may be run as a formula
 _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
@@ -65,10 +65,14 @@ def columns(hits: Sequence[Hit]) -> dict[str, list[Value]]:
         "query_passage": [one_line(pair.query) if pair else None for pair in pairs],
         "document_passage": [one_line(pair.document) if pair else None for pair in pairs],
     }
-    fields = _names(hit.metadata for hit in hits)
-    for field, name in zip(fields, _unique(fields, [*table]), strict=True):
-        table[name] = [hit.metadata.get(field) for hit in hits]
-    return table
+    return {**table, **metadata_columns([hit.metadata for hit in hits], [*table])}
+
+
+def metadata_columns(rows: Sequence[Metadata], reserved: Sequence[str]) -> dict[str, list[Value]]:
+    """The metadata of all rows by column; no column has a name that is reserved."""
+    fields = _names(rows)
+    names = _unique(fields, reserved)
+    return {name: [row.get(field) for row in rows] for field, name in zip(fields, names, strict=True)}
 
 
 def _coverage(side: str, coverages: Sequence[Coverage | None]) -> dict[str, list[Value]]:

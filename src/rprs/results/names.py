@@ -7,7 +7,7 @@ import unicodedata
 
 from rprs.document import Document
 
-__all__ = ["ascii_name", "chart_name", "hits_name", "report_name", "title_of"]
+__all__ = ["ascii_name", "chart_name", "hits_name", "passages_name", "report_name", "title_of"]
 
 LENGTH = 80  # characters of a title in a name: a path has at most 255 bytes on most systems
 _FORBIDDEN = re.compile(r'[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff<>:"/\\|?*]+')
@@ -28,6 +28,11 @@ def chart_name(query: Document, suffix: str) -> str:
     return f"Coverage of {_part(query)}{suffix}"
 
 
+def passages_name(passage: str, suffix: str) -> str:
+    """The name of a file with passages: `Passages like The tenant withheld the rent.csv`."""
+    return f"Passages like {_short(passage)}{suffix}"
+
+
 def title_of(document: Document) -> str:
     """What a document is called: its title, or else its id."""
     return " ".join(document.title.split()) or document.id
@@ -41,6 +46,10 @@ def ascii_name(name: str) -> str:
 
 def _part(document: Document) -> str:
     """The title of a document as a part of a file name."""
-    words = _FORBIDDEN.sub(" ", title_of(document)).split()
+    return _short(title_of(document))
+
+
+def _short(text: str) -> str:
+    words = _FORBIDDEN.sub(" ", text[: 20 * LENGTH]).split()
     short = " ".join(words)[:LENGTH].strip(" .")
     return short or "document"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 
 from rprs.results.hits import Hit
 from rprs.results.serialize import About
 
-__all__ = ["INVISIBLE", "describe_rank", "one_line", "part_name", "provenance"]
+__all__ = ["INVISIBLE", "describe_details", "describe_rank", "one_line", "part_name", "provenance"]
 
 INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 
@@ -20,8 +21,12 @@ def one_line(text: str) -> str:
 
 def provenance(about: About) -> str:
     """Everything needed to reproduce a result, as `name=value; name=value`; options that were not used are omitted."""
-    values = about.object().items()
-    return "; ".join(one_line(f"{name}={_word(value)}") for name, value in values if value is not None)
+    return describe_details(about.object())
+
+
+def describe_details(details: Mapping[str, object]) -> str:
+    """Settings as `name=value; name=value`, without those that are None."""
+    return "; ".join(one_line(f"{name}={_word(value)}") for name, value in details.items() if value is not None)
 
 
 def _word(value: object) -> str:

@@ -6,9 +6,11 @@ The command line prints these objects, the server sends them, the client reads t
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from rprs.alignment.values import Alignment, Change, Coverage, Pair, Span
@@ -25,6 +27,9 @@ __all__ = [
     "explanation_object",
     "hit_from",
     "hit_object",
+    "id_list",
+    "now",
+    "pair_from",
     "results_from",
     "results_object",
 ]
@@ -57,6 +62,17 @@ class About:
     def object(self) -> dict[str, Any]:
         """As a JSON object."""
         return asdict(self)
+
+
+def now() -> str:
+    """The present time, ISO 8601 in UTC."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def id_list(ids: Iterable[str]) -> str | None:
+    """Ids, sorted, as a JSON list; None if there are none."""
+    listed = sorted(set(ids))
+    return json.dumps(listed, ensure_ascii=False) if listed else None
 
 
 def about_from(values: Mapping[str, Any]) -> About:
@@ -176,7 +192,7 @@ def hit_from(values: Mapping[str, Any]) -> Hit:
         first_rank=values["first_rank"],
         first_score=_float(values["first_score"]),
         parts={name: _float(value) for name, value in parts.items() if value is not None},
-        pairs=tuple(_pair(pair) for pair in values["pairs"]),
+        pairs=tuple(pair_from(pair) for pair in values["pairs"]),
         query_coverage=_coverage(values["query_coverage"]),
         document_coverage=_coverage(values["document_coverage"]),
         relation=values["relation"],
@@ -219,7 +235,7 @@ def alignment_from(
         document=document,
         query_sentences=sentences[0],
         document_sentences=sentences[1],
-        pairs=tuple(_pair(pair) for pair in values["pairs"]),
+        pairs=tuple(pair_from(pair) for pair in values["pairs"]),
         query_coverage=query_coverage,
         document_coverage=document_coverage,
         query_boilerplate=tuple(_span(span) for span in values["query_boilerplate"]),
@@ -228,7 +244,8 @@ def alignment_from(
     )
 
 
-def _pair(values: Mapping[str, Any]) -> Pair:
+def pair_from(values: Mapping[str, Any]) -> Pair:
+    """A pair from the object of its fields."""
     spans: dict[str, Any] = {name: _span(values[name]) for name in ("query_span", "document_span")}
     changes = tuple(Change(_span(change["query_span"]), _span(change["document_span"])) for change in values["changes"])
     return Pair(**{**values, **spans, "changes": changes})

@@ -33,6 +33,7 @@ __all__ = [
     "Vectors",
     "Wide",
     "blocks",
+    "insert",
     "merge",
     "neighbours",
     "sentences_of_keys",
@@ -234,12 +235,12 @@ def _keep_best(products, keys, best, where):  # type: ignore[no-untyped-def]
             for column in range(start, stop):
                 similarity = products[row, column]
                 if similarity > worst or (similarity == worst and keys[column] < where[row, last]):
-                    _insert(best[row], where[row], similarity, keys[column])
+                    insert(best[row], where[row], similarity, keys[column])
                     worst = best[row, last]
 
 
 @numba.njit(nogil=True, cache=True)
-def _insert(best, where, similarity, key):  # type: ignore[no-untyped-def]
+def insert(best, where, similarity, key):  # type: ignore[no-untyped-def]
     """Insert a similarity where it belongs, and drop the last of the list."""
     place = best.size - 1
     while place > 0 and (best[place - 1] < similarity or (best[place - 1] == similarity and where[place - 1] > key)):

@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from rprs import __version__, errors
-from rprs.serve import coverage_models, models
+from rprs.serve import coverage_models, models, passages
 from rprs.serve.errors import failure
 from rprs.serve.guard import Guard
 from rprs.serve.handlers import as_json
@@ -138,6 +138,7 @@ def _schema(app: FastAPI) -> dict[str, Any]:
             title="rprs", version=__version__, routes=app.routes, description=(make_router.__doc__ or "").strip()
         )
         extra_models = [getattr(module, name) for module in (models, coverage_models) for name in module.__all__]
+        extra_models += passages.MODELS
         _, extra = models_json_schema(
             [(model, "validation") for model in extra_models], ref_template="#/components/schemas/{model}"
         )

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from datetime import date
 from ipaddress import ip_address
 from time import sleep
@@ -23,13 +24,15 @@ import httpx
 import numpy as np
 
 from rprs import errors
-from rprs.alignment.values import Alignment
+from rprs.alignment.values import KINDS, Alignment, Kind
 from rprs.charts.build import SOURCES
 from rprs.charts.serialize import chart_from
 from rprs.charts.values import Chart
-from rprs.document import Document, Query, Ranking, Sentences, combine, query_documents
+from rprs.document import Document, Query, Ranking, Sentences, combine, query_documents, text_document
 from rprs.errors import Busy, NoDocument, RprsError, ServiceError, UsageError
 from rprs.index import Added
+from rprs.passages.export import passages_from
+from rprs.passages.values import PassageResults
 from rprs.progress import Advance, Progress, silent
 from rprs.rank.date_limit import Undated
 from rprs.results.hits import Explanation, Results
@@ -169,6 +172,36 @@ class Client:
         evidence: dict[str, object] = {"group": group, "boilerplate": boilerplate, "sources": sources, "echo": True}
         request = _request(query, where, keep_self, exclude, before, undated, k=k, **evidence)
         return self._read(_chart, self._run("coverage", request))
+
+    def passages(
+        self,
+        text: str | Document,
+        k: int = 10,
+        *,
+        where: str | None = None,
+        exclude: Iterable[str] = (),
+        before: str | date | None = None,
+        undated: Undated = "keep",
+        kinds: Sequence[Kind] = KINDS,
+        context: int = 1,
+        boilerplate: bool = True,
+    ) -> PassageResults:
+        """The k passages of all documents that are most like a passage, each with its context."""
+        passage = text_document(text) if isinstance(text, str) else text
+        request = {
+            "text": passage.text,
+            "metadata": dict(passage.metadata),
+            "k": k,
+            "where": where,
+            "exclude": list(exclude),
+            "before": before.isoformat() if isinstance(before, date) else before,
+            "undated": undated,
+            "kinds": [kinds] if isinstance(kinds, str) else list(kinds),
+            "context": context,
+            "boilerplate": boilerplate,
+        }
+        results = self._read(passages_from, self._run("passages", request))
+        return replace(results, passage=passage)
 
     # ------------------------------------------------------------------------ the index
 

@@ -48,13 +48,13 @@ Span = Annotated[
 ]
 
 
-class _Strict(BaseModel):
+class Strict(BaseModel):
     """A request; unknown fields are errors."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)  # JSON cannot represent such numbers
 
 
-class DocumentInput(_Strict):
+class DocumentInput(Strict):
     """A document in a request."""
 
     text: str = Field(description="The full text; nothing is truncated.", examples=["The tenant withheld the rent."])
@@ -63,7 +63,7 @@ class DocumentInput(_Strict):
     metadata: dict[str, Value] = Field(default_factory=dict)
 
 
-class SearchRequest(_Strict):
+class SearchRequest(Strict):
     """A search. Files, documents, text and documents from the index are combined into one query, in this order."""
 
     text: str | None = Field(None, description="Text of a query document.", examples=["The tenant withheld the rent."])
@@ -117,7 +117,7 @@ class ReportRequest(ExplainRequest):
     kinds: list[Kind] = Field(list(KINDS), min_length=1, max_length=3, description="The kinds of match to include.")
 
 
-class AlignRequest(_Strict):
+class AlignRequest(Strict):
     """Two documents to align; each is given with its text, or by its id if it is in the index."""
 
     query: DocumentInput | Id
@@ -125,7 +125,7 @@ class AlignRequest(_Strict):
     boilerplate: bool = Field(True, description="Include boilerplate in matches and coverage.")
 
 
-class AddRequest(_Strict):
+class AddRequest(Strict):
     """Documents to add; documents with the same ids are replaced."""
 
     documents: list[DocumentInput] = Field(default_factory=list, max_length=10_000)

@@ -6,9 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
-from urllib.parse import quote
 
-from fastapi import APIRouter, Header, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response, StreamingResponse
 from starlette.exceptions import HTTPException
 
@@ -16,41 +15,26 @@ from rprs.charts.formats import CHART_FORMATS
 from rprs.errors import RprsError, UsageError
 from rprs.read.source import suffixes
 from rprs.results import FORMATS
-from rprs.results.names import ascii_name
 from rprs.serve import coverage_models, models
 from rprs.serve.coverage import CoverageHandlers
 from rprs.serve.errors import failure
 from rprs.serve.events import event, stream
-from rprs.serve.handlers import File, Handlers, as_json
+from rprs.serve.handlers import Handlers, as_json
 from rprs.serve.jobs import Job, Jobs, Limiter
 from rprs.serve.limits import Limits
 from rprs.serve.log import frames
+from rprs.serve.passages import add_passages
 from rprs.serve.requests import body_schema, read_request
+from rprs.serve.responses import EVENTS, XJob
+from rprs.serve.responses import download as _download
+from rprs.serve.responses import errors as _errors
+from rprs.serve.responses import success as _success
 from rprs.serve.service import Service
 
 __all__ = ["API", "JobRunner", "make_router"]
 
 API = "/api/v1"
-EVENTS = "text/event-stream"
 Result = TypeVar("Result")
-
-XJob = Annotated[
-    str | None,
-    Header(description="A name for the job, to cancel it by: 32 to 64 random hexadecimal digits."),
-]
-
-
-def _errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    always = (400, 401, 403, 408, 413, 421, 422, 500, 503, 507)
-    return {status: {"model": models.Error} for status in sorted({*always, *statuses})}
-
-
-def _success(model: type[Any], streams: bool = False) -> dict[int | str, dict[str, Any]]:
-    response: dict[int | str, dict[str, Any]] = {200: {"model": model}}
-    if streams:
-        response[200]["content"] = {EVENTS: {"schema": {"type": "string"}}}
-        response[200]["description"] = "The result; server-sent events if `Accept` is `text/event-stream`."
-    return response
 
 
 class JobRunner:
@@ -109,6 +93,7 @@ def make_router(
     _add_search(router, runner, handlers)
     _add_export(router, runner, handlers)
     _add_coverage(router, runner, CoverageHandlers(handlers))
+    add_passages(router, runner, service)
     _add_documents(router, runner, handlers, service)
 
     @router.get("/info", responses={**_success(models.Info), **_errors()})
@@ -218,12 +203,6 @@ def _add_coverage(router: APIRouter, runner: JobRunner, handlers: CoverageHandle
         """Export the chart of a coverage as a file for Word, as CSV or as JSON, named for the document."""
         submission = await read_request(request, coverage_models.CoverageExportRequest)
         return _download(await runner.run(request, x_job, lambda job: handlers.export(job, submission)))
-
-
-def _download(file: File) -> Response:
-    names = f"filename=\"{ascii_name(file.name)}\"; filename*=UTF-8''{quote(file.name, safe='')}"
-    headers = {"Content-Disposition": f"attachment; {names}"}
-    return Response(file.data, media_type=file.media_type, headers=headers)
 
 
 def _add_documents(router: APIRouter, runner: JobRunner, handlers: Handlers, service: Service) -> None:
