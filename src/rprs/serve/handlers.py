@@ -75,7 +75,7 @@ class _Search:
     @property
     def _filters(self) -> dict[str, Any]:
         request = self.request
-        names = ("where", "keep_self", "exclude", "before", "undated")
+        names = ("where", "keep_self", "exclude", "before", "undated", "like", "unlike", "key", "ignore")
         return {name: getattr(request, name) for name in names}
 
 
