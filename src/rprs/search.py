@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from datetime import date
 from pathlib import Path, PurePath
-from time import perf_counter
 from typing import Any, Unpack
 
 import numpy as np
@@ -25,14 +24,15 @@ from rprs.index import Index
 from rprs.index.arguments import require_document
 from rprs.passages.find import find_passages, require_options, require_passage
 from rprs.passages.values import PassageResults
-from rprs.progress import Progress, as_progress, show_scans
-from rprs.rank import System, load_candidates
+from rprs.progress import Progress, as_progress
+from rprs.rank import System
 from rprs.rank.batch import Allowed, allowed_documents, cached_ranking, mask_digest
 from rprs.rank.date_limit import DateLimit, Undated, as_date_limit
-from rprs.rank.equal_texts import equal_scores
 from rprs.rank.identity import identity
 from rprs.rank.stages import Mask
+from rprs.rank.steering import NO_MARKS, MarkOptions, Marks, as_marks, left_out
 from rprs.rank.system import SystemOptions, as_system
+from rprs.rank.two_stages import Outcome, run_stages, timed
 from rprs.read import read_exclusions
 from rprs.read.inputs import Queries, read_query_set
 from rprs.results.hits import Duplicate, Explanation, Hit, Results
@@ -40,19 +40,6 @@ from rprs.results.run import Run
 from rprs.results.serialize import About, id_list, now
 
 __all__ = ["Searcher"]
-
-
-@dataclass(frozen=True, slots=True)
-class _Outcome:
-    first: Ranking
-    final: Ranking
-    sentences: int  # of the query
-    seconds: dict[str, float]
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """The notes of both stages, each line once: without a re-ranker they are the same."""
-        return tuple(dict.fromkeys((*self.first.notes, *self.final.notes)))
 
 
 class Searcher:
@@ -90,6 +77,7 @@ class Searcher:
         pairs: int = 3,
         group: bool = True,
         boilerplate: bool = True,
+        **marks: Unpack[MarkOptions],
     ) -> Results:
         """The k documents most similar to a text, a document, or several combined, with their most telling pairs.
 
@@ -99,14 +87,18 @@ class Searcher:
         Documents with the same or almost the same text are `duplicates` of the best of them, unless `group=False`;
         ranks are those of the list without groups. The pairs come from the alignment of the query with each hit, as in
         `align`; `boilerplate=False` leaves boilerplate out of pairs and coverage.
+
+        Marks steer the ranking. `like` are ids of relevant documents, which join the query with a weight; `unlike` are
+        ids of documents that are not relevant and left out. `key` and `ignore` are ranges (start, end) of the query's
+        text, whose sentences count more or not at all. The evidence is that of the whole query.
         """
         _require_count("k", k)
         _require_count("pairs", pairs)
-        documents = query_documents(query)
-        allowed = self._allowed(documents, where, keep_self, exclude, as_date_limit(before, undated))
+        documents, marked = query_documents(query), as_marks(**marks)
+        allowed = self._allowed(documents, where, keep_self, exclude, as_date_limit(before, undated), marked)
         document = combine(documents)
-        outcome = self._run(document, allowed.mask)
-        with _timed(outcome.seconds, "evidence"):
+        outcome = self._run(document, allowed.mask, marked)
+        with timed(outcome.seconds, "evidence"):
             evidence = Evidence(document, self.index, self.progress)
             groups = self._groups(outcome, evidence, k, group)
             hits = tuple(self._hit(outcome, place, evidence.document, duplicates) for place, duplicates in groups)
@@ -187,12 +179,12 @@ class Searcher:
         exclude: Iterable[str] = (),
         before: str | date | None = None,
         undated: Undated = "keep",
+        **marks: Unpack[MarkOptions],
     ) -> Ranking:
         """The whole answer without evidence, as a run file has it."""
-        documents = query_documents(query)
-        return self._rank(
-            documents, self._allowed(documents, where, keep_self, exclude, as_date_limit(before, undated))
-        )
+        documents, marked = query_documents(query), as_marks(**marks)
+        allowed = self._allowed(documents, where, keep_self, exclude, as_date_limit(before, undated), marked)
+        return self._rank(documents, allowed, marked)
 
     def run(
         self,
@@ -256,16 +248,17 @@ class Searcher:
         before: str | date | None = None,
         undated: Undated = "keep",
         boilerplate: bool = True,
+        **marks: Unpack[MarkOptions],
     ) -> Explanation:
         """The alignment of a query with a document of the index, and the document's place in the same search.
 
         A document that the search leaves out, such as the query itself, is appended to the candidates.
         """
-        documents = query_documents(query)
+        documents, marked = query_documents(query), as_marks(**marks)
         self.index.document(id)  # a wrong id is an error before anything is computed
-        allowed = self._allowed(documents, where, keep_self, exclude, as_date_limit(before, undated))
+        allowed = self._allowed(documents, where, keep_self, exclude, as_date_limit(before, undated), marked)
         document = combine(documents)
-        outcome = self._run(document, allowed.mask, also=id)
+        outcome = self._run(document, allowed.mask, marked, also=id)
         alignment = Evidence(document, self.index, self.progress).align(id, boilerplate=boilerplate)
         hit = _aligned(self._hit(outcome, outcome.final.ids.index(id), self.index.document), alignment)
         notes = (*allowed.notes, *self._notes(outcome))
@@ -284,10 +277,11 @@ class Searcher:
         group: bool = True,
         boilerplate: bool = True,
         fingerprint: str | None = None,
+        **marks: Unpack[MarkOptions],
     ) -> About:
         """Everything needed to reproduce a search; `fingerprint` is that of the index, if it is known already."""
         documents, system, limit = query_documents(query), self.system, as_date_limit(before, undated)
-        document = combine(documents)
+        document, marked = combine(documents), as_marks(**marks)
         return About(
             version=__version__,
             index=self.index.path.resolve().name,
@@ -308,6 +302,7 @@ class Searcher:
             undated=limit.undated if limit else None,
             grouping=None if group else "none",
             boilerplate=None if boilerplate else "left out",
+            **{name: _as_json(values) for name, values in asdict(marked).items()},
         )
 
     # ------------------------------------------------------------------------ stages
@@ -319,46 +314,19 @@ class Searcher:
         keep_self: bool,
         exclude: Iterable[str],
         limit: DateLimit | None,
+        marks: Marks = NO_MARKS,
     ) -> Allowed:
         restrictions: dict[str, Any] = {"where": where, "keep_self": keep_self, "exclude": exclude, "limit": limit}
-        return allowed_documents(self.index, documents, **restrictions)
+        allowed = allowed_documents(self.index, documents, **restrictions)
+        allowed.mask[left_out(marks, self.index, keep_self)] = False
+        return allowed
 
-    def _rank(self, documents: Sequence[Document], allowed: Allowed) -> Ranking:
-        outcome = self._run(combine(documents), allowed.mask)
+    def _rank(self, documents: Sequence[Document], allowed: Allowed, marks: Marks = NO_MARKS) -> Ranking:
+        outcome = self._run(combine(documents), allowed.mask, marks)
         return self.system.cut(replace(outcome.final, notes=(*allowed.undated, *outcome.notes)))
 
-    def _run(self, document: Document, allowed: Mask, also: str | None = None) -> _Outcome:
-        """Both stages; `also` is appended to the candidates if the first stage did not find it."""
-        seconds: dict[str, float] = {}
-        reranker = self.system.rerank
-        with _timed(seconds, "sentences"):
-            query = (
-                self.index.query_sentences(document, self.progress)
-                if reranker
-                else self.index.splitter.split(document.text)
-            )
-        if not len(query):
-            raise EmptyQuery(f"The query {document.id!r} has no sentences: there is nothing to compare")
-        with (
-            _timed(seconds, "first stage"),
-            self.progress("first stage", unit="documents") as advance,
-            show_scans(self.progress),
-        ):
-            first = self.system.first.rank(document, self.index, self.system.depth, allowed)
-            advance(len(first))
-        if also is not None and also not in first.ids:
-            first = Ranking((*first.ids, also), np.append(first.scores, np.nan), notes=first.notes)
-        if reranker is None:
-            return _Outcome(first, first, len(query), seconds)
-        with _timed(seconds, "candidates"):
-            candidates = load_candidates(self.index, document, first)
-            pool = candidates.sentences
-        with (
-            _timed(seconds, "re-ranking"),
-            self.progress("re-ranking", sum(len(sentences) for sentences in pool), "sentences") as advance,
-        ):
-            final = equal_scores(reranker.rerank(query, candidates, advance), self.index)
-        return _Outcome(first, final, len(query), seconds)
+    def _run(self, document: Document, allowed: Mask, marks: Marks = NO_MARKS, also: str | None = None) -> Outcome:
+        return run_stages(self.system, self.index, document, allowed, self.progress, marks=marks, also=also)
 
     def _cache_key(self, cache: Cache | None) -> dict[str, Any] | None:
         """What a ranking depends on besides its query; None where it cannot be cached."""
@@ -378,7 +346,7 @@ class Searcher:
             inputs["undated"] = allowed.undated  # a note of the ranking
         return cached_ranking(cache, "run", inputs, lambda: self._rank([query], allowed))
 
-    def _notes(self, outcome: _Outcome) -> tuple[str, ...]:
+    def _notes(self, outcome: Outcome) -> tuple[str, ...]:
         return (*outcome.notes, *outcome.final.truncation.notes, *self._pending())
 
     def _pending(self) -> tuple[str, ...]:
@@ -388,7 +356,7 @@ class Searcher:
     # ------------------------------------------------------------------------ evidence
 
     def _groups(
-        self, outcome: _Outcome, evidence: Evidence, k: int, group: bool
+        self, outcome: Outcome, evidence: Evidence, k: int, group: bool
     ) -> list[tuple[int, tuple[Duplicate, ...]]]:
         """The places of the first k hits in the ranking, each with the documents that are grouped under it."""
         ranking = self.system.cut(outcome.final)
@@ -410,7 +378,7 @@ class Searcher:
 
     def _hit(
         self,
-        outcome: _Outcome,
+        outcome: Outcome,
         place: int,
         read: Callable[[str], Document],
         duplicates: tuple[Duplicate, ...] = (),
@@ -441,13 +409,11 @@ def _aligned(hit: Hit, alignment: Alignment) -> Hit:
     )
 
 
+def _as_json(values: Sequence[Any]) -> str | None:
+    """A list for the provenance of a result; None if it is empty."""
+    return json.dumps(values, ensure_ascii=False) if values else None
+
+
 def _require_count(name: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
         raise UsageError(f"{name} must be an integer in [0, inf). Got {value!r} instead.")
-
-
-@contextmanager
-def _timed(seconds: dict[str, float], stage: str) -> Iterator[None]:
-    started = perf_counter()
-    yield
-    seconds[stage] = perf_counter() - started

@@ -168,6 +168,19 @@ def test_excluded_documents_are_no_candidates(client: Client, searcher: Searcher
     assert everything(there) == everything(here)
 
 
+def test_marks_steer_as_in_the_library(client: Client, searcher: Searcher) -> None:
+    spans = [(start, end) for start, end in searcher.index.splitter.split(SEED.text).spans.tolist()]
+    marks: dict[str, Any] = {"like": ["loan.txt"], "unlike": ["lease.txt"], "key": spans[1:2], "ignore": spans[:1]}
+    expected = searcher.search(SEED, **marks)
+    assert client.search(SEED, **marks).hits == expected.hits
+    assert client.rank(SEED, **marks).ids == searcher.rank(SEED, **marks).ids
+    assert client.explain(SEED, expected[0].id, **marks).hit == searcher.explain(SEED, expected[0].id, **marks).hit
+    with pytest.raises(UsageError, match="A range of key ends beyond the query"):
+        client.search(SEED, key=[(0, 10_000)])
+    with pytest.raises(NoDocument, match="There is no document 'nowhere'"):
+        client.search(SEED, like=["nowhere"])
+
+
 def test_without_a_reranker_missing_numbers_are_nan(index_path: Path, searcher: Searcher, tmp_path: Path) -> None:
     plain, token = Searcher(searcher.index, rerank=None), tmp_path / "token"
     token.write_text("a-secret-of-many-letters\n")

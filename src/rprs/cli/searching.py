@@ -42,6 +42,7 @@ from rprs.cli.options import (
     chosen_kinds,
 )
 from rprs.cli.queries import QuerySources, check_explain_order, check_index_first
+from rprs.cli.steering import Ignore, Key, Like, MarkArguments, Unlike, read_marks
 from rprs.cli.system import selected_system
 from rprs.errors import UsageError
 from rprs.spec import DEPTH
@@ -57,8 +58,8 @@ DEFAULT_K = 10
 EXPORTS = (HitFormat.csv, HitFormat.ris, HitFormat.bibtex)  # the web interface exports the same files
 
 
-class SearchOptions(TypedDict):
-    """The keyword arguments of `Searcher.search` and `Searcher.explain` that restrict the hits."""
+class SearchOptions(MarkArguments):
+    """The keyword arguments of `Searcher.search` and `Searcher.explain` that restrict the hits, and the marks."""
 
     where: str | None
     keep_self: bool
@@ -97,6 +98,10 @@ def search(
     undated: UndatedDocuments = Undated.keep,
     keep_self: KeepSelf = False,
     exclude: ExcludeForQuery = None,
+    like: Like = None,
+    unlike: Unlike = None,
+    key: Key = None,
+    ignore: Ignore = None,
     no_grouping: NoGrouping = False,
     no_boilerplate: NoBoilerplate = False,
     details: Details = False,
@@ -107,7 +112,8 @@ def search(
     Each hit has the share of your document that has a counterpart in it (of yours), the share of its own text that has
     one in yours (of theirs), and the most telling pair of passages: identical (=), reworded (±) or with the same idea
     (≈). Documents with the same or almost the same text are listed beneath the best of them. The query itself is left
-    out. Several documents can be combined into one query.
+    out. Several documents can be combined into one query. Documents that are relevant (--like) or not (--not), and
+    sentences of the query that matter (--key) or do not (--ignore), steer the ranking.
 
     Example: rprs search cases.rprs brief.pdf
 
@@ -118,6 +124,8 @@ def search(
     Example: rprs search cases.rprs --id 2016/brown.txt -k 20 --where "date < 2016-01-01" --format jsonl
 
     Example: rprs search cases.rprs --id 2016/brown.txt --before date
+
+    Example: rprs search cases.rprs brief.pdf --like 2016/brown.txt --not 2014/smith.txt --ignore 1-5
 
     Example: rprs search cases.rprs brief.pdf --settings tuned.toml --format csv > hits.csv
     """
@@ -132,7 +140,7 @@ def search(
         results = searcher.search(documents, k, **options, **evidence)
         about = partial(searcher.about, documents, k, **options, **evidence)
         _print_results(searcher, documents, results, about, context)
-    _print_summary(messages, searcher, results, restricted=any((where, before, options["exclude"])))
+    _print_summary(messages, searcher, results, restricted=any((where, before, options["exclude"], unlike)))
 
 
 def explain(
@@ -160,6 +168,10 @@ def explain(
     undated: UndatedDocuments = Undated.keep,
     keep_self: KeepSelf = False,
     exclude: ExcludeForQuery = None,
+    like: Like = None,
+    unlike: Unlike = None,
+    key: Key = None,
+    ignore: Ignore = None,
     kind: Kinds = None,
     no_boilerplate: NoBoilerplate = False,
     all_pairs: AllPairs = False,
@@ -222,6 +234,7 @@ def open_search(
             "exclude": sources.excluded_ids(documents, parameters["exclude"]),
             "before": parameters["before"],
             "undated": parameters["undated"].value,
+            **read_marks(parameters, documents, index),
         }
         system.load(progress)
         yield Searcher(index, system, progress=progress), documents, options

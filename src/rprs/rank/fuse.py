@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from threading import Lock
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,12 +13,12 @@ from rprs.document import Candidates, Document, Neighbours, Ranking, Sentences, 
 from rprs.encode import Loadable
 from rprs.errors import UsageError
 from rprs.index import Index
-from rprs.progress import Advance, Progress, no_op, silent
+from rprs.progress import Advance, Progress, divided, no_op, silent
 from rprs.rank.blend import Blend
 from rprs.rank.bm25 import BM25
 from rprs.rank.cosine import Cosine
 from rprs.rank.runfile import RunFile
-from rprs.rank.stages import Mask, Ranker, Reranker, Stage, order_candidates, require_sentences
+from rprs.rank.stages import Mask, Ranker, Reranker, Stage, in_pool_order, order_candidates, require_sentences
 from rprs.scoring import fuse
 from rprs.spec import Component, Kind, require
 
@@ -131,18 +130,18 @@ class Fuse(Component):
 
     def prepare(self, query: Sentences, candidates: Candidates, advance: Advance = no_op) -> PreparedFusion:
         """Re-rank with both."""
-        half = _half(advance)
+        half = divided(advance, 2)
         a, b = (reranker.rerank(query, candidates, half) for reranker in self._rerankers())
         position = {id: number for number, id in enumerate(candidates.ranking.ids)}
         orders = [np.array([position[id] for id in ranking.ids], dtype=np.int64) for ranking in (a, b)]
         return PreparedFusion(
-            a=_scatter(fuse.shares(a.scores, self.method, self.k), orders[0]),
-            b=_scatter(fuse.shares(b.scores, self.method, self.k), orders[1]),
+            a=in_pool_order(fuse.shares(a.scores, self.method, self.k), orders[0]),
+            b=in_pool_order(fuse.shares(b.scores, self.method, self.k), orders[1]),
             automatic=fuse.automatic_weight(
                 len(query) / candidates.mean_sentences if candidates.mean_sentences else 1.0, candidates.knows_language
             ),
             parts={
-                name: _scatter(values, order)
+                name: in_pool_order(values, order)
                 for ranking, order in ((b, orders[1]), (a, orders[0]))
                 for name, values in ranking.parts.items()
             },
@@ -182,26 +181,6 @@ def _parts_by_id(lists: Sequence[Ranking], ids: Sequence[str]) -> Mapping[str, F
         for ranking in reversed(lists)
         for name, values in ranking.parts.items()
     }
-
-
-def _scatter(values: Floats, order: NDArray[np.int64]) -> Floats:
-    """Values in the order of a ranking, moved to first-stage order."""
-    scattered = np.empty(len(values))
-    scattered[order] = values
-    return scattered
-
-
-def _half(advance: Advance) -> Advance:
-    """A progress callback for each of two passes over the candidates: a row counts as half a row."""
-    done, lock = 0, Lock()
-
-    def advance_half(rows: int) -> None:
-        nonlocal done
-        with lock:  # a re-ranker may call it from several threads
-            before, done = done, done + rows
-            advance(done // 2 - before // 2)
-
-    return advance_half
 
 
 # ---------------------------------------------------------------------------- what a first stage consists of

@@ -23,6 +23,7 @@ __all__ = [
     "Stage",
     "TwoStepRanker",
     "TwoStepReranker",
+    "in_pool_order",
     "load_candidates",
     "order_candidates",
     "require_sentences",
@@ -110,6 +111,13 @@ def require_sentences(query: Sentences) -> None:
     """Raise `EmptyQuery` for a query without sentences."""
     if not len(query):
         raise EmptyQuery("The query has no sentences: there is nothing to compare")
+
+
+def in_pool_order(values: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Values in the order of a ranking, moved to that of the candidates; `order` has the candidate at each rank."""
+    moved = np.empty(len(values))
+    moved[order] = values
+    return moved
 
 
 def order_candidates(

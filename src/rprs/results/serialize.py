@@ -58,6 +58,10 @@ class About:
     undated: str | None = None  # what a date limit did with documents without a date: keep or drop
     grouping: str | None = None  # "none" if near duplicates are hits of their own
     boilerplate: str | None = None  # "left out" if matches and coverage do not include it
+    like: str | None = None  # the ids of documents marked as relevant, as a JSON list
+    unlike: str | None = None  # the ids of documents marked as not relevant, as a JSON list
+    key: str | None = None  # the ranges of the query that count more, as a JSON list of [start, end]
+    ignore: str | None = None  # the ranges of the query that do not count, as a JSON list of [start, end]
 
     def object(self) -> dict[str, Any]:
         """As a JSON object."""

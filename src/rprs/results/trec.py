@@ -29,6 +29,10 @@ def tag(about: About) -> str:
         "exclude": about.exclude,
         "before": about.before,
         "undated": about.undated,
+        "like": about.like,
+        "unlike": about.unlike,
+        "key": about.key,
+        "ignore": about.ignore,
     }
     words = [f"{name}={_encoded(value)}" for name, value in (facts | options).items() if value is not None]
     return "|".join([one_word(stages), *words, f"query={about.query_hash}"])

@@ -13,11 +13,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import date
 from ipaddress import ip_address
 from time import sleep
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar, Unpack
 from urllib.parse import quote, urlsplit
 
 import httpx
@@ -35,6 +35,7 @@ from rprs.passages.export import passages_from
 from rprs.passages.values import PassageResults
 from rprs.progress import Advance, Progress, silent
 from rprs.rank.date_limit import Undated
+from rprs.rank.steering import MarkOptions, as_marks
 from rprs.results.hits import Explanation, Results
 from rprs.results.serialize import alignment_from, explanation_from, results_from
 
@@ -100,9 +101,10 @@ class Client:
         pairs: int = 3,
         group: bool = True,
         boilerplate: bool = True,
+        **marks: Unpack[MarkOptions],
     ) -> Results:
         """The k documents most similar to a text, a document, or several combined, with their most telling pairs."""
-        evidence: dict[str, object] = {"pairs": pairs, "group": group, "boilerplate": boilerplate}
+        evidence: dict[str, object] = {"pairs": pairs, "group": group, "boilerplate": boilerplate, **_marks(marks)}
         request = _request(query, where, keep_self, exclude, before, undated, k=k, **evidence)
         return self._read(results_from, self._run("search", request))
 
@@ -115,9 +117,11 @@ class Client:
         exclude: Iterable[str] = (),
         before: str | date | None = None,
         undated: Undated = "keep",
+        **marks: Unpack[MarkOptions],
     ) -> Ranking:
         """The whole ranking without evidence; its notes are those of a search."""
-        request = _request(query, where, keep_self, exclude, before, undated, k=ALL, pairs=0, group=False)
+        options: dict[str, object] = {"k": ALL, "pairs": 0, "group": False, **_marks(marks)}
+        request = _request(query, where, keep_self, exclude, before, undated, **options)
         results = self._read(results_from, self._run("search", request))
         names = dict.fromkeys(name for hit in results for name in hit.parts)
         return Ranking(
@@ -138,9 +142,10 @@ class Client:
         before: str | date | None = None,
         undated: Undated = "keep",
         boilerplate: bool = True,
+        **marks: Unpack[MarkOptions],
     ) -> Explanation:
         """The alignment of a query with a document of the index, and the document's place in the same search."""
-        options: dict[str, object] = {"document": id, "boilerplate": boilerplate}
+        options: dict[str, object] = {"document": id, "boilerplate": boilerplate, **_marks(marks)}
         request = _request(query, where, keep_self, exclude, before, undated, **options)
         return self._read(_explanation, self._run("explain", request))
 
@@ -361,6 +366,11 @@ def _request(
         "undated": undated,
         **options,
     }
+
+
+def _marks(marks: MarkOptions) -> dict[str, object]:
+    """Checked as in a search, so that errors are the same."""
+    return {name: values for name, values in asdict(as_marks(**marks)).items() if values}
 
 
 def _document_object(document: Document) -> dict[str, Any]:

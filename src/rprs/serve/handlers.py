@@ -87,7 +87,7 @@ class Search:
     def filters(self) -> dict[str, Any]:
         """What restricts the hits."""
         request = self.request
-        names = ("where", "keep_self", "exclude", "before", "undated")
+        names = ("where", "keep_self", "exclude", "before", "undated", "like", "unlike", "key", "ignore")
         return {name: getattr(request, name) for name in names}
 
 

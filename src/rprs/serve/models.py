@@ -88,6 +88,18 @@ class SearchRequest(Strict):
     undated: Literal["keep", "drop"] = Field(
         "keep", description="What a date limit does with documents without a date."
     )
+    like: list[Id] = Field(
+        default_factory=list, max_length=100, description="Relevant documents, which join the query with a weight."
+    )
+    unlike: list[Id] = Field(
+        default_factory=list, max_length=10_000, description="Documents that are not relevant: they are left out."
+    )
+    key: list[Span] = Field(
+        default_factory=list, max_length=10_000, description="Passages of the query whose sentences count more."
+    )
+    ignore: list[Span] = Field(
+        default_factory=list, max_length=10_000, description="Passages of the query whose sentences do not count."
+    )
     pairs: int = Field(3, ge=0, le=1000, description="Number of matching passages per hit, the most telling first.")
     group: bool = Field(True, description="List documents with almost the same text beneath the best of them.")
     boilerplate: bool = Field(True, description="Include boilerplate in matches and coverage.")
