@@ -19,6 +19,7 @@ from rprs import __version__
 from rprs.cli import (
     adapting,
     aligning,
+    assisting,
     browsing,
     converting,
     indexing,
@@ -150,6 +151,7 @@ for verb in (
     searching.explain,
     aligning.align,
     serving.serve,
+    assisting.mcp,
     running.run,
     running.rerank,
     converting.convert,
