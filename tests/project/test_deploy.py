@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import typer
-import yaml
+import yaml  # type: ignore[import-untyped]
 
 from rprs.cli import app
 from tests.support.paths import ROOT
@@ -117,7 +117,7 @@ def test_the_image_can_be_built() -> None:
     docker = tool("docker")
     if subprocess.run([docker, "info"], capture_output=True, check=False).returncode:
         pytest.skip("no Docker daemon answers")
-    command = [docker, "build", "--quiet", "--file", DEPLOY / "Dockerfile", ROOT]
+    command = [docker, "build", "--quiet", "--file", str(DEPLOY / "Dockerfile"), str(ROOT)]
     outcome = subprocess.run(command, capture_output=True, text=True, check=False)
     assert outcome.returncode == 0, outcome.stderr
 

@@ -19,13 +19,13 @@ from starlette.requests import ClientDisconnect
 
 from rprs.serve.limits import ASGIApp, Message, Receive, Scope, Send, refuse
 
-__all__ = ["AccessLog", "frames", "request_id", "stamped"]
+__all__ = ["AccessLog", "frames", "internal_error", "stamped"]
 
 _METHODS = {"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}
 _UNKNOWN = "-"
 _ID = re.compile(rb"[0-9a-fA-F-]{8,64}")  # of a proxy; only digits, so that no name gets into the log
 
-request_id: ContextVar[str] = ContextVar("request_id", default=_UNKNOWN)
+_request_id: ContextVar[str] = ContextVar("request_id", default=_UNKNOWN)
 
 
 Observe = Callable[[str, str, int, float], None]  # method, route, status (0: no response), seconds
@@ -53,7 +53,7 @@ class AccessLog:
             return
         started, status, size = perf_counter(), 0, 0
         id = _id_of(scope)
-        request_id.set(id)
+        _request_id.set(id)
 
         async def counted(message: Message) -> None:
             nonlocal status, size
@@ -75,9 +75,7 @@ class AccessLog:
             # uvicorn would print the message, which may contain text of a document.
             self.log(frames(error))
             if not status:
-                await refuse(
-                    counted, 500, "Internal Server Error", f"Internal error of the server: see its log, request {id}"
-                )
+                await refuse(counted, 500, "Internal Server Error", internal_error())
         finally:
             self._record(scope, status, perf_counter() - started, size)
 
@@ -95,12 +93,17 @@ def _id_of(scope: Scope) -> str:
     return given[0].decode() if len(given) == 1 and _ID.fullmatch(given[0]) else secrets.token_hex(8)
 
 
+def internal_error() -> str:
+    """The message of an error that is not the user's, with what finds it in the log."""
+    return f"Internal error of the server: see its log, request {_request_id.get()}"
+
+
 def stamped(log: Callable[[str], None]) -> Callable[[str], None]:
     """A log whose lines begin with the time, in UTC, and the id of the current request."""
 
     def write(line: str) -> None:
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        log(f"{now} {request_id.get()} {line}")
+        log(f"{now} {_request_id.get()} {line}")
 
     return write
 
