@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from rprs.evaluation.functions import compare, evaluate
     from rprs.evaluation.measures import parse_measures
     from rprs.index import Added, Index, Writer
+    from rprs.matrices.compute import matrix
+    from rprs.matrices.values import Match, Matrix
     from rprs.progress import Progress
     from rprs.rank import BM25, RPRS, RunFile, System
     from rprs.rank.birch import Birch
@@ -105,6 +107,8 @@ __all__ = [
     "IndexLocked",
     "IndexMismatch",
     "InvalidIndex",
+    "Match",
+    "Matrix",
     "MaxSim",
     "MeanPool",
     "MissingExtra",
@@ -132,6 +136,7 @@ __all__ = [
     "build",
     "compare",
     "evaluate",
+    "matrix",
     "open_collection",
     "parse_measures",
     "read_all",
@@ -178,6 +183,8 @@ _HOME = {
     "rprs.evaluation.functions": ["compare", "evaluate"],
     "rprs.evaluation.measures": ["parse_measures"],
     "rprs.index": ["Added", "Index", "Writer"],
+    "rprs.matrices.compute": ["matrix"],
+    "rprs.matrices.values": ["Match", "Matrix"],
     "rprs.progress": ["Progress"],
     "rprs.rank": ["BM25", "RPRS", "RunFile", "System"],
     "rprs.rank.birch": ["Birch"],
