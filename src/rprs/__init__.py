@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     from rprs.evaluation.functions import compare, evaluate
     from rprs.evaluation.measures import parse_measures
     from rprs.index import Added, Index, Writer
+    from rprs.matrices.compute import matrix
+    from rprs.matrices.values import Match, Matrix
     from rprs.passages.values import PassageHit, PassageResults
     from rprs.progress import Progress
     from rprs.rank import BM25, RPRS, RunFile, System
@@ -109,6 +111,8 @@ __all__ = [
     "IndexLocked",
     "IndexMismatch",
     "InvalidIndex",
+    "Match",
+    "Matrix",
     "MaxSim",
     "MeanPool",
     "MissingExtra",
@@ -139,6 +143,7 @@ __all__ = [
     "compare",
     "coverage",
     "evaluate",
+    "matrix",
     "open_collection",
     "parse_measures",
     "read_all",
@@ -187,6 +192,8 @@ _HOME = {
     "rprs.evaluation.functions": ["compare", "evaluate"],
     "rprs.evaluation.measures": ["parse_measures"],
     "rprs.index": ["Added", "Index", "Writer"],
+    "rprs.matrices.compute": ["matrix"],
+    "rprs.matrices.values": ["Match", "Matrix"],
     "rprs.progress": ["Progress"],
     "rprs.rank": ["BM25", "RPRS", "RunFile", "System"],
     "rprs.rank.birch": ["Birch"],

@@ -213,7 +213,7 @@ def test_an_internal_error_is_json_and_a_line_in_the_log(tmp_path: Path, monkeyp
     monkeypatch.setattr(Service, "snapshot", broken)
     for response in asyncio.run(request_both(app)):
         assert response.status_code == 500
-        assert response.json()["error"] == "Internal error of the server: see its log"
+        assert response.json()["error"].startswith("Internal error of the server: see its log, request ")
         assert "default-src 'none'" in response.headers["content-security-policy"]
     service.close()
     assert [line.partition(" at ")[0] for line in log[::2]] == ["KeyError", "KeyError"]

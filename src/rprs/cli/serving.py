@@ -34,6 +34,15 @@ AllowHost = Annotated[
     list[str] | None,
     typer.Option(help="Another host name of the server. May be repeated.", show_default=False),
 ]
+RootPathOption = Annotated[
+    str,
+    typer.Option(
+        "--root-path",
+        help="The path of the server behind a proxy (/search), whether the proxy removes it or not.",
+        metavar="PATH",
+        show_default="none",
+    ),
+]
 MaxUpload = Annotated[int, typer.Option(help="Maximum size of a request in megabytes.", min=1, rich_help_panel=LIMITS)]
 MaxCharacters = Annotated[
     int, typer.Option(help="Maximum number of characters of a query.", min=1, rich_help_panel=LIMITS)
@@ -69,6 +78,7 @@ def serve(
     token_file: TokenFile = None,
     allow_write: AllowWrite = False,
     allow_host: AllowHost = None,
+    root_path: RootPathOption = "",
     system: SystemName = None,
     first: First = FIRST,
     rerank: Rerank = RERANK,
@@ -89,6 +99,8 @@ def serve(
 
     Example: rprs serve cases.rprs --settings tuned.toml --port 9000 --no-open
 
+    Example: rprs serve cases.rprs --root-path /search --allow-host office.example.org --no-open
+
     Example: rprs serve cases.rprs --host 0.0.0.0 --token-file token --allow-host search.example.org
     """
     from rprs.scoring.threads import cores, one_blas_thread
@@ -96,9 +108,12 @@ def serve(
     from rprs.serve.connection import serve as listen
     from rprs.serve.guard import is_loopback, read_token
     from rprs.serve.limits import Limits
+    from rprs.serve.log import stamped
+    from rprs.serve.prefix import as_root_path
     from rprs.serve.service import Service
 
     messages: Messages = context.obj
+    log, prefix = stamped(messages.print), as_root_path(root_path)
     token = None if token_file is None else read_token(token_file)
     if token is None and not is_loopback(host):
         raise UsageError(f"Other computers can reach {host}: give a token with --token-file, or leave out --host")
@@ -109,25 +124,25 @@ def serve(
         at_once=at_once or cores(),
         waiting=waiting,
     )
-    service = Service(path, selected_system(context, settings), messages.progress, messages.print)
+    service = Service(path, selected_system(context, settings), messages.progress, log)
     try:
         hosts: set[str] = set()
-        app = make_app(service, Options(hosts, token, allow_write, limits, messages.print))
+        app = make_app(service, Options(hosts, token, allow_write, limits, log, prefix))
         with one_blas_thread():  # requests share the processors; BLAS changing its threads for each costs far more
             listen(
                 app,
                 host,
                 port,
                 limits,
-                _ready(service, hosts, allow_host or (), messages, open_browser),
-                messages.print,
+                _ready(service, hosts, allow_host or (), messages, open_browser, prefix),
+                log,
             )
     finally:
         service.close()
 
 
 def _ready(
-    service: Service, hosts: set[str], allowed: Sequence[str], messages: Messages, open_browser: bool
+    service: Service, hosts: set[str], allowed: Sequence[str], messages: Messages, open_browser: bool, prefix: str
 ) -> Callable[[str, int], None]:
     """When the server listens: accept its host names, print its address, and open the browser."""
     from rprs.serve.guard import hosts_of
@@ -135,7 +150,7 @@ def _ready(
     def ready(address: str, port: int) -> None:
         hosts.update(hosts_of(address, port, allowed))
         host = address.strip("[]")
-        url = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+        url = f"http://{f'[{host}]' if ':' in host else host}:{port}{prefix}/"
         typer.echo(f"{service.path.name}, {counted(service.documents, 'document')}: {url}")
         messages.print("Press Ctrl-C to stop")
         if open_browser:

@@ -14,6 +14,7 @@ limits.py       limits on the size and duration of requests
 connection.py   the server process; limits on idle and slow connections
 errors.py       the status and message of each error
 log.py          the access log
+prefix.py       a path prefix behind a proxy
 metrics.py      Prometheus metrics
 docs.py         the OpenAPI schema as an HTML page
 client.py       `Client`: the interface of `Searcher` over HTTP

@@ -26,6 +26,7 @@ from rprs.serve.jobs import Limiter
 from rprs.serve.limits import ASGIApp, BodyLimit, Limits
 from rprs.serve.log import AccessLog
 from rprs.serve.metrics import Metrics
+from rprs.serve.prefix import RootPath, to_home
 from rprs.serve.requests import first_problem
 from rprs.serve.routes import API, make_router
 from rprs.serve.service import Service
@@ -49,6 +50,7 @@ class Options:
     writable: bool = False
     limits: Limits = field(default_factory=Limits)
     log: Callable[[str], None] = _no_log
+    root_path: str = ""  # the path of this server behind a proxy: /search
 
 
 def make_app(service: Service, options: Options) -> ASGIApp:
@@ -69,6 +71,7 @@ def make_app(service: Service, options: Options) -> ASGIApp:
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
+        redirect_slashes=False,  # the address would be absolute, which is wrong behind a proxy
         # No telemetry leaves this machine, whatever the environment says; older versions of FastAPI ignore this.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
@@ -76,10 +79,11 @@ def make_app(service: Service, options: Options) -> ASGIApp:
     app.include_router(make_router(service, limiter, limits, writable, options.log))
     _add_pages(app, metrics)
     _add_errors(app, service.path)
-    app.openapi = lambda: _schema(app)  # type: ignore[method-assign]  # as FastAPI's documentation describes
+    app.openapi = lambda: _schema(app, options.root_path)  # type: ignore[method-assign]  # as FastAPI's documentation describes
     inner: ASGIApp = BodyLimit(app, limits)
     guarded = Guard(inner, options.hosts, options.token, writable)
-    return AccessLog(guarded, options.log, metrics.observe)
+    logged = AccessLog(guarded, options.log, metrics.observe)
+    return RootPath(logged, options.root_path) if options.root_path else logged
 
 
 def _add_pages(app: FastAPI, metrics: Metrics) -> None:
@@ -108,7 +112,8 @@ def _add_errors(app: FastAPI, index: Path) -> None:
         body = failure(error, index)
         status = body.pop("status")
         if status == 404 and _expects_page(request):
-            return HTMLResponse((WEB / "not-found.html").read_bytes(), status)
+            page = (WEB / "not-found.html").read_text(encoding="utf-8")
+            return HTMLResponse(page.replace("{home}", to_home(request.scope["path"])), status)
         headers = {"Retry-After": RETRY} if status == 503 else dict(getattr(error, "headers", None) or {})
         return Response(as_json(body), status, headers, "application/json")
 
@@ -131,7 +136,7 @@ def _expects_page(request: Request) -> bool:
 # ---------------------------------------------------------------------------- schema
 
 
-def _schema(app: FastAPI) -> dict[str, Any]:
+def _schema(app: FastAPI, root_path: str) -> dict[str, Any]:
     """The OpenAPI schema, including the models of bodies that routes parse themselves."""
     if app.openapi_schema is None:
         schema = get_openapi(
@@ -143,5 +148,7 @@ def _schema(app: FastAPI) -> dict[str, Any]:
             [(model, "validation") for model in extra_models], ref_template="#/components/schemas/{model}"
         )
         schema.setdefault("components", {}).setdefault("schemas", {}).update(extra.get("$defs", {}))
+        if root_path:
+            schema["servers"] = [{"url": root_path}]
         app.openapi_schema = schema
     return app.openapi_schema

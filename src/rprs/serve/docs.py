@@ -35,8 +35,8 @@ _FRAME = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>{title}</title>
-<link rel="icon" href="/static/favicon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="/static/docs.css">
+<link rel="icon" href="static/favicon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="static/docs.css">
 </head>
 <body>
 <a class="skip" href="#content">Skip to the content</a>
@@ -76,7 +76,7 @@ def docs_page(schema: Schema) -> str:
     content = [
         f"<h1>{escape(title)}: HTTP API</h1>",
         _prose(info.get("description", "")),
-        '<p>Schema: <a href="/api/v1/openapi.json">openapi.json</a>. Web interface: <a href="/">search</a>.</p>',
+        '<p>Schema: <a href="api/v1/openapi.json">openapi.json</a>. Web interface: <a href="./">search</a>.</p>',
         '<h2 id="operations">Operations</h2>',
         *(_operation(each, models) for each in operations),
         '<h2 id="objects">Objects</h2>',

@@ -10,6 +10,7 @@ from typing import Any
 from starlette.exceptions import HTTPException
 
 from rprs import errors
+from rprs.serve.log import internal_error
 
 __all__ = ["failure"]
 
@@ -40,4 +41,4 @@ def failure(error: Exception, index: Path) -> dict[str, Any]:
     if isinstance(error, OSError) and error.errno in (ENOSPC, EDQUOT):  # while uploads are stored for reading
         line = "The server has no space left for temporary files: free some, and try again"
         return {"status": 507, "kind": errors.DiskFull.__name__, "error": line}
-    return {"status": 500, "kind": "RprsError", "error": "Internal error of the server: see its log"}
+    return {"status": 500, "kind": "RprsError", "error": internal_error()}

@@ -1,10 +1,17 @@
-"""The access log. It never contains ids, query strings, file names or text of documents."""
+"""The access log. It never contains ids, query strings, file names or text of documents.
+
+Each line begins with the time and the id of its request, which the response has as `X-Request-ID`.
+"""
 
 from __future__ import annotations
 
+import re
+import secrets
 import traceback
 from asyncio import CancelledError
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from datetime import UTC, datetime
 from pathlib import PurePath
 from time import perf_counter
 
@@ -12,10 +19,13 @@ from starlette.requests import ClientDisconnect
 
 from rprs.serve.limits import ASGIApp, Message, Receive, Scope, Send, refuse
 
-__all__ = ["AccessLog", "frames"]
+__all__ = ["AccessLog", "frames", "internal_error", "stamped"]
 
 _METHODS = {"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}
 _UNKNOWN = "-"
+_ID = re.compile(rb"[0-9a-fA-F-]{8,64}")  # of a proxy; only digits, so that no name gets into the log
+
+_request_id: ContextVar[str] = ContextVar("request_id", default=_UNKNOWN)
 
 
 Observe = Callable[[str, str, int, float], None]  # method, route, status (0: no response), seconds
@@ -42,11 +52,15 @@ class AccessLog:
             await self.app(scope, receive, send)
             return
         started, status, size = perf_counter(), 0, 0
+        id = _id_of(scope)
+        _request_id.set(id)
 
         async def counted(message: Message) -> None:
             nonlocal status, size
             status = message.get("status", status)
             size += len(message.get("body", b""))
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message.get("headers", ()), (b"x-request-id", id.encode())]}
             await send(message)
 
         try:
@@ -61,7 +75,7 @@ class AccessLog:
             # uvicorn would print the message, which may contain text of a document.
             self.log(frames(error))
             if not status:
-                await refuse(counted, 500, "Internal Server Error", "Internal error of the server: see its log")
+                await refuse(counted, 500, "Internal Server Error", internal_error())
         finally:
             self._record(scope, status, perf_counter() - started, size)
 
@@ -71,6 +85,27 @@ class AccessLog:
         outcome = f"{status}" if status else "no response"
         self.log(f"{method} {route} {outcome} {seconds * 1000:,.0f} ms {size / 1000:,.0f} kB")
         self.observe(method, route, status, seconds)
+
+
+def _id_of(scope: Scope) -> str:
+    """The id that a proxy gave a request, or a new one."""
+    given = [value for name, value in scope.get("headers", ()) if name == b"x-request-id"]
+    return given[0].decode() if len(given) == 1 and _ID.fullmatch(given[0]) else secrets.token_hex(8)
+
+
+def internal_error() -> str:
+    """The message of an error that is not the user's, with what finds it in the log."""
+    return f"Internal error of the server: see its log, request {_request_id.get()}"
+
+
+def stamped(log: Callable[[str], None]) -> Callable[[str], None]:
+    """A log whose lines begin with the time, in UTC, and the id of the current request."""
+
+    def write(line: str) -> None:
+        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        log(f"{now} {_request_id.get()} {line}")
+
+    return write
 
 
 def frames(error: BaseException) -> str:

@@ -3,10 +3,12 @@
  * @module
  */
 
+import { HOME } from "./base.js";
 import { events } from "./stream.js";
 import { plural } from "./format.js";
 
-const ROOT = "/api/v1";
+const ROOT = `${HOME}api/v1`;
+const TOKEN = `token ${HOME}`; // another server of this site may have another token
 const RETRIES = 3; // after a 503
 const LONGEST_WAIT = 60; // seconds before a retry
 
@@ -156,7 +158,7 @@ async function call(path, options = {}) {
 
 function storedToken() {
   try {
-    return sessionStorage.getItem("token");
+    return sessionStorage.getItem(TOKEN);
   } catch {
     return null; // storage may be disabled; the token then lasts until the page is closed
   }
@@ -165,7 +167,7 @@ function storedToken() {
 function storeToken(value) {
   token = value;
   try {
-    sessionStorage.setItem("token", value);
+    sessionStorage.setItem(TOKEN, value);
   } catch {
     return;
   }

@@ -3,6 +3,8 @@
  * @module
  */
 
+import { HOME } from "./base.js";
+
 /** @typedef {Node | string | number | null | undefined | false} Child */
 
 /**
@@ -40,7 +42,7 @@ export function icon(name) {
   const space = "http://www.w3.org/2000/svg";
   const drawing = document.createElementNS(space, "svg");
   const use = document.createElementNS(space, "use");
-  use.setAttribute("href", `/static/icons.svg#${name}`);
+  use.setAttribute("href", `${HOME}static/icons.svg#${name}`);
   drawing.setAttribute("class", "icon");
   drawing.setAttribute("aria-hidden", "true");
   drawing.append(use);

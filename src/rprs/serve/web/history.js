@@ -4,6 +4,7 @@
  * @module
  */
 
+import { HOME } from "./base.js";
 import { addressOf, isIndexed, readAddress } from "./query.js";
 import { keepQuery, keptQuery } from "./stored.js";
 
@@ -49,7 +50,7 @@ export function pushCoverage(entry) {
 export const pushReader = (id) => history.pushState({ pushed: true }, "", readerAddress(id));
 
 /** The address of a document alone. @param {string} id */
-export const readerAddress = (id) => `/?${new URLSearchParams({ read: id })}`;
+export const readerAddress = (id) => `${HOME}?${new URLSearchParams({ read: id })}`;
 
 /** Whether "back" leads to the results that the side-by-side view was opened from. */
 export const cameFromList = () => Boolean(history.state?.pushed && history.state?.open);
@@ -75,8 +76,8 @@ export function present() {
   return { entry, open: stored.open, at: stored.at, coverage };
 }
 
-/** The address of a view. One that cannot be represented still differs from `/`, so that `/` leads back to the form. */
-const placeOf = ({ query, choice }, open, at = null) => addressOf(query, choice, open, at) ?? (open === null ? "/#results" : "/#side-by-side");
+/** The address of a view. One that cannot be represented still differs from that of the form, so that it leads back to the form. */
+const placeOf = ({ query, choice }, open, at = null) => addressOf(query, choice, open, at) ?? `${HOME}#${open === null ? "results" : "side-by-side"}`;
 
 function stateOf(entry, view) {
   const { key, query, choice, hidden } = entry;

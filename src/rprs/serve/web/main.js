@@ -7,6 +7,7 @@
 import { showAligned } from "./aligned.js";
 import * as api from "./api.js";
 import { CoverageView } from "./coverage-view.js";
+import { HOME } from "./base.js";
 import { announce, byId, el, fill } from "./dom.js";
 import { download } from "./export.js";
 import { dateLimit, filterText } from "./filter-text.js";
@@ -54,7 +55,7 @@ function showForm({ lost = false } = {}) {
   scrollTo(0, 0);
   if (!first) byId("search-title").focus({ preventScroll: true });
   if (!lost) return;
-  history.replaceState(null, "", "/");
+  history.replaceState(null, "", HOME);
   showNotice("Your file isn't stored. Please add it again.");
 }
 
@@ -264,14 +265,14 @@ function read(id) {
 function edit() {
   const { entry } = current;
   if (entry) form.set(entry.query, entry.choice);
-  history.pushState(null, "", "/");
+  history.pushState(null, "", HOME);
   showForm();
 }
 
 /** A new query: a file was dropped on the results. */
 function begin() {
   form.set(EMPTY_QUERY, current.entry.choice);
-  history.pushState(null, "", "/");
+  history.pushState(null, "", HOME);
   showForm();
 }
 
@@ -333,7 +334,7 @@ async function start() {
   byId("home").addEventListener("click", (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    history.pushState(null, "", "/");
+    history.pushState(null, "", HOME);
     showForm();
   });
   document.querySelector(".skip").addEventListener("click", (event) => {

@@ -4,10 +4,12 @@
  * @module
  */
 
+import { HOME } from "./base.js";
+
 /** @typedef {import("./query.js").Query} Query */
 
-const PREFIX = "query ";
-const DRAFT = "draft";
+const PREFIX = `query ${HOME} `;
+const DRAFT = `draft ${HOME}`;
 
 /** @type {WeakMap<Query, string>} searches with other filters share the stored query */
 const keys = new WeakMap();
