@@ -27,6 +27,7 @@ from rprs.cli import (
     searching,
     serving,
     studying,
+    syncing,
     system,
     tuning,
 )
@@ -135,6 +136,7 @@ def _add(verbs: typer.Typer, verb: Callable[..., None]) -> None:
 for verb in (
     indexing.index,
     indexing.add,
+    syncing.sync,
     indexing.remove,
     indexing.compact,
     indexing.verify,
