@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from rprs.serve.client import Client
     from rprs.spec import Component
     from rprs.studies.study import study
+    from rprs.syncing import Synced, sync
     from rprs.tuning.choose import Tuned
     from rprs.tuning.settings import read_settings
     from rprs.tuning.tune import tune
@@ -132,6 +133,7 @@ __all__ = [
     "ServiceError",
     "Skipped",
     "SoftRPRS",
+    "Synced",
     "System",
     "TooLarge",
     "TooLong",
@@ -155,6 +157,7 @@ __all__ = [
     "read_settings",
     "rerank",
     "study",
+    "sync",
     "tune",
     "write_run",
 ]
@@ -221,6 +224,7 @@ _HOME = {
     "rprs.search": ["Searcher"],
     "rprs.serve.client": ["Client"],
     "rprs.studies.study": ["study"],
+    "rprs.syncing": ["Synced", "sync"],
     "rprs.tuning.choose": ["Tuned"],
     "rprs.tuning.settings": ["read_settings"],
     "rprs.tuning.tune": ["tune"],

@@ -22,7 +22,18 @@ from rprs.errors import IndexLocked, InvalidIndex
 from rprs.index import Index, Writer, verify
 from rprs.index.catalog import Catalog
 from tests.support.cli import rprs_error
-from tests.support.crash import COLLECTION, HASHED, JOBS, Crasher, invented, memory_folder, plug_in, rankings
+from tests.support.crash import (
+    COLLECTION,
+    HASHED,
+    JOBS,
+    Crasher,
+    files_on_disk,
+    invented,
+    listed_files,
+    memory_folder,
+    plug_in,
+    rankings,
+)
 from tests.support.paths import ROOT
 
 BEFORE = {  # jobs that ran before the one that is killed
@@ -84,23 +95,6 @@ def _copy(scene: Scene) -> Iterator[Path]:
         yield path
 
 
-def _listed(path: Path) -> dict[str, tuple[int, int]]:
-    """The files that the catalog lists, with inode and time, which show whether they were written again."""
-    if not (path / "catalog.sqlite").exists():
-        return {}
-    catalog = Catalog(path, write=False)
-    try:
-        stats = {file.path: (path / file.path).stat() for file in catalog.files()}
-        return {name: (stat.st_ino, stat.st_mtime_ns) for name, stat in stats.items()}
-    finally:
-        catalog.close()
-
-
-def _on_disk(path: Path) -> set[str]:
-    groups = (path / "segments", path / "encoders", path / "norms")
-    return {file.relative_to(path).as_posix() for group in groups for file in group.rglob("*") if file.is_file()}
-
-
 def _check_killed(scene: Scene, path: Path) -> None:
     """Check an index whose writer has just been killed."""
     try:
@@ -117,7 +111,7 @@ def _check_killed(scene: Scene, path: Path) -> None:
 
 def _check_finished(scene: Scene, path: Path) -> None:
     assert verify(path) == []
-    assert _on_disk(path) == set(_listed(path))
+    assert files_on_disk(path) == set(listed_files(path))
     assert rankings(path) == scene.after
 
 
@@ -125,13 +119,13 @@ def _kill_and_resume(crasher: Crasher, scene: Scene, step: int) -> None:
     with _copy(scene) as path:
         assert crasher.run(scene.job, path, at_step=step).killed
         _check_killed(scene, path)
-        committed = _listed(path)
+        committed = listed_files(path)
         outcome = crasher.run(scene.job, path)
         assert not outcome.killed
         assert not outcome.error, f"after a kill at step {step}"
         _check_finished(scene, path)
         if scene.job not in REWRITES:
-            now = _listed(path)
+            now = listed_files(path)
             batches = {name: file for name, file in committed.items() if not name.startswith("norms/")}
             assert {name: now.get(name) for name in batches} == batches, "a committed batch was written again"
 

@@ -31,6 +31,7 @@ from rprs.document import Document, Value
 from rprs.encode.hashed import Hashed
 from rprs.index import Index, Writer, upgrade
 from rprs.index.backup import backup
+from rprs.index.catalog import Catalog
 from rprs.progress import Advance, Progress, silent
 from rprs.spec import Component, Kind
 from tests.support.paths import ROOT
@@ -77,6 +78,24 @@ def rankings(path: Path, *, norms: bool = True) -> bytes:
             parts += [repr(ranking.ids).encode(), ranking.scores.tobytes()]
             parts += [values.tobytes() for values in ranking.parts.values()]
     return b"\n".join(parts)
+
+
+def listed_files(path: Path) -> dict[str, tuple[int, int]]:
+    """The files that the catalog lists, with inode and time, which show whether they were written again."""
+    if not (path / "catalog.sqlite").exists():
+        return {}
+    catalog = Catalog(path, write=False)
+    try:
+        stats = {file.path: (path / file.path).stat() for file in catalog.files()}
+        return {name: (stat.st_ino, stat.st_mtime_ns) for name, stat in stats.items()}
+    finally:
+        catalog.close()
+
+
+def files_on_disk(path: Path) -> set[str]:
+    """The files of segments, encoders and norms."""
+    groups = (path / "segments", path / "encoders", path / "norms")
+    return {file.relative_to(path).as_posix() for group in groups for file in group.rglob("*") if file.is_file()}
 
 
 @contextmanager
@@ -198,7 +217,19 @@ def _backup(path: Path) -> None:
     backup(path.with_name("source.rprs"), path)
 
 
-COPIES: dict[str, Callable[[Path], None]] = {"backup": _backup}  # jobs on a copy of the index source.rprs beside it
+def _sync(path: Path) -> None:
+    from rprs.index import writer
+    from rprs.syncing import sync
+
+    writer.SLOW_BATCH = writer.FAST_BATCH = 200  # characters: several commits
+    sync(os.environ[SOURCE], path, encoder=HASHED)
+
+
+SOURCE = "RPRS_TEST_SOURCE"
+FROM_OTHERS: dict[str, Callable[[Path], None]] = {
+    "backup": _backup,  # of the index source.rprs beside the copy
+    "sync": _sync,  # with the folder that is named in the environment
+}
 
 
 # ---------------------------------------------------------------------------- killing
@@ -296,7 +327,7 @@ def _work(job: str, path: Path, at_step: int | None, send: int) -> None:
     steps = _Steps(path, at_step)
     error = ""
     try:
-        (JOBS | COPIES)[job](path)
+        (JOBS | FROM_OTHERS)[job](path)
     except BaseException as problem:  # reported to the test
         error = f"{type(problem).__name__}: {problem}"
     os.write(send, json.dumps([error, steps.count]).encode())

@@ -32,6 +32,7 @@ from rprs.cli import (
     serving,
     steering,
     studying,
+    syncing,
     system,
     tuning,
 )
@@ -140,6 +141,7 @@ def _add(verbs: typer.Typer, verb: Callable[..., None]) -> None:
 for verb in (
     indexing.index,
     indexing.add,
+    syncing.sync,
     indexing.remove,
     indexing.compact,
     indexing.verify,

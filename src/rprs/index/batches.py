@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from rprs.document import Document
@@ -15,7 +15,7 @@ from rprs.index.catalog import Catalog, metadata_json
 from rprs.index.segment import Entry, term_hashes
 from rprs.text.analyze import ngrams
 
-__all__ = ["FAST_BATCH", "SLOW_BATCH", "Batch", "batches", "prepare", "take_characters"]
+__all__ = ["FAST_BATCH", "SLOW_BATCH", "Batch", "batches", "prepare", "same_label", "take_characters"]
 
 FAST_BATCH = 24_000_000  # characters per segment where encoding is cheap
 SLOW_BATCH = 3_000_000  # where a transformer encodes every sentence: a crash then costs about a minute
@@ -23,11 +23,14 @@ SLOW_BATCH = 3_000_000  # where a transformer encodes every sentence: a crash th
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Documents that are committed together."""
+    """Changes that are committed together."""
 
     documents: list[Document]  # new, or with another text than in the index
     changed: int  # how many of these are in the index with another text
     relabelled: list[Document]  # in the index with another title or other metadata
+    renamed: dict[str, Document] = field(default_factory=dict)  # by the id in the index, which has the same text
+    removed: list[str] = field(default_factory=list)  # ids
+    record: Callable[[], None] | None = None  # what else belongs into the transaction, at its end
 
 
 def batches(documents: Iterable[Document], catalog: Catalog, size: int, unchanged: Counter[str]) -> Iterator[Batch]:
@@ -42,7 +45,7 @@ def batches(documents: Iterable[Document], catalog: Catalog, size: int, unchange
         _check(document)
         stored = catalog.labels([document.id]).get(document.id)
         if stored and stored[0] == document.content_hash and document.id not in batch:
-            if document.id not in labels and _same_label(document, stored):
+            if document.id not in labels and same_label(document, stored):
                 unchanged["documents"] += 1
                 continue
             labels[document.id] = document
@@ -87,6 +90,6 @@ def _check(document: Document) -> None:
         raise ReadError(f"The document {document.id!r} is not valid Unicode: {error.reason}") from error
 
 
-def _same_label(document: Document, stored: tuple[str, str, str]) -> bool:
+def same_label(document: Document, stored: tuple[str, str, str]) -> bool:
     """Whether title and metadata equal the stored ones, whatever the order of the fields."""
     return document.title == stored[1] and json.loads(metadata_json(document)) == json.loads(stored[2])

@@ -1,4 +1,6 @@
-"""The catalog of an index: which documents, segments, files and encoder it has. All SQL but the filters' is here.
+"""The catalog of an index: which documents, segments, files and encoder it has.
+
+All SQL is here, but that of filters (`where`) and of synchronised folders (`sources`).
 
 A transaction on it is the only commit point: a file that it does not list does not belong to the index.
 """
@@ -19,6 +21,7 @@ from rprs.document import Document
 from rprs.index.arguments import require_vector_type
 from rprs.index.database import FORMAT, Database
 from rprs.index.files import File
+from rprs.index.sources import forget_origins, has_sources
 from rprs.scoring.vectors import VectorType
 
 __all__ = [
@@ -426,7 +429,12 @@ class Catalog(Database):
 
     def forget_statistics(self) -> None:
         """Drop what was measured on the documents, because they change; the calibration stays until it is replaced."""
-        self.connection.execute("DELETE FROM settings WHERE key IN ('language', 'norms')")
+        self.connection.execute("DELETE FROM settings WHERE key = 'language'")
+        self.forget_norms()
+
+    def forget_norms(self) -> None:
+        """Drop the norms of the documents."""
+        self.connection.execute("DELETE FROM settings WHERE key = 'norms'")
         self.forget_files("norms/*")
 
     @property
@@ -471,9 +479,25 @@ class Catalog(Database):
     def relabel(self, document: Document) -> None:
         """Change title and metadata of a document whose text stays."""
         metadata = metadata_json(document)
+        if has_sources(self):
+            forget_origins(self, [document.id], gone=False)
         query = "UPDATE documents SET title = ?, metadata = ?, label = ? WHERE id = ? AND removed = 0"
         checksum = label_checksum(document.id, document.title, metadata)
         self.connection.execute(query, (document.title, metadata, checksum, document.id))
+
+    def rename(self, old: str, document: Document) -> None:
+        """Give a document whose text stays another id, title and metadata; the norms, which are by id, are dropped."""
+        label = (document.id, document.title, metadata_json(document))
+        query = (
+            "UPDATE documents SET id = ?, title = ?, metadata = ?, label = ? WHERE id = ? AND removed = 0 "
+            "RETURNING segment, ordinal"
+        )
+        for place in self.connection.execute(query, (*label, label_checksum(*label), old)).fetchall():
+            self._dropped += place_checksum(old, *place)
+            self._added += place_checksum(document.id, *place)
+        if has_sources(self):
+            forget_origins(self, [old], gone=True)
+        self.forget_norms()
 
     def use_encoder(self, row: EncoderRow, files: Iterable[File]) -> None:
         """Use an encoder instead of any other."""
@@ -499,7 +523,9 @@ class Catalog(Database):
             "UPDATE documents SET removed = 1, id = '', title = '', metadata = '{}', label = 0, content_hash = '' "
             "WHERE id = ? AND removed = 0 RETURNING segment, ordinal"
         )
-        count = 0
+        count, ids = 0, list(ids)
+        if has_sources(self):
+            forget_origins(self, ids, gone=True)
         for id in ids:
             self.connection.execute(erase, (id,))
             for segment, ordinal in self.connection.execute(mark, (id,)).fetchall():

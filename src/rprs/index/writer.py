@@ -77,6 +77,16 @@ class Added:
     terms: int = 0
     notes: tuple[str, ...] = ()
 
+    def __add__(self, other: Added) -> Added:
+        return Added(
+            self.added + other.added,
+            self.changed + other.changed,
+            self.unchanged + other.unchanged,
+            self.sentences + other.sentences,
+            self.terms + other.terms,
+            self.notes + other.notes,
+        )
+
 
 class Writer:
     """An index opened for changes; use it in a `with` statement. Only one process can do so at a time.
@@ -222,24 +232,34 @@ class Writer:
             raise UsageError(f"Expected an iterable of rprs.Document. Got {documents!r:.80}")
         total, unchanged = Added(), Counter[str]()
         with self._change():
-            if self.catalog.generation is None and not isinstance(self.encoder, Fittable):
-                self._use(self._store(load_encoder(self.encoder, self.progress)))
+            self._load_encoder()
             with self.progress("reading", unit="documents") as advance:
                 for batch in batches(documents, self.catalog, self.batch, unchanged):
-                    entries = []
-                    for document in batch.documents:
-                        entries.append(self._prepare(document))
-                        advance(1)
-                    self._commit(batch, entries)
-                    total = Added(
-                        total.added + len(batch.documents) - batch.changed,
-                        total.changed + batch.changed + len(batch.relabelled),
-                        0,
-                        total.sentences + sum(len(entry.sentences) for entry in entries),
-                        total.terms + sum(entry.length for entry in entries),
-                    )
+                    total += self.commit(batch, advance)
             notes = self.finish()
         return replace(total, unchanged=unchanged["documents"], notes=notes)
+
+    def commit(self, batch: Batch, advance: Advance = no_op) -> Added:
+        """Commit a batch of changes; call `finish` after the last one."""
+        with self._change():
+            self._load_encoder()
+            entries = []
+            for document in batch.documents:
+                entries.append(self._prepare(document))
+                advance(1)
+            self._commit(batch, entries)
+        return Added(
+            len(batch.documents) - batch.changed,
+            batch.changed + len(batch.relabelled),
+            0,
+            sum(len(entry.sentences) for entry in entries),
+            sum(entry.length for entry in entries),
+        )
+
+    def _load_encoder(self) -> None:
+        """Load an encoder that is not fitted, before the first segment is written."""
+        if self.catalog.generation is None and not isinstance(self.encoder, Fittable):
+            self._use(self._store(load_encoder(self.encoder, self.progress)))
 
     def _prepare(self, document: Document) -> Entry:
         return prepare(document.text, self.splitter, self.analyzer, phrases=self.catalog.phrases)
@@ -256,16 +276,21 @@ class Writer:
                 files.append(self._write_vectors(number, generation, self._encoder_in_use(), texts))
             self._sync(folder(number))
         with self.catalog.transaction():
+            for old, document in batch.renamed.items():
+                self.catalog.rename(old, document)
             for document in batch.relabelled:
                 self.catalog.relabel(document)
-            self.catalog.remove(document.id for document in batch.documents)
-            if entries:
+            self.catalog.remove([*batch.removed, *(document.id for document in batch.documents)])
+            if entries or batch.removed:
                 self.catalog.forget_statistics()
+            if entries:
                 sentences = sum(len(entry.sentences) for entry in entries)
                 words = sum(entry.length for entry in entries)
                 self.catalog.add_segment(SegmentRow(number, len(entries), sentences, words, generation), files)
             for ordinal, (document, entry) in enumerate(zip(batch.documents, entries, strict=True)):
                 self.catalog.add_document(document, (number, ordinal), (entry.length, len(entry.sentences)))
+            if batch.record is not None:
+                batch.record()
 
     def _sync(self, place: str) -> None:
         sync_folder(self.path / place)
@@ -275,9 +300,10 @@ class Writer:
 
     def finish(self) -> tuple[str, ...]:
         """Encode the documents that are not encoded yet, and compact if there are many segments; notes on failures."""
-        self._encode_waiting()
-        notes = self._compact_many() if self.compact_automatically else ()
-        self._measure()
+        with self._change():
+            self._encode_waiting()
+            notes = self._compact_many() if self.compact_automatically else ()
+            self._measure(self.catalog.language or None)  # kept where documents were only renamed
         return notes
 
     @property

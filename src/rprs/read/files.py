@@ -28,7 +28,18 @@ from rprs.read.source import (
 from rprs.read.storable import displayed, reason, storable
 from rprs.read.topics import find_query_reader
 
-__all__ = ["Report", "documents", "documents_of_stream", "ignore", "read", "read_one", "read_queries"]
+__all__ = [
+    "Report",
+    "SourceFile",
+    "check_paths",
+    "documents",
+    "documents_of_stream",
+    "ignore",
+    "list_files",
+    "read",
+    "read_one",
+    "read_queries",
+]
 
 Report = Callable[[Skipped], None]
 FindReader = Callable[[PurePath], Reader]
@@ -72,7 +83,7 @@ def read_one(path: str | PurePath, *, skipped: Report = ignore, fields: Fields =
 
     A message is one document, whatever is attached to it. `skipped` is called with pages that could not be read.
     """
-    _check_paths([path])
+    check_paths([path])
     if Path(path).is_dir():
         raise ReadError(f"{path}: a folder; name the file of the query document")
     inside = f"{displayed(Path(path))}/"  # attachments
@@ -104,7 +115,7 @@ def _read(
     fields: Fields,
     reader_of_file: FindReader = _default_reader,
 ) -> Generator[Document, None, None]:
-    paths = list(map(Path, _check_paths(sources)))
+    paths = list(map(Path, check_paths(sources)))
     for path in paths:
         try:
             path.stat()
@@ -112,11 +123,12 @@ def _read(
             raise ReadError(f"{path}: no such file or folder") from error
         except (OSError, ValueError) as error:  # ValueError: a NUL character
             raise ReadError(f"{displayed(path)}: {reason(error)}") from error
-    files = (file for path in paths for file in _files(path, beir_file, reader_of_file))
+    files = (file for path in paths for file in list_files(path, beir_file, reader_of_file))
     return _distinct(files, strict, skipped, fields)
 
 
-def _check_paths(sources: object) -> list[str | PurePath]:
+def check_paths(sources: object) -> list[str | PurePath]:
+    """Paths, or a `UsageError`."""
     paths = [sources] if isinstance(sources, str | PurePath) else sources
     if isinstance(paths, bytes) or not isinstance(paths, Iterable):
         raise UsageError(f"Expected the path of a file or folder, or a list of paths. Got {sources!r:.80}")
@@ -130,7 +142,7 @@ def _check_paths(sources: object) -> list[str | PurePath]:
 
 
 def _distinct(
-    files: Iterable[_File | Skipped], strict: bool, skipped: Report, fields: Fields
+    files: Iterable[SourceFile | Skipped], strict: bool, skipped: Report, fields: Fields
 ) -> Generator[Document, None, None]:
     """The documents of the files, each id once; everything else is reported."""
     places: dict[str, str] = {}
@@ -152,19 +164,23 @@ def _distinct(
 
 
 @dataclass(frozen=True, slots=True)
-class _File:
+class SourceFile:
+    """A file of a source, with the id of the document that it may be."""
+
     path: Path
     id: str
     reader: Reader
 
 
-def _files(source: Path, beir_file: str, reader_of_file: FindReader) -> Iterator[_File | Skipped]:
+def list_files(
+    source: Path, beir_file: str = "corpus", reader_of_file: FindReader = _default_reader
+) -> Iterator[SourceFile | Skipped]:
     """The files of a folder, by name, with ids relative to the folder.
 
     A source that is a file is read with `reader_of_file`.
     """
     if not source.is_dir():
-        yield _File(source, source.name, reader_of_file(source))
+        yield SourceFile(source, source.name, reader_of_file(source))
         return
     visited: set[tuple[int, int]] = set()
     stack = [(source, "")]
@@ -187,7 +203,7 @@ def _files(source: Path, beir_file: str, reader_of_file: FindReader) -> Iterator
         elif not S_ISREG(status.st_mode):
             yield Skipped(displayed(path), "not a regular file")
         else:
-            yield _File(path, id, read_any)
+            yield SourceFile(path, id, read_any)
 
 
 def _names(folder: Path, beir_file: str) -> list[str]:
