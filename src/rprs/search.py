@@ -126,6 +126,7 @@ class Searcher:
         undated: Undated = "keep",
         group: bool = True,
         boilerplate: bool = True,
+        **marks: Unpack[MarkOptions],
     ) -> Chart:
         """Which parts of a query are covered by the k best hits, or by the documents with some `ids`, and by none.
 
@@ -136,7 +137,7 @@ class Searcher:
         if ids is not None:
             named = named_documents(self.index, ids)
         else:
-            filters: dict[str, Any] = {"where": where, "keep_self": keep_self, "exclude": exclude}
+            filters: dict[str, Any] = {"where": where, "keep_self": keep_self, "exclude": exclude, **marks}
             results = self.search(query, k, **filters, before=before, undated=undated, pairs=0, group=group)
             named, notes = named_hits(results), results.notes
         charting = Charting(document, self.index, self.progress, boilerplate=boilerplate)
@@ -365,7 +366,7 @@ class Searcher:
         groups: list[tuple[int, list[Duplicate]]] = []
         grouping = Grouping()
         for place, id in enumerate(ranking.ids):
-            leader, relation = grouping.add(evidence.side(id).sequences)
+            leader, relation = grouping.add(evidence.side(id).words)
             if leader < len(groups):
                 document = evidence.document(id)
                 score = float(ranking.scores[place])

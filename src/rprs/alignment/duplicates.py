@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rprs.alignment.values import Relation
-from rprs.alignment.verbatim import LEAST_ANYWHERE, Sequences
+from rprs.alignment.verbatim import window_hashes
+from rprs.alignment.words import Words
 
 __all__ = ["Grouping", "Shape", "relation", "shape"]
 
-SEQUENCE = LEAST_ANYWHERE  # words: of texts that share most of such sequences, few words differ
+SEQUENCE = 4  # words: of texts that share most of such sequences, few words differ
 LONG = 2000  # words: of longer texts, one sequence in `SAMPLED` is compared
 SAMPLED = 8
 LEAST_SHARE = 0.7  # of the sequences of both texts
@@ -27,12 +28,12 @@ class Shape:
     sequences: NDArray[np.uint64]
 
 
-def shape(text: Sequences) -> Shape:
+def shape(words: Words) -> Shape:
     """The shape of a text; of a long one, a part of its sequences that depends on them alone."""
-    sequences = text.hashes(SEQUENCE)
-    if len(text.words) > LONG:
+    sequences = window_hashes(words.hashes, SEQUENCE)
+    if len(words) > LONG:
         sequences = sequences[sequences % np.uint64(SAMPLED) == 0]
-    return Shape(len(text.words), hash(text.words.tobytes()), np.unique(sequences))
+    return Shape(len(words), hash(words.hashes.tobytes()), np.unique(sequences))
 
 
 def relation(left: Shape, right: Shape) -> Relation:
@@ -58,9 +59,9 @@ class Grouping:
     def __init__(self) -> None:
         self._leaders: list[Shape] = []
 
-    def add(self, text: Sequences) -> tuple[int, Relation]:
+    def add(self, words: Words) -> tuple[int, Relation]:
         """The number of the group of a text, and its relation to its leader; "different" if it leads a new group."""
-        own = shape(text)
+        own = shape(words)
         for number, leader in enumerate(self._leaders):
             kind = relation(leader, own)
             if kind != "different":

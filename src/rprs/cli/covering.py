@@ -36,6 +36,7 @@ from rprs.cli.options import (
 )
 from rprs.cli.queries import check_index_first
 from rprs.cli.searching import EvidenceOptions, open_search
+from rprs.cli.steering import Ignore, Key, Like, Unlike
 from rprs.errors import UsageError
 from rprs.spec import DEPTH
 
@@ -85,6 +86,10 @@ def coverage(
     undated: UndatedDocuments = Undated.keep,
     keep_self: KeepSelf = False,
     exclude: ExcludeForQuery = None,
+    like: Like = None,
+    unlike: Unlike = None,
+    key: Key = None,
+    ignore: Ignore = None,
     no_grouping: NoGrouping = False,
     no_boilerplate: NoBoilerplate = False,
     all_rows: Annotated[

@@ -171,11 +171,12 @@ class Client:
         undated: Undated = "keep",
         group: bool = True,
         boilerplate: bool = True,
+        **marks: Unpack[MarkOptions],
     ) -> Chart:
         """Which parts of a query are covered by the k best hits, or by the documents with some `ids`, and by none."""
         sources = None if ids is None else list(ids)
         evidence: dict[str, object] = {"group": group, "boilerplate": boilerplate, "sources": sources, "echo": True}
-        request = _request(query, where, keep_self, exclude, before, undated, k=k, **evidence)
+        request = _request(query, where, keep_self, exclude, before, undated, k=k, **evidence, **_marks(marks))
         return self._read(_chart, self._run("coverage", request))
 
     def passages(
