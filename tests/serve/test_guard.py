@@ -84,7 +84,7 @@ def inside(_request: Request) -> Response:
 APP: Any = Starlette(
     routes=[
         Route("/", inside),
-        *(Route(f"/api/v1/{name}", inside) for name in ("info", "health")),
+        *(Route(f"/api/v1/{name}", inside) for name in ("info", "health", "ready")),
         Route("/metrics", inside),
         Route("/api/v1/search", count, methods=["POST"]),
         Route("/api/v1/documents", count, methods=["POST"]),
@@ -205,7 +205,7 @@ def test_data_requires_the_token(path: str) -> None:
     assert TOKEN not in response.error
 
 
-@pytest.mark.parametrize("path", ["/", "/api/v1/health", "/static/main.js"])
+@pytest.mark.parametrize("path", ["/", "/api/v1/health", "/api/v1/ready", "/static/main.js"])
 def test_static_files_and_health_require_no_token(path: str) -> None:
     assert send_request(guarded(TOKEN), path).status in (200, 404)
 
@@ -358,6 +358,56 @@ def test_a_body_that_does_not_arrive() -> None:
     response = ReceivedResponse(asyncio.run(client()))
     assert response.status == 408
     assert "0.05 seconds" in response.error
+
+
+async def answered(limit: BodyLimit, pieces: list[bytes], pause: float) -> ReceivedResponse:
+    """The response to a body that arrives piece by piece."""
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        await asyncio.sleep(pause)
+        return {"type": "http.request", "body": pieces.pop(), "more_body": bool(pieces)}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await limit({"type": "http", "headers": []}, receive, send)
+    return ReceivedResponse(sent)
+
+
+async def echo_size(_scope: Scope, receive: Receive, send: Send) -> None:
+    """Respond with the size of the body."""
+    size, more = 0, True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return
+        size, more = size + len(message["body"]), message["more_body"]
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": str(size).encode()})
+
+
+def test_a_body_that_trickles_is_cut_and_one_that_flows_is_not() -> None:
+    limit = BodyLimit(echo_size, Limits(header_seconds=0.2))
+    trickling = asyncio.run(answered(limit, [b"x"] * 100, 0.05))
+    assert (trickling.status, "16 kB" in trickling.error) == (408, True)
+    flowing = asyncio.run(answered(limit, [b"x" * 2**14] * 8, 0.05))  # longer than 0.2 seconds in all
+    assert (flowing.status, flowing.body) == (200, str(2**17).encode())
+    assert limit.held == 0
+
+
+def test_bodies_that_are_held_count_as_load() -> None:
+    limit = BodyLimit(echo_size, Limits(bodies_bytes=1800))
+
+    async def several() -> list[ReceivedResponse]:
+        return await asyncio.gather(*(answered(limit, [b"x" * 500] * 2, 0.02) for _ in range(4)))
+
+    responses = asyncio.run(several())
+    assert {response.status for response in responses} == {200, 503}
+    refused = next(response for response in responses if response.status == 503)
+    assert (refused.headers["retry-after"], "try again" in refused.error) == ("3", True)
+    assert limit.held == 0
+    assert [response.status for response in asyncio.run(several())].count(200) >= 2  # nothing stays behind
 
 
 @pytest.mark.parametrize(

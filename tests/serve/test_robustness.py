@@ -206,6 +206,20 @@ def test_hundreds_of_slow_clients_do_not_keep_others_out(server: Server, api: ht
         assert until_closed(connection) == b""
 
 
+def test_hundreds_of_slow_bodies_do_not_keep_others_out(server: Server, api: httpx.Client) -> None:
+    """At the limit on connections, the oldest request whose body is still arriving makes room; /health answers."""
+    request = head(server, "POST /api/v1/search", "Content-Type: application/json", "Content-Length: 100000")
+    slow = []
+    for _ in range(2 * int(TIMES["connections"])):
+        slow.append(connected(server))
+        slow[-1].sendall(request + b"{")
+    with server.client() as fresh:
+        assert fresh.get("/health").status_code == 200
+        searched(fresh)
+    for connection in slow:
+        until_closed(connection)  # a timeout would be an error
+
+
 def test_if_all_connections_have_requests_the_next_is_refused() -> None:
     """A server for one connection in this process; its client, in a thread, stops it."""
     requested = threading.Event()

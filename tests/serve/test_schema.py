@@ -41,6 +41,7 @@ OPERATIONS = [
     "DELETE /api/v1/documents/{id}",
     "GET /api/v1/info",
     "GET /api/v1/health",
+    "GET /api/v1/ready",
     "DELETE /api/v1/jobs/{job}",
 ]
 

@@ -16,6 +16,7 @@ from rprs.index import writer as writing
 from rprs.serve import service as services
 from rprs.serve.service import Service
 from tests.support.crash import HASHED, invented, memory_folder
+from tests.support.server import served
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +81,19 @@ def test_closing_ends_a_merger(path: Path) -> None:
     service.close()
     assert segments(path) == 8
     assert verify(path) == []
+
+
+def test_readiness_follows_the_index_and_liveness_does_not(path: Path) -> None:
+    with served(path) as server, server.client() as api:
+        for away in (False, True, False):
+            if away:
+                path.rename(path.with_name("away"))
+            elif not path.exists():
+                path.with_name("away").rename(path)
+            response = api.get("/ready")
+            assert response.status_code == (503 if away else 200), response.text
+            assert api.get("/health").status_code == 200
+            assert not away or "There is no index" in response.json()["error"]
 
 
 def test_an_index_that_was_away_is_served_again(path: Path) -> None:

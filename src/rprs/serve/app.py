@@ -23,7 +23,7 @@ from rprs.serve.errors import failure
 from rprs.serve.guard import Guard
 from rprs.serve.handlers import as_json
 from rprs.serve.jobs import Limiter
-from rprs.serve.limits import ASGIApp, BodyLimit, Limits
+from rprs.serve.limits import RETRY, ASGIApp, BodyLimit, Limits
 from rprs.serve.log import AccessLog
 from rprs.serve.metrics import Metrics
 from rprs.serve.prefix import RootPath, to_home
@@ -34,7 +34,6 @@ from rprs.serve.service import Service
 __all__ = ["Options", "make_app"]
 
 WEB = Path(__file__).parent / "web"
-RETRY = "3"  # seconds that a client is asked to wait when the server is busy
 
 
 def _no_log(_line: str) -> None:

@@ -2,7 +2,8 @@
 
 A connection is *waiting* while it has no request: it is new, kept alive, or its request's head is still arriving. A
 waiting connection is closed after a time limit. At the limit on connections, the oldest waiting one is closed in favour
-of a new one, so that many slow clients cannot keep others out.
+of a new one, or else the oldest whose request's body is still arriving, so that many slow clients cannot keep others
+out.
 
 uvicorn itself closes only kept-alive connections. So each of its protocols is wrapped in one that sees the bytes arrive
 and the write buffer drain; when a request begins and ends is known from its ASGI calls.
@@ -182,11 +183,12 @@ class _Connections:
         )
         self.open: dict[object, _Connection] = {}  # by the client's address and port
         self.waiting: dict[_Connection, None] = {}  # oldest first
+        self.sending: dict[_Connection, None] = {}  # those with a body that is still arriving, oldest first
 
     def admit(self, connection: _Connection) -> bool:
-        """Register a connection, if necessary in place of the oldest waiting one; false if all have requests."""
+        """Register a connection, if necessary in place of the oldest slow one; false if all requests are complete."""
         if len(self.open) >= self.most:
-            oldest = next(iter(self.waiting), None)
+            oldest = next(iter(self.waiting), None) or next(iter(self.sending), None)
             if oldest is None:
                 return False
             self.discard(oldest)
@@ -197,6 +199,7 @@ class _Connections:
 
     def discard(self, connection: _Connection) -> None:
         self.waiting.pop(connection, None)
+        self.sending.pop(connection, None)
         if self.open.get(connection.client) is connection:
             del self.open[connection.client]
 
@@ -213,6 +216,8 @@ class _Connections:
             nonlocal unread
             message = await receive()
             unread = unread and bool(message.get("more_body", False))
+            if not unread:
+                self.sending.pop(connection, None)
             return message
 
         async def sent(message: Message) -> None:
@@ -223,9 +228,12 @@ class _Connections:
                 connection.end_request(unread)
 
         connection.begin_request()
+        if unread:
+            self.sending[connection] = None
         try:
             await app(scope, received, sent)
         finally:
+            self.sending.pop(connection, None)
             if not ended:
                 connection.end_request(unread)
 

@@ -133,7 +133,7 @@ class Guard:
             return 421, "Misdirected Request", line
         if _is_foreign(scope, host):
             return 403, "NotAllowed", "Requests from the pages of other sites are not allowed"
-        public = path == "/api/v1/health" or (method in _READING and not _is_private(path))
+        public = path in ("/api/v1/health", "/api/v1/ready") or (method in _READING and not _is_private(path))
         if self.token is not None and not public and not hmac.compare_digest(_bearer(scope), self.token.encode()):
             return 401, "NotAllowed", "A token is required: send it as the header `Authorization: Bearer TOKEN`"
         if not self.writable and method not in _READING and _writes(path):

@@ -13,7 +13,7 @@ from typing import Any
 
 from rprs.errors import UsageError
 
-__all__ = ["LINGER", "ASGIApp", "BodyLimit", "Limits", "Message", "Receive", "Scope", "Send", "refuse"]
+__all__ = ["LINGER", "RETRY", "ASGIApp", "BodyLimit", "Limits", "Message", "Receive", "Scope", "Send", "refuse"]
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -23,7 +23,10 @@ ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 # A refused body is read and discarded up to these limits, so that the client gets to read the response.
 LINGER = 2.0  # seconds
+RETRY = "3"  # seconds that a client is asked to wait when the server is busy
 DISCARD = 16 * 2**20
+
+MIN_ARRIVAL = 2**14  # bytes of a body that must arrive in `header_seconds`, unless that is its end
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +34,14 @@ class Limits:
     """Limits of a server. A request beyond them is refused with one line."""
 
     upload_bytes: int = 64 * 2**20  # of a request body
+    bodies_bytes: int = 512 * 2**20  # of all bodies that the server holds; a request that would exceed it is refused
     text_characters: int = 20_000_000  # of a query
     seconds: float = 120.0  # to process a request
     at_once: int = field(default_factory=lambda: os.cpu_count() or 1)  # requests processed at the same time
     waiting: int = 32  # requests in the queue; further ones are refused
     reading_seconds: float = 60.0  # to parse one upload
     reading_bytes: int = 2 * 2**30  # of address space to parse it
-    header_seconds: float = 20.0  # until the head of a request is complete, from when the connection opens
+    header_seconds: float = 20.0  # for the head of a request, and for each 16 kB of its body
     body_seconds: float = 300.0  # until its body is complete
     idle_seconds: float = 30.0  # on a kept-alive connection, or for a client that does not read its response
     connections: int = 512  # open at the same time
@@ -52,7 +56,7 @@ class Limits:
 
 
 class BodyLimit:
-    """Refuses a body that is too large (413) or too slow (408), as early as possible.
+    """Refuses a body that is too large (413) or too slow (408), or one too many (503), as early as possible.
 
     For the application, such a client disconnects; whatever it sends afterwards is discarded.
     """
@@ -60,13 +64,14 @@ class BodyLimit:
     def __init__(self, app: ASGIApp, limits: Limits) -> None:
         self.app = app
         self.limits = limits
+        self.held = 0  # bytes of the bodies of all present requests
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        body = _Body(self.limits, receive, send)
+        body = _Body(self, receive, send)
         if _declared(scope["headers"]) > self.limits.upload_bytes:
             await body.refuse_size()
         else:
@@ -76,18 +81,23 @@ class BodyLimit:
                 # The application may fail on the apparent disconnection; that is not worth reporting.
                 if not body.refused:
                     raise
+            finally:
+                body.release()
         await body.finish()
 
 
 class _Body:
     """The body of one request on its way to the application."""
 
-    def __init__(self, limits: Limits, receive: Receive, send: Send) -> None:
-        self._limits, self._receive, self._send = limits, receive, send
+    def __init__(self, all_bodies: BodyLimit, receive: Receive, send: Send) -> None:
+        self._all, self._limits, self._receive, self._send = all_bodies, all_bodies.limits, receive, send
         self._size_so_far = 0
+        self._held = 0  # of `all_bodies.held`
         self._complete = False
         self._started = False  # the application's answer
-        self._due: float | None = None
+        self._due: float | None = None  # when the body must be complete
+        self._next_due = 0.0  # when the next `MIN_ARRIVAL` bytes must have arrived
+        self._last_size = 0
         self.refused = False
 
     async def receive(self) -> Message:
@@ -97,19 +107,41 @@ class _Body:
         if self._complete:
             return await self._receive()
         loop = asyncio.get_running_loop()
-        self._due = self._due or loop.time() + self._limits.body_seconds  # counted from the first read
+        if self._due is None:  # counted from the first read
+            now = loop.time()
+            self._due, self._next_due = now + self._limits.body_seconds, now + self._limits.header_seconds
         try:
-            async with asyncio.timeout_at(self._due):
+            async with asyncio.timeout_at(min(self._due, self._next_due)):
                 message = await self._receive()
         except TimeoutError:
             self._complete = True  # there is nothing left to discard
-            line = f"The request's body did not arrive within {self._limits.body_seconds:g} seconds"
-            return await self._refuse(408, "Request Timeout", line)
-        self._size_so_far += len(message.get("body", b""))
+            return await self._refuse(408, "Request Timeout", self._too_slow())
+        self._count(len(message.get("body", b"")), loop.time())
         self._complete = not message.get("more_body", False)
         if self._size_so_far > self._limits.upload_bytes:
             return await self.refuse_size()
+        if self._all.held > self._limits.bodies_bytes:
+            line = "The server holds as many requests as its memory allows: try again in a few seconds"
+            return await self._refuse(503, "Busy", line, {"retry-after": RETRY})
         return message
+
+    def _count(self, size: int, now: float) -> None:
+        """Count what has arrived, and give the client more time once it is enough."""
+        self._size_so_far += size
+        self._held += size
+        self._all.held += size
+        if self._size_so_far >= self._last_size + MIN_ARRIVAL:
+            self._last_size, self._next_due = self._size_so_far, now + self._limits.header_seconds
+
+    def release(self) -> None:
+        """The application needs the body no longer."""
+        self._all.held -= self._held
+        self._held = 0
+
+    def _too_slow(self) -> str:
+        if self._due is not None and self._due <= self._next_due:
+            return f"The request's body did not arrive within {self._limits.body_seconds:g} seconds"
+        return f"Less than 16 kB of the request's body arrived within {self._limits.header_seconds:g} seconds"
 
     async def send(self, message: Message) -> None:
         """Pass an answer on, unless the request has been answered here."""
@@ -122,10 +154,11 @@ class _Body:
         line = f"The request is larger than the {_size(self._limits.upload_bytes)} that this server accepts"
         return await self._refuse(413, "TooLarge", line)
 
-    async def _refuse(self, status: int, kind: str, line: str) -> Message:
+    async def _refuse(self, status: int, kind: str, line: str, headers: Mapping[str, str] | None = None) -> Message:
         self.refused = True
+        self.release()
         if not self._started:
-            await refuse(self._send, status, kind, line, {"connection": "close"}, more=True)
+            await refuse(self._send, status, kind, line, {"connection": "close", **(headers or {})}, more=True)
         return {"type": "http.disconnect"}
 
     async def finish(self) -> None:

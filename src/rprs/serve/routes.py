@@ -12,7 +12,7 @@ from fastapi.responses import Response, StreamingResponse
 from starlette.exceptions import HTTPException
 
 from rprs.charts.formats import CHART_FORMATS
-from rprs.errors import RprsError, UsageError
+from rprs.errors import InvalidIndex, RprsError, UsageError
 from rprs.read.source import suffixes
 from rprs.results import FORMATS
 from rprs.serve import coverage_models, models
@@ -110,6 +110,15 @@ def make_router(
         """Check that the server is running."""
         return Response(as_json({"status": "ok"}), media_type="application/json")
 
+    @router.get("/ready", responses={**_success(models.Health), **_errors()})
+    def ready() -> Response:
+        """Check that the index can be searched: 503 while it cannot."""
+        try:
+            with service.snapshot():
+                return Response(as_json({"status": "ok"}), media_type="application/json")
+        except InvalidIndex as error:
+            raise HTTPException(503, failure(error, service.path)["error"]) from error
+
     @router.delete("/jobs/{job}", status_code=204, responses=_errors(404))
     def cancel(job: str) -> Response:
         """Cancel a job by its name; its request then returns an error. A job that has just ended is accepted."""
@@ -191,7 +200,10 @@ def _add_coverage(router: APIRouter, runner: JobRunner, handlers: CoverageHandle
         submission = await read_request(request, coverage_models.CoverageRequest)
         return await runner.respond(request, x_job, lambda job: handlers.coverage(job, submission))
 
-    kinds = {format.media_type: {"schema": {"type": "string"}} for format in CHART_FORMATS.values()}
+    kinds = {
+        format.media_type: {"schema": {"type": "object" if format.media_type == "application/json" else "string"}}
+        for format in CHART_FORMATS.values()
+    }
 
     @router.post(
         "/coverage/export",
