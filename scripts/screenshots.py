@@ -1,7 +1,7 @@
 """Screenshots for the documentation, after `make demo`: `python scripts/screenshots.py INDEX FOLDER`.
 
-Taken from a real server: the search form, results, the coverage of a licence, and two licences side by side, in the light and the dark theme and
-on a phone.
+Taken from a real server: the search form, results, the coverage of a licence, and two licences side by side, in the
+light and the dark theme and on a phone.
 """
 
 from __future__ import annotations
