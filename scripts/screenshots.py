@@ -1,7 +1,7 @@
 """Screenshots for the documentation, after `make demo`: `python scripts/screenshots.py INDEX FOLDER`.
 
-Taken from a real server: the search form, results, and two licences side by side, in the light and the dark theme and
-on a phone.
+Taken from a real server: the search form, results, the coverage of a licence, and two licences side by side, in the
+light and the dark theme and on a phone.
 """
 
 from __future__ import annotations
@@ -74,6 +74,13 @@ def results(page: Page) -> None:
     page.locator("#hits .hit").nth(5).wait_for()
 
 
+def coverage(page: Page) -> None:
+    """The first passage that nobody covers."""
+    page.locator("#coverage[data-complete]").wait_for()
+    page.keyboard.press("n")
+    page.wait_for_timeout(500)  # until the surrounding text is rendered
+
+
 def aligned(page: Page) -> None:
     """The second reworded match."""
     page.locator(".query .number").nth(10).wait_for(state="attached")
@@ -94,6 +101,7 @@ def take_screenshots(index: Path, folder: Path) -> None:
     pictures = [
         ("page-ask", "/", "light", fill_form),
         ("page-results", f"/?id={GRANT}&k=10", "light", results),
+        ("page-coverage", f"/?id={HARDWARE}&k=10&view=coverage", "light", coverage),
         ("page-aligned", side_by_side, "light", aligned),
         ("page-aligned-dark", side_by_side, "dark", aligned),
         ("page-phone", side_by_side, "phone", aligned),

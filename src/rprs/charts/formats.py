@@ -49,6 +49,8 @@ CHART_FORMATS: Mapping[str, ChartFormat] = {
 
 def format_of(path: str | PurePath) -> ChartFormat:
     """The format that the suffix of a file names."""
+    if not isinstance(path, str | PurePath):
+        raise UsageError(f"The name of a file must be a text or a path. Got {path!r:.80} instead.")
     suffix = PurePath(path).suffix.lower()
     format = CHART_FORMATS.get(suffix.removeprefix("."))
     if format is None:

@@ -95,8 +95,9 @@ def _add_small(document: WordDocument, text: str) -> None:
 def _add_gaps(document: WordDocument, chart: Chart) -> None:
     document.add_heading("Without a source", 1)
     passages = [_plain(chart.query.text[slice(*span)]) for span in chart.passages_without_source()]
+    bullet = document.styles["List Bullet"]  # looked up once: there may be thousands of passages
     for passage in passages:
-        document.add_paragraph(passage, style="List Bullet")
+        document.add_paragraph(passage, style=bullet)
     if not passages:
         document.add_paragraph("Every sentence has a counterpart, but for boilerplate.")
 

@@ -42,6 +42,7 @@ export class ChartGroup {
       const [best] = row.covers;
       if (best) this.spans[at].className = `chart-row ${kindClass(best.kind)}${best.boilerplate ? " common" : ""}${2 * best.words < row.words ? " partly" : ""}`;
     });
+    if (this.rows.every(({ boilerplate }) => boilerplate)) return fill(this.who, boilerplateNote()); // a heading, which needs little room
     const parts = this.chart.partsOf(this.group);
     fill(this.who, parts.slice(0, LISTED).map((part) => this.source(part)),
       parts.length > LISTED && el("li", { class: "hint" }, `and ${plural(parts.length - LISTED, "more source")}`));
@@ -68,7 +69,7 @@ export class ChartGroup {
         icon("filter"), "Search for this passage"));
     }
     const covered = this.rows.some(({ covers }) => covers.length);
-    if (!covered) fill(this.who, el("li", { class: gaps.length ? "nobody" : "hint" }, gaps.length ? "Nobody" : "Boilerplate"));
+    if (!covered) fill(this.who, gaps.length ? el("li", { class: "nobody" }, "Nobody") : boilerplateNote());
     this.root.classList.toggle("has-gap", gaps.length > 0);
   }
 
@@ -93,6 +94,8 @@ export class ChartGroup {
       el("td", {}, kindLabel(best), part));
   }
 }
+
+const boilerplateNote = () => el("li", { class: "hint" }, "Boilerplate");
 
 /** The words of a source; those that differ from yours are marked as inserted. @param {import("./chart.js").Passage} passage */
 const wordsOf = (passage) => sentPassage({ ...passage, document: passage.text }, "document");

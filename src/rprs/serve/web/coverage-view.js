@@ -156,7 +156,7 @@ export class CoverageView {
     if (!next) return announce(`No ${by > 0 ? "further" : "earlier"} passage without a source.`);
     this.stepped = next;
     next.focus({ preventScroll: true });
-    next.closest(".chart-group").scrollIntoView({ block: "center" });
+    next.scrollIntoView({ block: "center" });
   }
 
   stepGroup(by) {
