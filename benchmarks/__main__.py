@@ -18,7 +18,19 @@ from rich.console import Console
 from benchmarks.table import Row, as_json, as_markdown, as_table
 from benchmarks.timing import Options
 
-PARTS = ("kernel", "aligned", "whole", "grid", "bm25", "phrases", "encoders", "indexing", "search", "evidence")
+PARTS = (
+    "kernel",
+    "aligned",
+    "whole",
+    "grid",
+    "bm25",
+    "phrases",
+    "encoders",
+    "indexing",
+    "search",
+    "evidence",
+    "passages",
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

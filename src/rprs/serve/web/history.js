@@ -38,28 +38,29 @@ export function replace(entry, open = null) {
   history.replaceState(stateOf(entry, { open, pushed: Boolean(history.state?.pushed) }), "", placeOf(entry, open));
 }
 
-/** Push the view of a document alone. @param {string} id */
-export const pushReader = (id) => history.pushState({ pushed: true }, "", readerAddress(id));
+/** Push the view of a document alone. @param {string} id @param {At | null} [at] */
+export const pushReader = (id, at = null) => history.pushState({ pushed: true }, "", readerAddress(id, at));
 
-/** The address of a document alone. @param {string} id */
-export const readerAddress = (id) => `/?${new URLSearchParams({ read: id })}`;
+/** The address of a document alone. @param {string} id @param {At | null} [at] the start and end of a passage, in code points */
+export const readerAddress = (id, at = null) => `/?${new URLSearchParams({ read: id, ...(at && { at: at.join("-") }) })}`;
 
 /** Whether "back" leads to the results that the side-by-side view was opened from. */
 export const cameFromList = () => Boolean(history.state?.pushed && history.state?.open);
 
 /**
  * The view for the current address and history state; null for the search form.
- * @returns {{entry: Entry, open: string | null, at: At | null} | {read: string} | {lost: true} | null}
+ * @returns {{entry: Entry, open: string | null, at: At | null} | {read: string, at: At | null} | {lost: true} | null}
  */
 export function present() {
   const state = history.state;
-  const read = new URLSearchParams(location.search).get("read");
-  if (read) return { read };
+  const address = new URLSearchParams(location.search);
+  const read = address.get("read");
+  const passage = /^(\d+)-(\d+)$/u.exec(address.get("at") ?? "");
+  if (read) return { read, at: passage && [Number(passage[1]), Number(passage[2])] };
   const existing = entries.get(state?.key);
   if (existing) return { entry: existing, open: state.open, at: state.at };
-  const address = readAddress(location.search);
   const query = keptQuery(state?.query);
-  const stored = query ? { query, choice: state.choice, open: state.open, at: state.at } : address;
+  const stored = query ? { query, choice: state.choice, open: state.open, at: state.at } : readAddress(location.search);
   if (!stored) return location.hash ? { lost: true } : null;
   const entry = newEntry(stored.query, stored.choice, state?.key);
   entry.hidden = new Set(state?.hidden);

@@ -12,6 +12,7 @@ import { dateLimit, filterText } from "./filter-text.js";
 import { joinList, plural } from "./format.js";
 import { cameFromList, newEntry, present, push, pushReader, replace } from "./history.js";
 import { showError } from "./notice.js";
+import { passagesPanel } from "./passages.js";
 import { progressLine } from "./progress.js";
 import { addressOf, DEFAULT_CHOICE, displayName, EMPTY_QUERY, fileName, payload, queryName, withServerTexts } from "./query.js";
 import { showReader } from "./reader.js";
@@ -135,8 +136,8 @@ async function showComparison(entry, id, at = null) {
   }
 }
 
-/** A document alone. @param {string} id */
-async function showDocument(id) {
+/** A document alone. @param {string} id @param {[number, number] | null} [at] a passage to show */
+async function showDocument(id, at = null) {
   const root = byId("reader");
   const running = new AbortController();
   const choice = current.entry?.choice ?? DEFAULT_CHOICE;
@@ -145,10 +146,10 @@ async function showDocument(id) {
   try {
     const stored = await api.document(id, running.signal);
     const query = { ...EMPTY_QUERY, indexed: [{ id, title: stored.title }] };
-    showReader(root, stored, { back: goBack, more: () => startFrom(stored, choice), address: addressOf(query, choice) });
+    showReader(root, stored, { back: goBack, more: () => startFrom(stored, choice), address: addressOf(query, choice), at });
     document.title = `${displayName(stored)} – rprs`;
   } catch (error) {
-    if (!running.signal.aborted) showError(byId("error"), error, { index: info.index, again: () => showDocument(id) });
+    if (!running.signal.aborted) showError(byId("error"), error, { index: info.index, again: () => showDocument(id, at) });
   }
 }
 
@@ -220,6 +221,12 @@ function read(id) {
   showDocument(id);
 }
 
+/** Read a passage in its document. @param {string} id @param {[number, number]} at */
+function readPassage(id, at) {
+  pushReader(id, at);
+  showDocument(id, at);
+}
+
 /** Back to the form, with the query in it. */
 function edit() {
   const { entry } = current;
@@ -260,7 +267,7 @@ async function saveReport(entry, { id, name }, shown) {
 function route() {
   const now = present();
   if (!now || "lost" in now) return showForm(now ?? {});
-  if ("read" in now) return showDocument(now.read);
+  if ("read" in now) return showDocument(now.read, now.at);
   if (now.open !== null && now.open !== undefined) return showComparison(now.entry, now.open, now.at);
   return showResults(now.entry);
 }
@@ -291,7 +298,8 @@ async function start() {
     byId("main").focus();
   });
   history.scrollRestoration = "manual";
-  addEventListener("popstate", route);
+  const passages = passagesPanel(info, { current: () => current, options, read: readPassage });
+  addEventListener("popstate", () => (route(), passages.resume()));
   route();
   restoreDraft();
 }
