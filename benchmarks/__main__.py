@@ -30,6 +30,7 @@ PARTS = (
     "search",
     "evidence",
     "coverage",
+    "passages",
 )
 
 

@@ -158,8 +158,7 @@ class _Search:
         """The documents with the longest quotations of the passage, and those with the most phrases in common."""
         if not self.index.has_phrases:
             self.notes.append(
-                "The index has no phrases, so documents are looked up by single words: "
-                "`rprs index --phrases` makes one that has them"
+                "The index has no phrases, so documents are looked up by single words: `rprs upgrade` adds them"
             )
         shared = shared_with(self.passage, self.index, self.allowed, self.least)
         most = np.lexsort((shared.numbers, -shared.weight))[:SIMILAR]

@@ -11,6 +11,7 @@ const SHORTCUTS = [
   ["k", "previous match"],
   ["n", "next unmatched passage"],
   ["p", "previous unmatched passage"],
+  ["Alt+P", "passages like the selected text or the current match"],
   ["Enter", "on a number: go to the matching passage"],
   ["Esc", "back to the results"],
 ];

@@ -123,7 +123,7 @@ class AlignedView {
       report: () => this.report(),
       print: () => printPairs(this.root, this.texts, this.names, this.pairs.all.filter(({ shown }) => shown)),
     });
-    return el("div", { class: "aligned" },
+    return el("div", { class: "aligned", dataset: { id: result.id } },
       this.heading,
       el("div", { class: "aligned-top" }, back, this.controls.bar, actions),
       this.controls.root,

@@ -74,6 +74,14 @@ export const exported = (payload) => file("/export", payload);
 /** The side-by-side view as a file. @param {Payload} payload */
 export const report = (payload) => file("/report", payload);
 
+/** Passages like a text. @param {any} request @param {Follow} follow */
+export const passages = (request, follow) => streamed("/passages", asJson(request), follow);
+
+/** Passages as a file. @param {any} request */
+export const exportedPassages = (request) => file("/passages/export", asJson(request));
+
+const asJson = (request) => ({ body: JSON.stringify(request), headers: { "content-type": "application/json" } });
+
 // ---------------------------------------------------------------------------- calls
 
 async function json(path, options) {

@@ -43,33 +43,33 @@ export function replace(entry, open = null) {
 /** Push the coverage of the query of an entry. @param {Entry} entry */
 export function pushCoverage(entry) {
   const address = addressOf(entry.query, entry.choice);
-  history.pushState(stateOf(entry, { open: null, at: null, coverage: true, pushed: true }), "", address ? `${address}&view=coverage` : "/#coverage");
+  history.pushState(stateOf(entry, { open: null, at: null, coverage: true, pushed: true }), "", address ? `${address}&view=coverage` : `${HOME}#coverage`);
 }
 
-/** Push the view of a document alone. @param {string} id */
-export const pushReader = (id) => history.pushState({ pushed: true }, "", readerAddress(id));
+/** Push the view of a document alone. @param {string} id @param {At | null} [at] */
+export const pushReader = (id, at = null) => history.pushState({ pushed: true }, "", readerAddress(id, at));
 
-/** The address of a document alone. @param {string} id */
-export const readerAddress = (id) => `${HOME}?${new URLSearchParams({ read: id })}`;
+/** The address of a document alone. @param {string} id @param {At | null} [at] the start and end of a passage, in code points */
+export const readerAddress = (id, at = null) => `${HOME}?${new URLSearchParams({ read: id, ...(at && { at: at.join("-") }) })}`;
 
 /** Whether "back" leads to the results that the side-by-side view was opened from. */
 export const cameFromList = () => Boolean(history.state?.pushed && history.state?.open);
 
 /**
  * The view for the current address and history state; null for the search form.
- * @returns {{entry: Entry, open: string | null, at: At | null, coverage: boolean} | {read: string} | {lost: true} | null}
+ * @returns {{entry: Entry, open: string | null, at: At | null, coverage: boolean} | {read: string, at: At | null} | {lost: true} | null}
  */
 export function present() {
   const state = history.state;
   const parameters = new URLSearchParams(location.search);
   const read = parameters.get("read");
   const coverage = Boolean(state?.coverage) || parameters.get("view") === "coverage";
-  if (read) return { read };
+  const passage = /^(\d+)-(\d+)$/u.exec(parameters.get("at") ?? "");
+  if (read) return { read, at: passage && [Number(passage[1]), Number(passage[2])] };
   const existing = entries.get(state?.key);
   if (existing) return { entry: existing, open: state.open, at: state.at, coverage };
-  const address = readAddress(location.search);
   const query = keptQuery(state?.query);
-  const stored = query ? { query, choice: state.choice, open: state.open, at: state.at } : address;
+  const stored = query ? { query, choice: state.choice, open: state.open, at: state.at } : readAddress(location.search);
   if (!stored) return location.hash ? { lost: true } : null;
   const entry = newEntry(stored.query, stored.choice, state?.key);
   entry.hidden = new Set(state?.hidden);

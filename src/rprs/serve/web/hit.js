@@ -83,7 +83,8 @@ function evidence(pair, hit, how) {
   const content = [kindLabel(pair),
     side("In your document", sentPassage(pair, "query")),
     side(["In ", el("cite", {}, displayName(hit))], sentPassage(pair, "document"))];
-  return el("li", { class: pair.boilerplate ? "common" : null }, follow("pair", content, how.address(hit.id, at), () => how.open(hit.id, at)));
+  return el("li", { class: pair.boilerplate ? "common" : null }, follow("pair", content, how.address(hit.id, at), () => how.open(hit.id, at)),
+    el("button", { type: "button", class: "quiet small passages-like", dataset: { passage: pair.document } }, icon("find"), "Find passages like this"));
 }
 
 function side(caption, text) {

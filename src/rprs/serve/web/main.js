@@ -14,7 +14,7 @@ import { dateLimit, filterText } from "./filter-text.js";
 import { joinList, plural } from "./format.js";
 import { cameFromList, newEntry, present, push, pushCoverage, pushReader, replace } from "./history.js";
 import { showError } from "./notice.js";
-import { searchPassage } from "./passage-search.js";
+import { passagesPanel } from "./passages.js";
 import { progressLine } from "./progress.js";
 import { addressOf, DEFAULT_CHOICE, displayName, EMPTY_QUERY, fileName, payload, queryName, withServerTexts } from "./query.js";
 import { showReader } from "./reader.js";
@@ -32,6 +32,7 @@ const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/u;
 let info;
 let form;
 let results;
+let passages; // the panel
 /** @type {{view: string, entry: Entry | null, leave: () => void, gone?: boolean}} the current view, and how to leave it */
 let current = { view: "", entry: null, leave: () => {} };
 
@@ -142,7 +143,7 @@ async function showComparison(entry, id, at = null) {
 /** The query with a lane for each of its best results. @param {Entry} entry */
 async function showCoverage(entry) {
   const running = new AbortController();
-  const search = (text) => searchPassage(text, entry.choice, (query, choice) => startWith(newEntry(query, choice)));
+  const search = (text) => passages.open({ text, from: "query" });
   let view = null;
   showView("coverage", entry, `Coverage of ${queryName(entry.query)}`, () => (running.abort(), view?.close()));
   view = new CoverageView(byId("coverage"), queryName(entry.query), LANES, { back: goBack, open, search, exportAs: (format) => exportChart(entry, format) });
@@ -165,8 +166,8 @@ async function showCoverage(entry) {
 
 const coverageOptions = ({ choice, hidden }) => ({ ...options(choice), k: LANES, without: [...hidden] });
 
-/** A document alone. @param {string} id */
-async function showDocument(id) {
+/** A document alone. @param {string} id @param {[number, number] | null} [at] a passage to show */
+async function showDocument(id, at = null) {
   const root = byId("reader");
   const running = new AbortController();
   const choice = current.entry?.choice ?? DEFAULT_CHOICE;
@@ -175,10 +176,10 @@ async function showDocument(id) {
   try {
     const stored = await api.document(id, running.signal);
     const query = { ...EMPTY_QUERY, indexed: [{ id, title: stored.title }] };
-    showReader(root, stored, { back: goBack, more: () => startFrom(stored, choice), address: addressOf(query, choice) });
+    showReader(root, stored, { back: goBack, more: () => startFrom(stored, choice), address: addressOf(query, choice), at });
     document.title = `${displayName(stored)} – rprs`;
   } catch (error) {
-    if (!running.signal.aborted) showError(byId("error"), error, { index: info.index, again: () => showDocument(id) });
+    if (!running.signal.aborted) showError(byId("error"), error, { index: info.index, again: () => showDocument(id, at) });
   }
 }
 
@@ -261,6 +262,12 @@ function read(id) {
   showDocument(id);
 }
 
+/** Read a passage in its document. @param {string} id @param {[number, number]} at */
+function readPassage(id, at) {
+  pushReader(id, at);
+  showDocument(id, at);
+}
+
 /** Back to the form, with the query in it. */
 function edit() {
   const { entry } = current;
@@ -311,7 +318,7 @@ async function saveReport(entry, { id, name }, shown) {
 function route() {
   const now = present();
   if (!now || "lost" in now) return showForm(now ?? {});
-  if ("read" in now) return showDocument(now.read);
+  if ("read" in now) return showDocument(now.read, now.at);
   if (now.open !== null && now.open !== undefined) return showComparison(now.entry, now.open, now.at);
   return now.coverage ? showCoverage(now.entry) : showResults(now.entry);
 }
@@ -342,7 +349,8 @@ async function start() {
     byId("main").focus();
   });
   history.scrollRestoration = "manual";
-  addEventListener("popstate", route);
+  passages = passagesPanel(info, { current: () => current, options, read: readPassage });
+  addEventListener("popstate", () => (route(), passages.resume()));
   route();
   restoreDraft();
 }

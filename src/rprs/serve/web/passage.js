@@ -53,4 +53,5 @@ function marked(text, changes, tag) {
   return [...pieces, onOneLine(text.slice(at))];
 }
 
-const onOneLine = (text) => text.replace(/\s+/gu, " ");
+/** With single spaces, also at both ends. @param {string} text */
+export const onOneLine = (text) => text.replace(/\s+/gu, " ");
