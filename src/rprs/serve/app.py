@@ -25,6 +25,7 @@ from rprs.serve.handlers import as_json
 from rprs.serve.jobs import Limiter
 from rprs.serve.limits import ASGIApp, BodyLimit, Limits
 from rprs.serve.log import AccessLog
+from rprs.serve.matters import MatterRequest
 from rprs.serve.metrics import Metrics
 from rprs.serve.requests import first_problem
 from rprs.serve.routes import API, make_router
@@ -49,6 +50,7 @@ class Options:
     writable: bool = False
     limits: Limits = field(default_factory=Limits)
     log: Callable[[str], None] = _no_log
+    matters: Path | None = None  # a folder to open matters from and save them to
 
 
 def make_app(service: Service, options: Options) -> ASGIApp:
@@ -73,7 +75,7 @@ def make_app(service: Service, options: Options) -> ASGIApp:
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     writable = options.writable or options.token is not None
-    app.include_router(make_router(service, limiter, limits, writable, options.log))
+    app.include_router(make_router(service, limiter, limits, writable, options.log, options.matters))
     _add_pages(app, metrics)
     _add_errors(app, service.path)
     app.openapi = lambda: _schema(app)  # type: ignore[method-assign]  # as FastAPI's documentation describes
@@ -137,7 +139,7 @@ def _schema(app: FastAPI) -> dict[str, Any]:
         schema = get_openapi(
             title="rprs", version=__version__, routes=app.routes, description=(make_router.__doc__ or "").strip()
         )
-        extra_models = [getattr(models, name) for name in models.__all__]
+        extra_models = [*(getattr(models, name) for name in models.__all__), MatterRequest]
         _, extra = models_json_schema(
             [(model, "validation") for model in extra_models], ref_template="#/components/schemas/{model}"
         )
