@@ -35,13 +35,14 @@ from rprs.rank.steering import Marks, Part, query_parts, rank_parts, rerank_part
 from rprs.rank.two_stages import run_stages
 from rprs.read import read_qrels, read_queries
 from rprs.scoring.bm25 import top
+from rprs.scoring.steering import KEY, LIKE, MOST
 
 Floats = NDArray[np.float64]
 
 DEPTH = 100
-LIKE_WEIGHTS = (0.1, 0.25, 0.5, 1.0)  # of each relevant document; together at most 1
-KEY_WEIGHTS = (0.25, 0.5, 1.0)
-UNLIKE_WEIGHTS = (0.1, 0.25)  # of each document that is not relevant, below 0
+LIKE_WEIGHTS = (LIKE,)  # of each relevant document; more of them to choose another
+KEY_WEIGHTS = (KEY,)
+UNLIKE_WEIGHTS = (0.1,)  # of each document that is not relevant, below 0
 ROCCHIO_WEIGHTS = (0.1, 0.25, 0.5, 0.75, 1.0)  # of the mean of the relevant documents
 RM3_WEIGHTS = (0.1, 0.3, 0.5, 0.7)  # of the feedback
 RM3_TERMS = 100
@@ -97,10 +98,10 @@ class Bench:
 
     def steered(self, parts: Sequence[Part], allowed: Mask) -> tuple[str, ...]:
         """The ranking of the default system for some parts."""
-        ranked = rank_parts(self.system.first, parts, self.index, DEPTH, allowed)
+        first = rank_parts(self.system.first, parts, self.index, DEPTH, allowed)
         assert self.system.rerank is not None
-        candidates = load_candidates(self.index, parts[0].document, ranked.first)
-        return rerank_parts(self.system.rerank, parts, ranked, candidates, self.index, self.sentences).ids
+        candidates = load_candidates(self.index, parts[0].document, first)
+        return rerank_parts(self.system.rerank, parts, candidates, self.index, self.sentences).ids
 
     def rocchio(self, task: Task, weight: float) -> tuple[str, ...]:
         """The sum of unit vectors of words and phrases: a sum of cosines."""
@@ -177,9 +178,8 @@ def measure(bench: Bench, task: Task) -> dict[str, float]:
 
     documents = [index.document(id) for id in task.marked]
     for weight in LIKE_WEIGHTS:
-        each = min(weight, 1 / size)
-        if each == weight:
-            add(f"relevant, weight {weight} each", [Part(query, 1.0), *(Part(one, each) for one in documents)])
+        each = min(weight, MOST / size)
+        add(f"relevant, weight {weight:.2f}", [Part(query, 1.0), *(Part(one, each) for one in documents)])
     for weight in ROCCHIO_WEIGHTS:
         rankings[f"Rocchio, weight {weight}"] = lambda weight=weight: bench.rocchio(task, weight)  # type: ignore[misc]
     for weight in RM3_WEIGHTS:

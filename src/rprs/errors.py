@@ -12,6 +12,8 @@ RprsError                 base class: one line with the problem, the value and w
 │   ├── IndexCorrupt      one of its files is missing or damaged
 │   └── DiskFull          the last change was not committed; free some space and run again
 ├── EmptyQuery            the query has no sentences
+├── InvalidMatter         the file of a matter cannot be used
+│   └── MatterConflict    it was saved elsewhere in the meantime
 └── ServiceError          a server cannot answer a request
     ├── Busy              too many requests at once; try again later
     ├── Cancelled         the request was cancelled
@@ -31,6 +33,8 @@ __all__ = [
     "IndexLocked",
     "IndexMismatch",
     "InvalidIndex",
+    "InvalidMatter",
+    "MatterConflict",
     "MissingExtra",
     "ModelError",
     "NoDocument",
@@ -94,6 +98,14 @@ class DiskFull(InvalidIndex):
 
 class EmptyQuery(RprsError):
     """The query has no sentences."""
+
+
+class InvalidMatter(RprsError):
+    """The file of a matter is missing, damaged, or of a newer version."""
+
+
+class MatterConflict(InvalidMatter):
+    """The file of a matter was saved elsewhere since it was read."""
 
 
 class ServiceError(RprsError):

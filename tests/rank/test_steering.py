@@ -86,9 +86,8 @@ def oracle(
     if system.rerank is None:
         return {id: totals[id] for id in best}
     reranked = []
-    for document, scores in zip(documents, lists, strict=True):
-        order = sorted(best, key=lambda id: (-scores.get(id, -math.inf), best.index(id)))
-        first = Ranking(tuple(order), np.array([scores.get(id, math.nan) for id in order]))
+    first = Ranking(tuple(best), np.array([totals[id] for id in best]))
+    for document in documents:
         ranking = system.rerank.rerank(index.query_sentences(document), load_candidates(index, document, first))
         reranked.append(dict(zip(ranking.ids, ranking.scores.tolist(), strict=True)))
     return oracle_sum(reranked, weights, best)

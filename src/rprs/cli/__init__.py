@@ -25,6 +25,7 @@ from rprs.cli import (
     covering,
     indexing,
     matching,
+    matters,
     measuring,
     passages,
     running,
@@ -174,11 +175,18 @@ for verb in (
 ):
     _add(app, verb)
 
-group = typer.Typer(rich_markup_mode="rich", context_settings={"help_option_names": ["--help", "-h"]})
-group.callback(invoke_without_command=True, help=_unwrapped(adapting.adapt.__doc__ or ""))(adapting.adapt)
-for trainer in (adapting.tsdae, adapting.sdr, adapting.mtft):
-    _add(group, trainer)
-app.add_typer(group, name=adapting.adapt.__name__)
+
+def _add_group(group: Callable[..., None], *verbs: Callable[..., None], **options: Any) -> None:
+    """Verbs after a common first word."""
+    within = typer.Typer(rich_markup_mode="rich", context_settings={"help_option_names": ["--help", "-h"]})
+    within.callback(help=_unwrapped(group.__doc__ or ""), **options)(group)
+    for verb in verbs:
+        _add(within, verb)
+    app.add_typer(within, name=group.__name__)
+
+
+_add_group(adapting.adapt, adapting.tsdae, adapting.sdr, adapting.mtft, invoke_without_command=True)
+_add_group(matters.matter, matters.new, matters.add, matters.mark, matters.show, matters.run, no_args_is_help=True)
 
 
 def main() -> None:

@@ -30,6 +30,14 @@ TokenFile = Annotated[
 AllowWrite = Annotated[
     bool, typer.Option("--allow-write", help="Allow the API to add and remove documents without a token.")
 ]
+MattersFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--matters",
+        help="A folder to open matters from and save them to. Without it, the web interface saves them as downloads.",
+        metavar="FOLDER",
+    ),
+]
 AllowHost = Annotated[
     list[str] | None,
     typer.Option(help="Another host name of the server. May be repeated.", show_default=False),
@@ -79,6 +87,7 @@ def serve(
     allow_write: AllowWrite = False,
     allow_host: AllowHost = None,
     root_path: RootPathOption = "",
+    matters: MattersFolder = None,
     system: SystemName = None,
     first: First = FIRST,
     rerank: Rerank = RERANK,
@@ -117,6 +126,8 @@ def serve(
     token = None if token_file is None else read_token(token_file)
     if token is None and not is_loopback(host):
         raise UsageError(f"Other computers can reach {host}: give a token with --token-file, or leave out --host")
+    if matters is not None and not matters.is_dir():
+        raise UsageError(f"There is no folder {matters} for matters: create it first")
     limits = Limits(
         upload_bytes=max_upload * 2**20,
         text_characters=max_characters,
@@ -127,7 +138,7 @@ def serve(
     service = Service(path, selected_system(context, settings), messages.progress, log)
     try:
         hosts: set[str] = set()
-        app = make_app(service, Options(hosts, token, allow_write, limits, log, prefix))
+        app = make_app(service, Options(hosts, token, allow_write, limits, log, prefix, matters))
         with one_blas_thread():  # requests share the processors; BLAS changing its threads for each costs far more
             listen(
                 app,

@@ -28,7 +28,6 @@ __all__ = [
     "Marks",
     "Part",
     "Range",
-    "RankedParts",
     "as_marks",
     "left_out",
     "query_parts",
@@ -175,28 +174,13 @@ class _ScoresAll(Protocol):
     def scores(self, query: Document, index: Index) -> Floats: ...
 
 
-@dataclass(frozen=True, slots=True)
-class RankedParts:
-    """The candidates for all parts together, and what the first stage gave them for each part."""
-
-    first: Ranking
-    scores: tuple[Floats, ...]  # for each part (k,): in the order of the candidates
-
-    def including(self, id: str) -> RankedParts:
-        """With another document as the last candidate, which the first stage did not score."""
-        ranking = self.first
-        first = Ranking((*ranking.ids, id), np.append(ranking.scores, np.nan), notes=ranking.notes)
-        return RankedParts(first, tuple(np.append(each, np.nan) for each in self.scores))
-
-
-def rank_parts(ranker: Ranker, parts: Sequence[Part], index: Index, depth: int, allowed: Mask) -> RankedParts:
+def rank_parts(ranker: Ranker, parts: Sequence[Part], index: Index, depth: int, allowed: Mask) -> Ranking:
     """The best `depth` of the allowed documents for all parts together; ties by ascending id.
 
     A document that one of the parts does not find counts as the last for it. A single part is ranked as usual.
     """
     if len(parts) == 1:
-        first = ranker.rank(parts[0].document, index, depth, allowed)
-        return RankedParts(first, (first.scores,))
+        return ranker.rank(parts[0].document, index, depth, allowed)
     notes: dict[str, None] = {}
     rows: list[Floats] = []
     for part in parts:
@@ -214,14 +198,12 @@ def rank_parts(ranker: Ranker, parts: Sequence[Part], index: Index, depth: int, 
     if len(found):
         total[found] = steering.combined([row[found] for row in rows], [part.weight for part in parts])
     best = bm25.top(total, depth, allowed)
-    first = Ranking(tuple(index.ids[number] for number in best), total[best], notes=tuple(notes))
-    return RankedParts(first, tuple(row[best] for row in rows))
+    return Ranking(tuple(index.ids[number] for number in best), total[best], notes=tuple(notes))
 
 
 def rerank_parts(
     reranker: Reranker,
     parts: Sequence[Part],
-    ranked: RankedParts,
     candidates: Candidates,
     index: Index,
     sentences_of: Callable[[Document], Sentences],
@@ -229,14 +211,19 @@ def rerank_parts(
 ) -> Ranking:
     """The candidates, re-ranked for all parts together; score parts such as QP and DP are those of the query itself.
 
-    A single part is re-ranked as usual. `advance` counts sentences of candidates.
+    A single part is re-ranked as usual. For each part, the candidates have the order and the scores that the first
+    stage gave them for all parts together. `advance` counts sentences of candidates.
     """
     if len(parts) == 1:
         return reranker.rerank(sentences_of(parts[0].document), candidates, advance)
     step = divided(advance, len(parts))
     rankings = [
-        reranker.rerank(sentences_of(part.document), _own_order(candidates, part.document, scores, index), step)
-        for part, scores in zip(parts, ranked.scores, strict=True)
+        reranker.rerank(
+            sentences_of(part.document),
+            replace(candidates, query=part.document, knows_language=index.knows_language(part.document)),
+            step,
+        )
+        for part in parts
     ]
     place = {id: number for number, id in enumerate(candidates.ranking.ids)}
     orders = [np.array([place[id] for id in ranking.ids], dtype=np.int64) for ranking in rankings]
@@ -247,16 +234,4 @@ def rerank_parts(
         parts={name: in_pool_order(values, orders[0]) for name, values in rankings[0].parts.items()},
         notes=tuple(dict.fromkeys(note for ranking in rankings for note in ranking.notes)),
         truncation=sum((ranking.truncation for ranking in rankings), Truncation()),
-    )
-
-
-def _own_order(pool: Candidates, query: Document, scores: Floats, index: Index) -> Candidates:
-    """The candidates of one part, in the order that the first stage gave them for it."""
-    order = np.lexsort((np.arange(len(scores)), -np.nan_to_num(scores, nan=-np.inf))).tolist()
-    return replace(
-        pool,
-        ranking=Ranking(tuple(pool.ranking.ids[number] for number in order), scores[order]),
-        sentences=[pool.sentences[number] for number in order],
-        query=query,
-        knows_language=index.knows_language(query),
     )

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
 
+import numpy as np
+
 from rprs.document import Document, Ranking, Sentences
 from rprs.errors import EmptyQuery
 from rprs.index import Index
@@ -56,14 +58,14 @@ def run_stages(
         progress("first stage", unit="documents") as advance,
         show_scans(progress),
     ):
-        ranked = rank_parts(system.first, parts, index, system.depth, allowed)
-        advance(len(ranked.first))
-    if also is not None and also not in ranked.first.ids:
-        ranked = ranked.including(also)
+        first = rank_parts(system.first, parts, index, system.depth, allowed)
+        advance(len(first))
+    if also is not None and also not in first.ids:
+        first = Ranking((*first.ids, also), np.append(first.scores, np.nan), notes=first.notes)
     if system.rerank is None:
-        return Outcome(ranked.first, ranked.first, len(query), seconds)
+        return Outcome(first, first, len(query), seconds)
     with timed(seconds, "candidates"):
-        candidates = load_candidates(index, parts[0].document, ranked.first)
+        candidates = load_candidates(index, parts[0].document, first)
         pool = candidates.sentences
 
     def sentences_of(part: Document) -> Sentences:
@@ -73,8 +75,8 @@ def run_stages(
         timed(seconds, "re-ranking"),
         progress("re-ranking", sum(len(sentences) for sentences in pool), "sentences") as advance,
     ):
-        final = rerank_parts(system.rerank, parts, ranked, candidates, index, sentences_of, advance)
-    return Outcome(ranked.first, equal_scores(final, index), len(query), seconds)
+        final = rerank_parts(system.rerank, parts, candidates, index, sentences_of, advance)
+    return Outcome(first, equal_scores(final, index), len(query), seconds)
 
 
 @contextmanager

@@ -27,7 +27,7 @@ __all__ = ["KEY", "LIKE", "MOST", "combined", "like_weight", "standardised"]
 Floats = NDArray[np.float64]
 
 KEY = 0.25  # the weight of the key sentences together
-LIKE = 0.25  # the weight of a relevant document
+LIKE = 1 / 3  # the weight of a relevant document
 MOST = 1.0  # the greatest weight of all relevant documents together: that of the query
 
 

@@ -25,6 +25,7 @@ from rprs.serve.handlers import as_json
 from rprs.serve.jobs import Limiter
 from rprs.serve.limits import RETRY, ASGIApp, BodyLimit, Limits
 from rprs.serve.log import AccessLog
+from rprs.serve.matters import MatterRequest
 from rprs.serve.metrics import Metrics
 from rprs.serve.prefix import RootPath, to_home
 from rprs.serve.requests import first_problem
@@ -50,6 +51,7 @@ class Options:
     limits: Limits = field(default_factory=Limits)
     log: Callable[[str], None] = _no_log
     root_path: str = ""  # the path of this server behind a proxy: /search
+    matters: Path | None = None  # a folder to open matters from and save them to
 
 
 def make_app(service: Service, options: Options) -> ASGIApp:
@@ -75,7 +77,7 @@ def make_app(service: Service, options: Options) -> ASGIApp:
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     writable = options.writable or options.token is not None
-    app.include_router(make_router(service, limiter, limits, writable, options.log))
+    app.include_router(make_router(service, limiter, limits, writable, options.log, options.matters))
     _add_pages(app, metrics)
     _add_errors(app, service.path)
     app.openapi = lambda: _schema(app, options.root_path)  # type: ignore[method-assign]  # as FastAPI's documentation describes
@@ -142,7 +144,7 @@ def _schema(app: FastAPI, root_path: str) -> dict[str, Any]:
             title="rprs", version=__version__, routes=app.routes, description=(make_router.__doc__ or "").strip()
         )
         extra_models = [getattr(module, name) for module in (models, coverage_models) for name in module.__all__]
-        extra_models += passages.MODELS
+        extra_models += [*passages.MODELS, MatterRequest]
         _, extra = models_json_schema(
             [(model, "validation") for model in extra_models], ref_template="#/components/schemas/{model}"
         )

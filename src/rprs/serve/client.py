@@ -149,6 +149,11 @@ class Client:
         request = _request(query, where, keep_self, exclude, before, undated, **options)
         return self._read(_explanation, self._run("explain", request))
 
+    def sentences(self, query: Query) -> tuple[Document, Sentences]:
+        """The query as one document, and where its sentences are, for the marks of a search."""
+        body = self._call("POST", "sentences", _json(_request(query, None, False, (), None, "keep")))
+        return self._read(lambda body: (_document(body), _sentences(body)), body)
+
     def align(self, query: Query, document: Document | str, *, boilerplate: bool = True) -> Alignment:
         """What a query and a document have in common; the document is an id in the index, or a Document."""
         request = {

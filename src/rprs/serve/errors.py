@@ -19,6 +19,8 @@ _STATUS: dict[type[errors.RprsError], int] = {
     errors.UsageError: 400,
     errors.ReadError: 422,
     errors.EmptyQuery: 422,
+    errors.MatterConflict: 409,
+    errors.InvalidMatter: 422,
     errors.IndexLocked: 409,
     errors.DiskFull: 507,
     errors.Busy: 503,

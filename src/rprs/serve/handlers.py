@@ -128,6 +128,14 @@ class Handlers:
                 }
             )
 
+    def sentences(self, job: Job, submission: Submission[SearchRequest]) -> bytes:
+        """The query as one text with its sentences, as JSON."""
+        with self.service.snapshot() as snapshot:
+            seeds = query_documents(job, snapshot.index, submission, self.limits)
+            query = combine(seeds)
+            sentences = snapshot.index.splitter.split(query.text)
+            return as_json(_aligned_text(query, sentences, seeds_object(seeds, snapshot.index)))
+
     def align(self, job: Job, submission: Submission[AlignRequest]) -> bytes:
         """What two documents have in common as JSON, with both texts."""
         request = submission.request

@@ -358,5 +358,6 @@ class Info(BaseModel):
     settings: dict[str, Any]
     fields: list[dict[str, Any]]
     writable: bool
+    matters: bool = Field(description="Whether the server has a folder for matters.")
     suffixes: list[str]
     limits: dict[str, float]

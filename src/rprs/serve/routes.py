@@ -23,6 +23,7 @@ from rprs.serve.handlers import Handlers, as_json
 from rprs.serve.jobs import Job, Jobs, Limiter
 from rprs.serve.limits import Limits
 from rprs.serve.log import frames
+from rprs.serve.matters import add_matters
 from rprs.serve.passages import add_passages
 from rprs.serve.requests import body_schema, read_request
 from rprs.serve.responses import EVENTS, XJob
@@ -82,7 +83,12 @@ async def _stop_on_disconnect(request: Request, job: Job) -> None:
 
 
 def make_router(
-    service: Service, limiter: Limiter, limits: Limits, writable: bool, log: Callable[[str], None]
+    service: Service,
+    limiter: Limiter,
+    limits: Limits,
+    writable: bool,
+    log: Callable[[str], None],
+    matters: Path | None = None,
 ) -> APIRouter:
     """Find the documents in this index that are similar to a whole document, and see why.
 
@@ -95,6 +101,7 @@ def make_router(
     _add_coverage(router, runner, CoverageHandlers(handlers))
     add_passages(router, runner, service)
     _add_documents(router, runner, handlers, service)
+    add_matters(router, service, matters, lambda model, *statuses: {**_success(model), **_errors(*statuses)})
 
     @router.get("/info", responses={**_success(models.Info), **_errors()})
     def info() -> Response:
@@ -102,7 +109,7 @@ def make_router(
         public_limits = {name: getattr(limits, name) for name in ("upload_bytes", "text_characters", "seconds")}
         with service.snapshot() as snapshot:
             facts = {**snapshot.facts, "settings": service.system_texts}
-        facts |= {"writable": writable, "limits": public_limits, "suffixes": suffixes()}
+        facts |= {"writable": writable, "matters": matters is not None, "limits": public_limits, "suffixes": suffixes()}
         return Response(as_json(facts), media_type="application/json")
 
     @router.get("/health", responses={**_success(models.Health), **_errors()})
@@ -149,6 +156,17 @@ def _add_search(router: APIRouter, runner: JobRunner, handlers: Handlers) -> Non
         """Show why a document in the index is similar to the query: both texts and all matching passages."""
         submission = await read_request(request, models.ExplainRequest)
         return await runner.respond(request, x_job, lambda job: handlers.explain(job, submission))
+
+    @router.post(
+        "/sentences",
+        responses={**_success(models.AlignedText), **_errors(404, 409, 415, 504)},
+        openapi_extra=body_schema(models.SearchRequest),
+    )
+    async def sentences(request: Request, x_job: XJob = None) -> Response:
+        """Show the query as one text with the places of its sentences, for the marks of a search."""
+        submission = await read_request(request, models.SearchRequest)
+        data = await runner.run(request, x_job, lambda job: handlers.sentences(job, submission))
+        return Response(data, media_type="application/json")
 
     @router.post(
         "/align",

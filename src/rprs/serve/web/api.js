@@ -67,6 +67,22 @@ export const coverage = (payload, follow) => streamed("/coverage", payload, foll
 
 /** The chart of a coverage as a file. @param {Payload} payload */
 export const coverageFile = (payload) => file("/coverage/export", payload);
+/** The query as one text with its sentences. @param {Payload} payload */
+export const sentences = (payload) => json("/sentences", { method: "POST", ...payload });
+
+const sent = (method, matter) => ({ method, body: JSON.stringify({ matter }), headers: { "content-type": "application/json" } });
+
+/** A matter from a file, checked. @param {unknown} matter */
+export const checkMatter = (matter) => json("/matters/check", sent("POST", matter));
+
+/** The matters in the folder of the server. */
+export const matters = () => json("/matters");
+
+/** One of them. @param {string} file */
+export const matter = (file) => json(`/matters/${encodeURIComponent(file)}`);
+
+/** Save it there. @param {string} file @param {unknown} value */
+export const saveMatter = (file, value) => json(`/matters/${encodeURIComponent(file)}`, sent("PUT", value));
 
 /** The results as a file. @param {Payload} payload */
 export const exported = (payload) => file("/export", payload);

@@ -13,7 +13,8 @@ const KEPT = 20; // answers in memory
 /**
  * @typedef {import("./query.js").Query} Query
  * @typedef {import("./query.js").Choice} Choice
- * @typedef {{key: string, query: Query, choice: Choice, answer: any, hidden: Set<string>, scroll: number, opened: string | null, kept: boolean, chart: import("./chart.js").Chart | null}} Entry
+ * @typedef {{key: string, query: Query, choice: Choice, answer: any, hidden: Set<string>, notes: Record<string, string>, tags: Record<string, string[]>,
+ *   matter: {id: string, place: number} | null, scroll: number, opened: string | null, kept: boolean, chart: import("./chart.js").Chart | null}} Entry
  *   `answer` is null until the search has finished; `opened` is the last result that was opened; `kept`: whether a reload keeps the query;
  *   `chart` is the coverage, once it is complete
  * @typedef {[number, number]} At where a pair begins in the query and in the document
@@ -24,7 +25,7 @@ const entries = new Map();
 
 /** An entry whose search has not run yet. @param {Query} query @param {Choice} choice @param {string} [key] @returns {Entry} */
 export function newEntry(query, choice, key = crypto.getRandomValues(new Uint32Array(2)).join("-")) {
-  const entry = { key, query, choice, answer: null, hidden: new Set(), scroll: 0, opened: null, kept: true, chart: null };
+  const entry = { key, query, choice, answer: null, hidden: new Set(), notes: {}, tags: {}, matter: null, scroll: 0, opened: null, kept: true, chart: null };
   entries.set(key, entry);
   if (entries.size > KEPT) entries.delete(entries.keys().next().value);
   return entry;
@@ -73,6 +74,7 @@ export function present() {
   if (!stored) return location.hash ? { lost: true } : null;
   const entry = newEntry(stored.query, stored.choice, state?.key);
   entry.hidden = new Set(state?.hidden);
+  Object.assign(entry, { notes: state?.notes ?? {}, tags: state?.tags ?? {} });
   return { entry, open: stored.open, at: stored.at, coverage };
 }
 
@@ -80,8 +82,8 @@ export function present() {
 const placeOf = ({ query, choice }, open, at = null) => addressOf(query, choice, open, at) ?? `${HOME}#${open === null ? "results" : "side-by-side"}`;
 
 function stateOf(entry, view) {
-  const { key, query, choice, hidden } = entry;
+  const { key, query, choice, hidden, notes, tags } = entry;
   const stored = keepQuery(query);
   entry.kept = Boolean(stored) || isIndexed(query);
-  return { key, ...view, query: stored, choice, hidden: [...hidden] };
+  return { key, ...view, query: stored, choice, hidden: [...hidden], notes, tags };
 }

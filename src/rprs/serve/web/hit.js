@@ -33,6 +33,7 @@ const SHORT = 48; // characters of a value beyond which it is folded
  * @property {(id: string) => string} alone the address of the document alone
  * @property {(id: string) => void} read alone
  * @property {() => void} hide
+ * @property {(hit: Hit, name: string) => Node[]} marks buttons and notes
  */
 
 /** @param {Hit} hit @param {How} how */
@@ -71,6 +72,7 @@ function actions(hit, name, how) {
     opener("compare", ["Read side by side", icon("right")], how, hit.id, `Read side by side: ${name}`),
     follow("action alone", "Read alone", how.alone(hit.id), () => how.read(hit.id), `Read alone: ${name}`),
     follow("action similar", "More like this", how.similar(hit.id), () => how.more(document), `More like this: ${name}`),
+    how.marks(hit, name),
     el("details", { class: "technical" }, el("summary", {}, "Technical details"), el("dl", {}, scoresOf(hit))),
     el("button", { type: "button", class: "quiet hide", "aria-label": `Hide ${name}`, on: { click: how.hide } }, icon("close"), "Hide"));
 }

@@ -13,6 +13,8 @@ import { download } from "./export.js";
 import { dateLimit, filterText } from "./filter-text.js";
 import { joinList, plural } from "./format.js";
 import { cameFromList, newEntry, present, push, pushCoverage, pushReader, replace } from "./history.js";
+import { marksOf, requestOf, sentencesDialog } from "./marks.js";
+import { openDialog, saveDialog } from "./matters.js";
 import { showError } from "./notice.js";
 import { passagesPanel } from "./passages.js";
 import { progressLine } from "./progress.js";
@@ -107,7 +109,9 @@ async function runSearch(entry, follow) {
   announce(plural(answer.hits.length, "result"));
 }
 
-const options = ({ k, filter, boilerplate }) => ({ k, where: filterText(filter), boilerplate, ...dateLimit(filter) });
+const options = (choice) => ({
+  k: choice.k, where: filterText(choice.filter), boilerplate: choice.boilerplate, ...dateLimit(choice.filter), ...requestOf(marksOf(choice)),
+});
 
 /** @param {Entry} entry @param {string} id @param {[number, number] | null} [at] the pair to show */
 async function showComparison(entry, id, at = null) {
@@ -210,7 +214,7 @@ async function startSearch(query, choice, follow) {
 
 /** A new search for documents similar to one of this collection. @param {{id: string, title: string}} document @param {import("./query.js").Choice} choice */
 function startFrom({ id, title }, choice) {
-  startWith(newEntry({ ...EMPTY_QUERY, indexed: [{ id, title }] }, choice));
+  startWith(newEntry({ ...EMPTY_QUERY, indexed: [{ id, title }] }, { ...choice, marks: undefined }));
 }
 
 /** A new search that runs in the results view. @param {Entry} entry */
@@ -229,6 +233,7 @@ async function rerun(choice) {
   const line = results.busy(() => (running.abort(), results.reset(old)));
   const entry = newEntry(old.query, choice);
   entry.hidden = new Set(old.hidden);
+  Object.assign(entry, { notes: old.notes, tags: old.tags, matter: old.matter });
   try {
     await runSearch(entry, { signal: running.signal, onEvent: line.onEvent });
     if (running.signal.aborted) return;
@@ -281,6 +286,27 @@ function begin() {
   form.set(EMPTY_QUERY, current.entry.choice);
   history.pushState(null, "", HOME);
   showForm();
+}
+
+/** Choose key and ignored sentences of the query. @param {Entry} entry */
+async function markSentences(entry) {
+  try {
+    const whole = await api.sentences(payload(entry.query, {}));
+    sentencesDialog(whole, marksOf(entry.choice), (key, ignore) => rerun({ ...entry.choice, marks: { ...marksOf(entry.choice), key, ignore } }));
+  } catch (error) {
+    results.fail(error, () => markSentences(entry));
+  }
+}
+
+/** Open a search of a matter. */
+function openMatter() {
+  openDialog(info, ({ query, choice, changes, hidden, ...work }) => {
+    const entry = newEntry(query, choice);
+    Object.assign(entry, { ...work, hidden: new Set(hidden) });
+    push(entry);
+    showResults(entry);
+    if (changes.length) showNotice(changes.join(". "));
+  });
 }
 
 async function exportAs(format) {
@@ -337,7 +363,9 @@ async function start() {
   describe();
   form = searchForm(info, startSearch, () => current.view !== "search" && begin());
   const more = (document) => startFrom(document, current.entry.choice);
-  results = resultsView(info, { rerun, open, edit, more, read, exportAs, coverage: showCoverageOfResults, keep: replace });
+  const save = (entry) => saveDialog(entry, info, (saved) => (replace(saved), results.draw(saved)));
+  results = resultsView(info, { rerun, open, edit, more, read, exportAs, coverage: showCoverageOfResults, keep: replace, sentences: markSentences, save });
+  byId("open-matter").addEventListener("click", openMatter);
   byId("home").addEventListener("click", (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();

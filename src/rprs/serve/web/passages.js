@@ -168,6 +168,7 @@ export function passagesPanel(info, on) {
   });
   document.body.append(dialog);
   return {
+    open,
     /** After a step through the history: show the panel again where it was left, or close it. */
     resume() {
       if (resumeAt && resumeAt === location.href) show();

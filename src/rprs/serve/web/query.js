@@ -10,7 +10,7 @@ import { dateLimit, NO_FILTER } from "./filter-text.js";
  * @typedef {{id: string, title: string, text: string, metadata?: Record<string, unknown>}} TextDocument a document with its text
  * @typedef {{id: string, title: string}} Indexed a document in the index
  * @typedef {{files: File[], documents: TextDocument[], text: string, indexed: Indexed[]}} Query
- * @typedef {{k: number, filter: import("./filter-text.js").Filter, boilerplate: boolean, sort: Sort}} Choice number of results, filter,
+ * @typedef {{k: number, filter: import("./filter-text.js").Filter, boilerplate: boolean, sort: Sort, marks?: import("./marks.js").Marks}} Choice number of results, filter,
  *   whether boilerplate is included in evidence and coverage, and the order of the list
  * @typedef {"rank" | "newest" | "oldest"} Sort
  * @typedef {{body: string | FormData, headers?: Record<string, string>}} Payload
@@ -108,7 +108,7 @@ export const fileName = (name, suffix) => `${excerpt(name, 120).replace(/[\\/:*?
  * @param {string | null} [open] a document in the aligned view
  * @param {[number, number] | null} [at] the pair to show there
  */
-export function addressOf(query, { k, filter, boilerplate, sort }, open = null, at = null) {
+export function addressOf(query, { k, filter, boilerplate, sort, marks }, open = null, at = null) {
   if (!isIndexed(query)) return null;
   const parameters = new URLSearchParams(query.indexed.map(({ id }) => ["id", id]));
   parameters.set("k", String(k));
@@ -117,6 +117,9 @@ export function addressOf(query, { k, filter, boilerplate, sort }, open = null, 
   for (const [name, value] of Object.entries(dateLimit(filter))) parameters.set(name, value);
   if (!boilerplate) parameters.set("boilerplate", "no");
   if (sort !== "rank") parameters.set("sort", sort);
+  for (const { id } of marks?.like ?? []) parameters.append("like", id);
+  for (const { id } of marks?.unlike ?? []) parameters.append("not", id);
+  for (const kind of ["key", "ignore"]) if (marks?.[kind].length) parameters.set(kind, marks[kind].map((span) => span.join("-")).join(","));
   if (open !== null) parameters.set("open", open);
   if (at) parameters.set("at", at.join("-"));
   return `${HOME}?${parameters}`;
@@ -135,11 +138,17 @@ export function readAddress(search) {
   const sort = SORTS.find((each) => each === parameters.get("sort")) ?? DEFAULT_CHOICE.sort;
   const choice = {
     k: Number.isInteger(k) && k > 0 ? k : DEFAULT_CHOICE.k, filter: { ...filterOf(parameters), ...limit },
-    boilerplate: parameters.get("boilerplate") !== "no", sort,
+    boilerplate: parameters.get("boilerplate") !== "no", sort, marks: marksIn(parameters),
   };
   const query = { ...EMPTY_QUERY, indexed: ids.map((id) => ({ id, title: "" })) };
   const at = /^(\d+)-(\d+)$/u.exec(parameters.get("at") ?? "");
   return { query, choice, open: parameters.get("open"), at: at && [Number(at[1]), Number(at[2])] };
+}
+
+function marksIn(parameters) {
+  const named = (name) => parameters.getAll(name).filter(Boolean).map((id) => ({ id, title: "" }));
+  const spans = (name) => [...(parameters.get(name) ?? "").matchAll(/(\d+)-(\d+)/gu)].map(([, start, end]) => [Number(start), Number(end)]);
+  return { like: named("like"), unlike: named("not"), key: spans("key"), ignore: spans("ignore") };
 }
 
 /** A damaged condition becomes the advanced filter, which the server then rejects: no filter is dropped silently. */

@@ -13,6 +13,8 @@ import { readerAddress } from "./history.js";
 import { hitItem } from "./hit.js";
 import { showError } from "./notice.js";
 import { progressLine } from "./progress.js";
+import { markButtons, marksBar, marksOf, withDocument } from "./marks.js";
+import { matterName, noteFold } from "./matters.js";
 import { addressOf, queryName, documentNames, EMPTY_QUERY } from "./query.js";
 import { rejectedControl } from "./search-form.js";
 
@@ -26,7 +28,7 @@ const NOT_KEPT = "This query is too large for the storage of a browser tab. If y
  * @param {any} info of the index
  * @param {{rerun: (choice: import("./query.js").Choice) => void, open: (id: string, at?: [number, number]) => void, edit: () => void,
  *   more: (document: {id: string, title: string}) => void, read: (id: string) => void, coverage: () => void,
- *   exportAs: (format: string) => Promise<void>, keep: (entry: Entry) => void}} actions `keep` stores what was hidden, restored or sorted
+ *   sentences: (entry: Entry) => void, save: (entry: Entry) => void, exportAs: (format: string) => Promise<void>, keep: (entry: Entry) => void}} actions `keep` stores what was hidden, restored or sorted
  */
 export function resultsView(info, actions) {
   const head = el("header", { class: "results-head" });
@@ -67,7 +69,7 @@ export function resultsView(info, actions) {
       el("div", { class: "tools" },
         el("button", { type: "button", class: "button", id: "edit", on: { click: actions.edit } }, icon("pen"), "Edit search"),
         answer && answer.hits.length > 0 && el("button", { type: "button", class: "button", id: "show-coverage", on: { click: actions.coverage } }, icon("lanes"), "Coverage"),
-        answer ? [exportMenu(actions.exportAs), ...linkButton(address)] : []),
+        answer ? [exportMenu(actions.exportAs), saveMatterButton(entry), ...linkButton(address)] : []),
       !entry.kept && el("p", { class: "hint", id: "not-kept" }, NOT_KEPT));
     filters.set(choice, { dated: answer ? datesOf(answer.query) : undefined, results: answer ? metadataOf(kept(entry)) : null });
     const conditions = filters.conditions();
@@ -80,18 +82,33 @@ export function resultsView(info, actions) {
   /** @param {Entry} entry */
   function drawList(entry) {
     const { answer, query, choice } = entry;
-    const similar = (id) => addressOf({ ...EMPTY_QUERY, indexed: [{ id, title: "" }] }, choice);
+    const similar = (id) => addressOf({ ...EMPTY_QUERY, indexed: [{ id, title: "" }] }, { ...choice, marks: undefined });
     const items = sorted(kept(entry), choice.sort, dated).map((hit) => hitItem(hit, {
       order, similar, alone: readerAddress, more: actions.more, read: actions.read, open: actions.open,
       address: (id, at) => addressOf(query, choice, id, at), hide: () => hide(entry, hit.id),
+      marks: (one, name) => [markButtons(one, name, (kind) => mark(entry, kind, one)), noteFold(entry, one.id, name, () => actions.keep(entry))],
     }));
     fill(list,
+      marksBar(marksOf(choice), {
+        remove: (kind, document) => mark(entry, kind, document), open: actions.open, sentences: () => actions.sentences(entry),
+        clear: () => actions.rerun({ ...choice, marks: undefined }),
+      }),
       answer.notes.length > 0 && el("ul", { class: "notes", "aria-label": "Notes" }, answer.notes.map(item)),
       el("div", { class: "list-head" }, hiddenLine(entry), dated.length > 0 && answer.hits.length > 1 && sorter(entry)),
       items.length > 0 && el("ol", { class: "hits", id: "hits" }, items),
       !answer.hits.length && noResults(choice),
       answer.hits.length > 0 && workedExample(),
       technicalDetails(answer));
+  }
+
+  function saveMatterButton(entry) {
+    const name = matterName();
+    return el("button", { type: "button", class: "button", id: "save-matter", title: name && `Matter: ${name}`, on: { click: () => actions.save(entry) } }, icon("book"), "Save matter");
+  }
+
+  /** Mark a document, or remove its mark, and search again. */
+  function mark(entry, kind, document) {
+    actions.rerun({ ...entry.choice, marks: withDocument(marksOf(entry.choice), kind, document) });
   }
 
   function sorter(entry) {

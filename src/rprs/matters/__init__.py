@@ -1,0 +1,23 @@
+"""Matters: searches with their marks, notes and settings in one local file, `.rprs-matter`."""
+
+from rprs.matters.file import SUFFIX, matter_from, matter_object, new_matter, read_matter, save_matter
+from rprs.matters.run import changes, current_marks, new_search, query_of, run_search
+from rprs.matters.values import Collection, Matter, Search, Settings
+
+__all__ = [
+    "SUFFIX",
+    "Collection",
+    "Matter",
+    "Search",
+    "Settings",
+    "changes",
+    "current_marks",
+    "matter_from",
+    "matter_object",
+    "new_matter",
+    "new_search",
+    "query_of",
+    "read_matter",
+    "run_search",
+    "save_matter",
+]
