@@ -33,6 +33,7 @@ class Limits:
     upload_bytes: int = 64 * 2**20  # of a request body
     text_characters: int = 20_000_000  # of a query
     seconds: float = 120.0  # to process a request
+    index_seconds: float = 24 * 3600.0  # to create a collection or add documents to one
     at_once: int = field(default_factory=lambda: os.cpu_count() or 1)  # requests processed at the same time
     waiting: int = 32  # requests in the queue; further ones are refused
     reading_seconds: float = 60.0  # to parse one upload

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { HOME } from "./base.js";
+import { address, FORM } from "./base.js";
 import { addressOf, isIndexed, readAddress } from "./query.js";
 import { keepQuery, keptQuery } from "./stored.js";
 
@@ -43,7 +43,7 @@ export function replace(entry, open = null) {
 export const pushReader = (id) => history.pushState({ pushed: true }, "", readerAddress(id));
 
 /** The address of a document alone. @param {string} id */
-export const readerAddress = (id) => `${HOME}?${new URLSearchParams({ read: id })}`;
+export const readerAddress = (id) => address(new URLSearchParams({ read: id }));
 
 /** Whether "back" leads to the results that the side-by-side view was opened from. */
 export const cameFromList = () => Boolean(history.state?.pushed && history.state?.open);
@@ -68,7 +68,7 @@ export function present() {
 }
 
 /** The address of a view. One that cannot be represented still differs from that of the form, so that it leads back to the form. */
-const placeOf = ({ query, choice }, open, at = null) => addressOf(query, choice, open, at) ?? `${HOME}#${open === null ? "results" : "side-by-side"}`;
+const placeOf = ({ query, choice }, open, at = null) => addressOf(query, choice, open, at) ?? `${FORM}#${open === null ? "results" : "side-by-side"}`;
 
 function stateOf(entry, view) {
   const { key, query, choice, hidden } = entry;

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { HOME } from "./base.js";
+import { address } from "./base.js";
 import { dateLimit, NO_FILTER } from "./filter-text.js";
 
 /**
@@ -119,7 +119,7 @@ export function addressOf(query, { k, filter, boilerplate, sort }, open = null, 
   if (sort !== "rank") parameters.set("sort", sort);
   if (open !== null) parameters.set("open", open);
   if (at) parameters.set("at", at.join("-"));
-  return `${HOME}?${parameters}`;
+  return address(parameters);
 }
 
 /**
