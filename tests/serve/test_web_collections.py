@@ -89,7 +89,7 @@ def test_a_collection_is_created_extended_and_reduced_with_the_keyboard(chrome: 
         folder = ships.locator("input[list]")
         folder.fill(folder.get_attribute("placeholder") or "")
         folder.press("Enter")
-        page.get_by_text("1 document added").wait_for()
+        page.locator(".outcome-notice", has_text="Adding to ships: 1 document added").wait_for()
         ships.get_by_text("Remove documents").focus()
         page.keyboard.press("Enter")
         button = ships.get_by_role("button", name="Remove ships")

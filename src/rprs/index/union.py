@@ -105,7 +105,7 @@ class UnionIndex(Index):
         owners = {id: (place, number) for place, part in enumerate(self.parts) for number, id in enumerate(part.ids)}
         self.ids = sorted(owners)
         self._owner = np.array([owners[id][0] for id in self.ids], dtype=np.int64)
-        local = np.array([owners[id][1] for id in self.ids], dtype=np.int64)
+        self._local = local = np.array([owners[id][1] for id in self.ids], dtype=np.int64)
         self.segments, self.numbers = [], []
         self._segment, self._ordinal = np.zeros_like(local), np.zeros_like(local)
         for place, part in enumerate(self.parts):
@@ -206,9 +206,9 @@ class UnionIndex(Index):
     def _gathered(self, arrays: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
         """Values by the numbers of each part, as values by the numbers of the union."""
         values = np.zeros(len(self), dtype=dtype)
-        for place, (part, array) in enumerate(zip(self.parts, arrays, strict=True)):
-            own = np.flatnonzero(self._owner == place)
-            values[own] = array[[part._number[self.ids[number]] for number in own.tolist()]]
+        for place, array in enumerate(arrays):
+            own = self._owner == place
+            values[own] = array[self._local[own]]
         return values
 
     @cached_property
@@ -228,7 +228,7 @@ def _merged(fields: Sequence[Field]) -> Field:
     counts: dict[Any, int] = {}
     for value, count in (pair for field in fields for pair in field.values):
         counts[value] = counts.get(value, 0) + count
-    listed = sorted(counts.items(), key=lambda item: (-item[1], str(item[0])))[:MOST_FREQUENT]
+    listed = sorted(counts.items(), key=lambda item: (-item[1], isinstance(item[0], str), item[0]))[:MOST_FREQUENT]
     bounds = [value for field in fields for value in (field.least, field.greatest)]
     ordered = sorted(bounds, key=lambda value: (isinstance(value, str), value))
     return Field(

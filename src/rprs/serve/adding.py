@@ -57,7 +57,8 @@ class Adding:
     def add(self, job: Job, submission: Submission[AddRequest]) -> bytes:
         """Add documents to the collection of the request."""
         source = _Source(self, job, submission)
-        added = self.collections.add(source.documents(), job.progress)
+        documents = source.documents()  # those of a folder are read while others wait: they may not fit into memory
+        added = self.collections.add(documents if submission.request.folder else list(documents), job.progress)
         with self.collections.snapshot() as snapshot:
             return as_json({**self._outcome(added, source), "fingerprint": snapshot.fingerprint})
 
@@ -71,9 +72,12 @@ class Adding:
 
     def allowed(self, folder: str) -> Path:
         """A folder of this computer that may be read; a link that leads out of an allowed folder does not help."""
-        path = Path(folder).expanduser()
-        if not any(path.resolve().is_relative_to(each) for each in self.folders):
-            raise NotAllowed(f"{folder}: this server may not read it; start the server with --files and its path")
+        try:
+            path = Path(folder).expanduser().resolve()
+        except (OSError, RuntimeError, ValueError) as error:  # no such user, a zero in the name, a loop of links
+            raise ReadError("This cannot be the path of a folder") from error
+        if not any(path.is_relative_to(each) for each in self.folders):
+            raise NotAllowed("This server may not read this folder; start the server with --files and its path")
         if not path.is_dir():
             raise ReadError(f"{folder}: no such folder")
         return path

@@ -132,6 +132,12 @@ class Collections:
             raise NoCollection(f"There is no collection {name!r}: this server has {', '.join(services)}")
         return services[name]
 
+    def summary(self) -> dict[str, Any]:
+        """What the web interface needs to offer a choice."""
+        names = list(self.services)
+        together = len(names) > 1 and self.why_not_together() is None
+        return {"collections": names, "together": together, "can_create": self.home is not None}
+
     def why_not_together(self) -> str | None:
         """Why the collections cannot be searched as one; None if they can."""
         services = self.services

@@ -26,6 +26,7 @@ _STATUS: dict[type[errors.RprsError], int] = {
     errors.DiskFull: 507,
     errors.Busy: 503,
     errors.Cancelled: 409,
+    errors.NotAllowed: 403,
     errors.TooLarge: 413,
     errors.TooLong: 504,
 }

@@ -403,3 +403,6 @@ class Info(BaseModel):
     writable: bool
     suffixes: list[str]
     limits: dict[str, float]
+    collections: list[str] = Field(description="The names of all collections of this server.")
+    together: bool = Field(description="Whether all of them can be searched as one.")
+    can_create: bool = Field(description="Whether the server was started with a folder for collections.")

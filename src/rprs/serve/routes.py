@@ -134,7 +134,7 @@ def make_router(
         public_limits = {name: getattr(limits, name) for name in ("upload_bytes", "text_characters", "seconds")}
         with service.snapshot() as snapshot:
             facts = {**snapshot.facts, "settings": service.system_texts}
-        facts |= {"writable": writable, "limits": public_limits, "suffixes": suffixes()}
+        facts |= {"writable": writable, "limits": public_limits, "suffixes": suffixes(), **service.summary()}
         return Response(as_json(facts), media_type="application/json")
 
     @router.get("/health", responses={**_success(models.Health), **_errors()})

@@ -26,30 +26,29 @@ function manageAddress() {
 
 // ---------------------------------------------------------------------------- the switch
 
-/**
- * Show in the header which collection is searched, if there are several or one can be created.
- * @returns {Promise<boolean>} whether there is no collection yet, so that the view to create one is shown
- */
-export async function showSwitch() {
-  const overview = await api.collections().catch(() => null); // the page says what is wrong when it loads the index
-  if (!overview) return false;
-  const place = byId("collection-switch");
-  const several = overview.collections.length > 1;
-  place.hidden = !several && !overview.can_create;
-  fill(place, several && selection(overview), el("a", { class: "plain", href: manageAddress() }, "Collections"));
-  if (overview.collections.length) return false;
+/** Show in the header which collection is searched, if there are several or one can be created. @param {{collections: string[], together: boolean, can_create: boolean}} info */
+export function showSwitch(info) {
+  const several = info.collections.length > 1;
+  byId("collection-switch").hidden = !several && !info.can_create;
+  fill(byId("collection-switch"), several && selection(info), el("a", { class: "plain", href: manageAddress() }, "Collections"));
+}
+
+/** Without any collection, show the view to create one. @returns {Promise<boolean>} whether there is none */
+export async function showFirst() {
+  const { collections } = await api.collections();
+  if (collections.length) return false;
   for (const view of document.querySelectorAll(".view")) view.hidden = view.id !== "collections";
   await collectionsView(byId("collections"), { writable: true });
   return true;
 }
 
 function selection({ collections, together }) {
-  const chosen = COLLECTION ?? collections[0].name;
+  const chosen = COLLECTION ?? collections[0];
   const option = (value, text, disabled = false) => el("option", { value, selected: value === chosen, disabled }, text);
   const go = (event) => location.assign(formAddress(event.target.value));
   return el("label", {}, el("span", { class: "visually-hidden" }, "Collection"),
     el("select", { id: "collection", on: { change: go } },
-      collections.map(({ name }) => option(name, name)),
+      collections.map((name) => option(name, name)),
       option(TOGETHER, together ? "All together" : "All together (not possible)", !together)));
 }
 

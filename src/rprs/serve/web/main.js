@@ -7,7 +7,7 @@
 import { showAligned } from "./aligned.js";
 import * as api from "./api.js";
 import { FORM } from "./base.js";
-import { collectionsView, isCollectionsAddress, showSwitch } from "./collections.js";
+import { collectionsView, isCollectionsAddress, showFirst, showSwitch } from "./collections.js";
 import { announce, byId, el, fill } from "./dom.js";
 import { download } from "./export.js";
 import { dateLimit, filterText } from "./filter-text.js";
@@ -281,14 +281,14 @@ function describe() {
 }
 
 async function start() {
-  const switched = showSwitch();
   try {
     info = await api.info();
   } catch (error) {
-    if (error.kind === "NoCollection" && (await switched)) return; // there is none yet: the page to create one is shown
+    if (error.kind === "NoCollection" && (await showFirst())) return; // there is none yet: the page to create one is shown
     return showError(byId("error"), error, { index: "", again: start });
   }
   describe();
+  showSwitch(info);
   form = searchForm(info, startSearch, () => current.view !== "search" && begin());
   const more = (document) => startFrom(document, current.entry.choice);
   results = resultsView(info, { rerun, open, edit, more, read, exportAs, keep: replace });
