@@ -2,7 +2,8 @@
 
 RprsError                 base class: one line with the problem, the value and what to do
 ├── UsageError            an argument or a setting is wrong
-│   └── NoDocument        the index has no document of that id
+│   ├── NoDocument        the index has no document of that id
+│   └── NoCollection      the server has no collection of that name
 ├── ReadError             a file cannot be read as a document
 ├── ModelError            the weights of a model are not available or not the right ones
 ├── MissingExtra          an optional package is needed; the message has the pip command
@@ -37,6 +38,7 @@ __all__ = [
     "MatterConflict",
     "MissingExtra",
     "ModelError",
+    "NoCollection",
     "NoDocument",
     "NotAllowed",
     "ReadError",
@@ -58,6 +60,10 @@ class UsageError(RprsError):
 
 class NoDocument(UsageError):
     """The index has no document of that id."""
+
+
+class NoCollection(UsageError):
+    """The server has no collection of that name."""
 
 
 class ReadError(RprsError):

@@ -143,7 +143,10 @@ class Tools:
         return Document("query", text) if text is not None else self._file(file or "")
 
     def _file(self, name: str) -> Document:
-        path = Path(name).expanduser().resolve()  # a link out of an allowed folder leads out of it
+        try:
+            path = Path(name).expanduser().resolve()  # a link out of an allowed folder leads out of it
+        except (OSError, RuntimeError, ValueError) as error:  # no such user, a zero in the name, a loop of links
+            raise UsageError(f"{name!r:.80} cannot be the path of a file") from error
         if not any(path.is_relative_to(folder) for folder in self.folders):
             allowed = ", ".join(map(str, self.folders)) or "none"
             raise UsageError(f"{name}: not in a folder that this server may read ({allowed}): see rprs mcp --files")

@@ -50,7 +50,7 @@ class Server:
 
 @contextmanager
 def served(index: Path, *options: object) -> Iterator[Server]:
-    """Serve an index on a free port until the end of the block."""
+    """Serve an index on a free port until the end of the block; options may begin with more indexes."""
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
         command = [sys.executable, "-m", "rprs", "serve", str(index), "--port", "0", "--no-open", *map(str, options)]

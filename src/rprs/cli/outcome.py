@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePath
 
 from rprs.cli.messages import Messages, counted
 from rprs.document import Document
 from rprs.files.atomic import write_atomically
+from rprs.read.reasons import group_by_reason
 from rprs.read.source import Skipped
 
 __all__ = ["LIST", "Outcome"]
@@ -16,7 +16,6 @@ __all__ = ["LIST", "Outcome"]
 LIST = "not-read.txt"  # in the folder of the index
 _REASONS = 10  # lines of the table for each of the two kinds
 _EXAMPLES = 3  # names of files on a line
-_DETAILS = re.compile(r"[:;(]| by a document")  # where the part of a reason begins that differs between files
 
 
 class Outcome:
@@ -70,19 +69,10 @@ def _status(item: Skipped) -> str:
 
 def _table(items: list[Skipped]) -> list[str]:
     """One line for each reason, the most frequent first."""
-    groups: dict[str, list[Skipped]] = {}
-    for item in items:
-        groups.setdefault(_DETAILS.split(item.reason)[0].strip(), []).append(item)
-    ordered = sorted(groups.values(), key=lambda group: -len(group))
-    lines = [f"{len(group):>6,}  {_reason(group)} [{_names(group)}]" for group in ordered[:_REASONS]]
-    rest = sum(map(len, ordered[_REASONS:]))
+    groups = group_by_reason(items)
+    lines = [f"{len(group):>6,}  {reason} [{_names(group)}]" for reason, group in groups[:_REASONS]]
+    rest = sum(len(group) for _, group in groups[_REASONS:])
     return [*lines, f"{rest:>6,}  other reasons"] if rest else lines
-
-
-def _reason(group: list[Skipped]) -> str:
-    """The reason that all files of a group share, with its details if they share these, too."""
-    full = {item.reason for item in group}
-    return full.pop() if len(full) == 1 else _DETAILS.split(group[0].reason)[0].strip()
 
 
 def _names(group: list[Skipped]) -> str:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rprs.cli.messages import Messages, counted
-from rprs.cli.options import FIRST, RERANK, Depth, First, IndexPath, Rerank, SettingsFile, SystemName
+from rprs.cli.options import FIRST, RERANK, Depth, First, Rerank, SettingsFile, SystemName
 from rprs.cli.system import selected_system
 from rprs.errors import UsageError
 from rprs.spec import DEPTH
 
 if TYPE_CHECKING:
-    from rprs.serve.service import Service
+    from rprs.serve.collections import Collections
 
 LIMITS = "Limits"
 
@@ -23,6 +23,21 @@ Host = Annotated[
     str, typer.Option(help="The address to listen on; one that other computers can reach requires a token.")
 ]
 Port = Annotated[int, typer.Option(help="The port; 0 selects a free one.", min=0, max=65535)]
+Indexes = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="INDEX...", help="The folders of indexes, or a folder that contains some.", show_default=False
+    ),
+]
+Folders = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--files",
+        help="A folder whose files may be added to collections in the browser. May be repeated.",
+        metavar="FOLDER",
+        show_default="none",
+    ),
+]
 OpenBrowser = Annotated[bool, typer.Option("--open/--no-open", help="Open the web interface in the browser.")]
 TokenFile = Annotated[
     Path | None, typer.Option(help="A file (mode 600) with the token that every request must contain.", metavar="FILE")
@@ -79,7 +94,7 @@ Waiting = Annotated[
 
 def serve(
     context: typer.Context,
-    path: IndexPath,
+    paths: Indexes,
     host: Host = "127.0.0.1",
     port: Port = 8017,
     open_browser: OpenBrowser = True,
@@ -88,6 +103,7 @@ def serve(
     allow_host: AllowHost = None,
     root_path: RootPathOption = "",
     matters: MattersFolder = None,
+    files: Folders = None,
     system: SystemName = None,
     first: First = FIRST,
     rerank: Rerank = RERANK,
@@ -106,6 +122,10 @@ def serve(
 
     Example: rprs serve cases.rprs
 
+    Example: rprs serve cases.rprs contracts.rprs
+
+    Example: rprs serve collections/ --allow-write --files documents/
+
     Example: rprs serve cases.rprs --settings tuned.toml --port 9000 --no-open
 
     Example: rprs serve cases.rprs --root-path /search --allow-host office.example.org --no-open
@@ -113,13 +133,14 @@ def serve(
     Example: rprs serve cases.rprs --host 0.0.0.0 --token-file token --allow-host search.example.org
     """
     from rprs.scoring.threads import cores, one_blas_thread
+    from rprs.serve.adding import check_folders
     from rprs.serve.app import Options, make_app
+    from rprs.serve.collections import Collections, find_indexes
     from rprs.serve.connection import serve as listen
     from rprs.serve.guard import is_loopback, read_token
     from rprs.serve.limits import Limits
     from rprs.serve.log import stamped
     from rprs.serve.prefix import as_root_path
-    from rprs.serve.service import Service
 
     messages: Messages = context.obj
     log, prefix = stamped(messages.print), as_root_path(root_path)
@@ -135,10 +156,14 @@ def serve(
         at_once=at_once or cores(),
         waiting=waiting,
     )
-    service = Service(path, selected_system(context, settings), messages.progress, log)
+    found, home = find_indexes(paths)
+    if not found and not (home and (allow_write or token)):
+        raise UsageError(f"{paths[0]} contains no index (a folder *.rprs): create one with rprs index")
+    folders = check_folders(files or ())
+    service = Collections(found, selected_system(context, settings), home, messages.progress, log)
     try:
         hosts: set[str] = set()
-        app = make_app(service, Options(hosts, token, allow_write, limits, log, prefix, matters))
+        app = make_app(service, Options(hosts, token, allow_write, limits, log, prefix, matters, folders))
         with one_blas_thread():  # requests share the processors; BLAS changing its threads for each costs far more
             listen(
                 app,
@@ -153,7 +178,7 @@ def serve(
 
 
 def _ready(
-    service: Service, hosts: set[str], allowed: Sequence[str], messages: Messages, open_browser: bool, prefix: str
+    service: Collections, hosts: set[str], allowed: Sequence[str], messages: Messages, open_browser: bool, prefix: str
 ) -> Callable[[str, int], None]:
     """When the server listens: accept its host names, print its address, and open the browser."""
     from rprs.serve.guard import hosts_of
@@ -162,7 +187,9 @@ def _ready(
         hosts.update(hosts_of(address, port, allowed))
         host = address.strip("[]")
         url = f"http://{f'[{host}]' if ':' in host else host}:{port}{prefix}/"
-        typer.echo(f"{service.path.name}, {counted(service.documents, 'document')}: {url}")
+        paths = service.paths
+        name = paths[0].name if len(paths) == 1 else counted(len(paths), "collection")
+        typer.echo(f"{name}, {counted(service.documents, 'document')}: {url}")
         messages.print("Press Ctrl-C to stop")
         if open_browser:
             typer.launch(url)

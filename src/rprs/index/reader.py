@@ -256,9 +256,13 @@ class Index(Mapping[str, Document]):
             format = "1" if self.catalog.setting("format") == "1" else "2"  # 3 ranks as 2
             settings = [format, *(value for value in map(self.catalog.setting, keys) if value is not None)]
             digest.update(json.dumps([*settings, encoder and encoder.fingerprint]).encode())
-            for row in self.catalog.content_hashes():
+            for row in self._content_rows():
                 digest.update(json.dumps(row).encode())
         return digest.hexdigest()[:16]
+
+    def _content_rows(self) -> list[tuple[str, str]]:
+        """Id and content hash of every document, by id."""
+        return self.catalog.content_hashes()
 
     # ------------------------------------------------------------------------ documents
 

@@ -1,4 +1,4 @@
-"""The HTTP API and the web interface: one index, served on this computer.
+"""The HTTP API and the web interface: indexes, served on this computer.
 
 app.py          the application: guards, routes, web interface, error handlers
 routes.py       the routes of the API
@@ -7,6 +7,8 @@ requests.py     request bodies → query documents
 handlers.py     the work of each route, in a thread
 jobs.py         limits on how many requests run and wait; progress and cancellation
 events.py       progress as server-sent events
+collections.py  several indexes: one at a time, or as one
+adding.py       documents for a collection, and what was skipped
 service.py      the index behind the routes: the newest snapshot for each request, and one writer
 uploads.py      untrusted files, read in a separate process (reading.py)
 guard.py        access control and security headers

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Set
+from collections.abc import AsyncIterator, Callable, Sequence, Set
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +19,7 @@ from starlette.requests import Request
 
 from rprs import __version__, errors
 from rprs.serve import coverage_models, models, passages
+from rprs.serve.collections import CollectionPath, Collections
 from rprs.serve.errors import failure
 from rprs.serve.guard import Guard
 from rprs.serve.handlers import as_json
@@ -52,10 +53,12 @@ class Options:
     log: Callable[[str], None] = _no_log
     root_path: str = ""  # the path of this server behind a proxy: /search
     matters: Path | None = None  # a folder to open matters from and save them to
+    folders: Sequence[Path] = ()  # whose files may be added to collections
 
 
-def make_app(service: Service, options: Options) -> ASGIApp:
+def make_app(served: Collections | Service, options: Options) -> ASGIApp:
     """The application with its middleware."""
+    service = Collections.of(served) if isinstance(served, Service) else served
     limits = options.limits
     limiter = Limiter(limits.at_once, limits.waiting, limits.seconds)
     metrics = Metrics(limiter, service)
@@ -77,13 +80,13 @@ def make_app(service: Service, options: Options) -> ASGIApp:
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     writable = options.writable or options.token is not None
-    app.include_router(make_router(service, limiter, limits, writable, options.log, options.matters))
+    app.include_router(make_router(service, limiter, limits, writable, options.log, options.matters, options.folders))
     _add_pages(app, metrics)
-    _add_errors(app, service.path)
+    _add_errors(app, service)
     app.openapi = lambda: _schema(app, options.root_path)  # type: ignore[method-assign]  # as FastAPI's documentation describes
     inner: ASGIApp = BodyLimit(app, limits)
     guarded = Guard(inner, options.hosts, options.token, writable)
-    logged = AccessLog(guarded, options.log, metrics.observe)
+    logged: ASGIApp = CollectionPath(AccessLog(guarded, options.log, metrics.observe))
     return RootPath(logged, options.root_path) if options.root_path else logged
 
 
@@ -108,9 +111,9 @@ def _add_pages(app: FastAPI, metrics: Metrics) -> None:
 # ---------------------------------------------------------------------------- errors
 
 
-def _add_errors(app: FastAPI, index: Path) -> None:
+def _add_errors(app: FastAPI, collections: Collections) -> None:
     async def respond(request: Request, error: Exception) -> Response:
-        body = failure(error, index)
+        body = failure(error, collections.paths)
         status = body.pop("status")
         if status == 404 and _expects_page(request):
             page = (WEB / "not-found.html").read_text(encoding="utf-8")

@@ -53,24 +53,31 @@ BATCH_BYTES = 16 * 2**20
 class Client:
     """Searches the index behind a server at `url`, with its token if it requires one.
 
+    Of several, it is the first, or the `collection` of a name; `collection="_together"` is all of them as one.
     `timeout` is how many seconds the server may be silent. With a `progress`, the server reports its own. A request to
     a busy server is repeated a few times. Threads may share a client.
     """
 
     def __init__(
-        self, url: str, token: str | None = None, *, timeout: float = 300, progress: Progress = silent
+        self,
+        url: str,
+        token: str | None = None,
+        *,
+        collection: str | None = None,
+        timeout: float = 300,
+        progress: Progress = silent,
     ) -> None:
         if not isinstance(url, str):
             raise UsageError(f"The address of a server must have the form http://HOST:PORT. Got {url!r:.80}")
         self.url = url.rstrip("/")
-        self.timeout = timeout
+        self.timeout, self._token = timeout, token
         self.progress = progress
         host = _host(self.url)
         token = None if token is None else token.strip()
         if token is not None and not (token and token.isascii() and token.isprintable()):
             raise UsageError("The token must be one line of ASCII characters")
         self._http = httpx.Client(
-            base_url=f"{self.url}/api/v1/",
+            base_url=f"{self.url}/api/v1/{_collection_path(collection)}",
             headers={} if token is None else {"Authorization": f"Bearer {token}"},
             timeout=timeout,
             trust_env=not _is_loopback(host),  # loopback connections never use a proxy
@@ -227,8 +234,11 @@ class Client:
 
     def add(self, documents: Iterable[Document]) -> Added:
         """Add documents, a thousand at a time; those with the same ids are replaced."""
+        return self._add_batches(_batches(documents))
+
+    def _add_batches(self, batches: Iterable[list[bytes]]) -> Added:
         total = Added()
-        for batch in _batches(documents):
+        for batch in batches:
             body = self._call("POST", "documents", b'{"documents":[' + b",".join(batch) + b"]}")
             counts = self._read(lambda body: [body[name] for name in ("added", "changed", "unchanged")], body)
             total = Added(total.added + counts[0], total.changed + counts[1], total.unchanged + counts[2])
@@ -237,6 +247,20 @@ class Client:
     def remove(self, id: str) -> int:
         """Remove a document; returns how many were removed, which is one."""
         return self._read(lambda body: int(body["removed"]), self._call("DELETE", _path(id)))
+
+    def collections(self) -> dict[str, Any]:
+        """The collections of the server, and whether they can be searched together."""
+        return self._call("GET", "collections")
+
+    def create(self, name: str, documents: Iterable[Document], encoder: str | None = None) -> Added:
+        """Create a collection of these documents, if the server was started with a folder for collections."""
+        batches = _batches(documents)
+        head = json.dumps({"name": name, "encoder": encoder})[:-1].encode()
+        body = self._call("POST", "collections", head + b', "documents":[' + b",".join(next(batches, [])) + b"]}")
+        counts = self._read(lambda body: [body[key] for key in ("added", "changed", "unchanged")], body)
+        with Client(self.url, self._token, collection=name, timeout=self.timeout) as created:
+            rest = created._add_batches(batches)
+        return Added(counts[0] + rest.added, counts[1] + rest.changed, counts[2] + rest.unchanged)
 
     def info(self) -> dict[str, Any]:
         """The index, its fields, the system and the limits of the server."""
@@ -393,6 +417,10 @@ def _json(value: Mapping[str, Any]) -> bytes:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     except (TypeError, ValueError) as error:  # including UnicodeEncodeError
         raise UsageError(f"A document cannot be sent: {str(error)[:200]}") from error
+
+
+def _collection_path(name: str | None) -> str:
+    return "" if name is None else f"collections/{quote(name, safe='')}/"
 
 
 def _batches(documents: Iterable[Document]) -> Iterator[list[bytes]]:

@@ -150,7 +150,7 @@ def _is_private(path: str) -> bool:
 
 
 def _writes(path: str) -> bool:
-    return path == "/api/v1/documents" or path.startswith("/api/v1/documents/")
+    return path in ("/api/v1/documents", "/api/v1/collections") or path.startswith("/api/v1/documents/")
 
 
 def _values(scope: Scope, header: bytes) -> list[bytes]:

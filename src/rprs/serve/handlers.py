@@ -9,19 +9,18 @@ from typing import Any
 
 from rprs.aligning import align
 from rprs.document import Document, Sentences, combine
-from rprs.errors import ReadError
 from rprs.results import FORMATS
 from rprs.results.hits import Explanation, Results
 from rprs.results.names import hits_name, report_name
 from rprs.results.report import explanation_report
 from rprs.results.serialize import About, alignment_object, explanation_object, results_object
 from rprs.search import Searcher
+from rprs.serve.collections import Collections
 from rprs.serve.jobs import Job
 from rprs.serve.limits import Limits
-from rprs.serve.models import AddRequest, AlignRequest, ExplainRequest, ExportRequest, ReportRequest, SearchRequest
-from rprs.serve.requests import Submission, aligned_document, document_of, query_documents, seeds_object
-from rprs.serve.service import Service, Snapshot
-from rprs.serve.uploads import read_uploads
+from rprs.serve.models import AlignRequest, ExplainRequest, ExportRequest, ReportRequest, SearchRequest
+from rprs.serve.requests import Submission, aligned_document, query_documents, seeds_object
+from rprs.serve.service import Snapshot
 
 __all__ = ["File", "Handlers", "Search", "as_json"]
 
@@ -94,7 +93,7 @@ class Search:
 class Handlers:
     """One method for each route that takes time."""
 
-    def __init__(self, service: Service, limits: Limits) -> None:
+    def __init__(self, service: Collections, limits: Limits) -> None:
         self.service, self.limits = service, limits
 
     def opened(self, job: Job, snapshot: Snapshot, submission: Submission[Any]) -> Search:
@@ -171,24 +170,6 @@ class Handlers:
             explanation = search.explanation(id)
             html = explanation_report(explanation, search.about, submission.request.kinds)
             return File(report_name(search.query, explanation.document), "text/html", html.encode())
-
-    def add(self, job: Job, submission: Submission[AddRequest]) -> bytes:
-        """Add documents to the index."""
-        skipped: list[str] = []
-        documents: list[Document] = []
-        for file in submission.files:
-            read, problems = read_uploads(file.file, file.filename or "", self.limits, job.stop)
-            documents += read
-            skipped += problems
-        documents += [document_of(document) for document in submission.request.documents]
-        skipped += [f"{document.id}: contains no text" for document in documents if not document.text.strip()]
-        documents = [document for document in documents if document.text.strip()]
-        if not documents:
-            more = f" (and {len(skipped) - 1:,} more)" if len(skipped) > 1 else ""
-            raise ReadError(f"{skipped[0]}{more}" if skipped else "There is nothing to add: send documents or files")
-        added = self.service.add(documents, job.progress)
-        counts = {"added": added.added, "changed": added.changed, "unchanged": added.unchanged}
-        return as_json({**counts, "skipped": skipped, "fingerprint": self._fingerprint()})
 
     def find(self, job: Job, words: str, limit: int) -> bytes:
         """Documents by words of their ids and titles."""

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass
 from threading import Event
 from time import monotonic
@@ -149,25 +150,29 @@ class Limiter:
         """How many jobs must end before a new one starts."""
         return max(0, self.working + self.queued - self.at_once + 1)
 
-    async def run(self, job: Job, work: Callable[[Job], Result]) -> Result:
-        """Run the work in a thread when a slot is free; returns when the job is stopped, even if the thread goes on."""
+    async def run(self, job: Job, work: Callable[[Job], Result], seconds: float | None = None) -> Result:
+        """Run the work in a thread when a slot is free; returns when the job is stopped, even if the thread goes on.
+
+        `seconds` replaces the limit of the server, for work that is expected to take long.
+        """
         self.check()
         try:
-            return await self._run(job, work)
+            return await self._run(job, work, seconds or self.seconds)
         except BaseException:  # a client that closes its event stream cancels this task
             self.stopped += job.stop.is_set()
             raise
 
-    async def _run(self, job: Job, work: Callable[[Job], Result]) -> Result:
+    async def _run(self, job: Job, work: Callable[[Job], Result], seconds: float) -> Result:
         await self._wait_for_slot(job)
         self.working += 1
         loop = asyncio.get_running_loop()
-        task = loop.run_in_executor(self._threads, self._in_thread, job, work)
+        context = copy_context()  # the thread works for the collection of this request
+        task = loop.run_in_executor(self._threads, context.run, self._in_thread, job, work)
         task.add_done_callback(self._finished)
-        deadline = loop.time() + self.seconds
+        deadline = loop.time() + seconds
         while not (await asyncio.wait({task}, timeout=POLL))[0]:
             if loop.time() > deadline:
-                job.end(TooLong(f"The request took longer than the {self.seconds:g} seconds that this server allows"))
+                job.end(TooLong(f"The request took longer than the {seconds:g} seconds that this server allows"))
             job.check()
         return task.result()
 

@@ -37,6 +37,7 @@ class Limits:
     bodies_bytes: int = 512 * 2**20  # of all bodies that the server holds; a request that would exceed it is refused
     text_characters: int = 20_000_000  # of a query
     seconds: float = 120.0  # to process a request
+    index_seconds: float = 24 * 3600.0  # to create a collection or add documents to one
     at_once: int = field(default_factory=lambda: os.cpu_count() or 1)  # requests processed at the same time
     waiting: int = 32  # requests in the queue; further ones are refused
     reading_seconds: float = 60.0  # to parse one upload

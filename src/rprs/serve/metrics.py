@@ -12,8 +12,8 @@ from prometheus_client import (
     generate_latest,
 )
 
+from rprs.serve.collections import Collections
 from rprs.serve.jobs import Limiter
-from rprs.serve.service import Service
 
 __all__ = ["Metrics"]
 
@@ -25,7 +25,7 @@ class Metrics:
 
     media_type = CONTENT_TYPE_LATEST
 
-    def __init__(self, limiter: Limiter, service: Service) -> None:
+    def __init__(self, limiter: Limiter, service: Collections) -> None:
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
         labels = ("method", "route", "status")

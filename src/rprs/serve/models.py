@@ -17,8 +17,12 @@ __all__ = [
     "AlignResponse",
     "AlignedText",
     "Alignment",
+    "Collection",
+    "CollectionList",
     "Coverage",
     "Coverages",
+    "CreateRequest",
+    "Created",
     "Document",
     "DocumentInput",
     "DocumentSummary",
@@ -38,6 +42,7 @@ __all__ = [
     "SearchResponse",
     "Seed",
     "Sides",
+    "SkippedFiles",
     "Uncovered",
 ]
 
@@ -141,6 +146,16 @@ class AddRequest(Strict):
     """Documents to add; documents with the same ids are replaced."""
 
     documents: list[DocumentInput] = Field(default_factory=list, max_length=10_000)
+    folder: str | None = Field(None, max_length=4096, description="A folder that the server may read (`--files`).")
+
+
+class CreateRequest(AddRequest):
+    """A new collection with its first documents."""
+
+    name: str = Field(min_length=1, max_length=80, description="Letters, digits, spaces, `.`, `-` and `_`.")
+    encoder: Literal["fitted", "onnx", "hashed"] | None = Field(
+        None, description="How sentences become vectors; collections with the same encoder can be searched together."
+    )
 
 
 # ---------------------------------------------------------------------------- responses
@@ -319,6 +334,14 @@ class Document(DocumentSummary):
     sentences: int
 
 
+class SkippedFiles(BaseModel):
+    """Files that were not read for the same reason."""
+
+    reason: str
+    count: int
+    names: list[str] = Field(description="The first of them.")
+
+
 class Added(BaseModel):
     """The outcome of adding documents."""
 
@@ -326,7 +349,39 @@ class Added(BaseModel):
     changed: int
     unchanged: int
     skipped: list[str]
+    skipped_by_reason: list[SkippedFiles] = []
     fingerprint: str
+
+
+class Created(BaseModel):
+    """The outcome of creating a collection."""
+
+    name: str
+    added: int
+    changed: int
+    unchanged: int
+    skipped: list[str]
+    skipped_by_reason: list[SkippedFiles]
+
+
+class Collection(BaseModel):
+    """A collection of this server."""
+
+    name: str
+    documents: int
+    sentences: int
+    fingerprint: str
+    encoder: str
+
+
+class CollectionList(BaseModel):
+    """All collections. `_together` as a name is all of them as one, if that is exact; `reason` says why not."""
+
+    collections: list[Collection]
+    together: bool
+    reason: str | None
+    can_create: bool = Field(description="Whether the server was started with a folder for collections.")
+    folders: list[str] = Field(description="Folders of the server whose files can be added.")
 
 
 class Removed(BaseModel):
@@ -361,3 +416,6 @@ class Info(BaseModel):
     matters: bool = Field(description="Whether the server has a folder for matters.")
     suffixes: list[str]
     limits: dict[str, float]
+    collections: list[str] = Field(description="The names of all collections of this server.")
+    together: bool = Field(description="Whether all of them can be searched as one.")
+    can_create: bool = Field(description="Whether the server was started with a folder for collections.")

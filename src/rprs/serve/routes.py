@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -16,6 +17,8 @@ from rprs.errors import InvalidIndex, RprsError, UsageError
 from rprs.read.source import suffixes
 from rprs.results import FORMATS
 from rprs.serve import coverage_models, models
+from rprs.serve.adding import Adding
+from rprs.serve.collections import Collections
 from rprs.serve.coverage import CoverageHandlers
 from rprs.serve.errors import failure
 from rprs.serve.events import event, stream
@@ -30,7 +33,6 @@ from rprs.serve.responses import EVENTS, XJob
 from rprs.serve.responses import download as _download
 from rprs.serve.responses import errors as _errors
 from rprs.serve.responses import success as _success
-from rprs.serve.service import Service
 
 __all__ = ["API", "JobRunner", "make_router"]
 
@@ -41,30 +43,41 @@ Result = TypeVar("Result")
 class JobRunner:
     """Runs the work of a request as a job and returns its result."""
 
-    def __init__(self, limiter: Limiter, index: Path, log: Callable[[str], None]) -> None:
-        self.limiter, self.index, self.log, self.jobs = limiter, index, log, Jobs()
+    def __init__(self, limiter: Limiter, collections: Collections, log: Callable[[str], None]) -> None:
+        self.limiter, self.collections, self.log, self.jobs = limiter, collections, log, Jobs()
 
-    async def respond(self, request: Request, name: str | None, work: Callable[[Job], bytes]) -> Response:
-        """A response with JSON, or with the events of the job if the client accepts them."""
+    async def respond(
+        self, request: Request, name: str | None, work: Callable[[Job], bytes], seconds: float | None = None
+    ) -> Response:
+        """A response with JSON, or with the events of the job if the client accepts them.
+
+        `seconds` replaces the limit of the server, for work that is expected to take long.
+        """
         if EVENTS in request.headers.get("accept", ""):
             self.jobs.check(name)
             self.limiter.check()
-            return StreamingResponse(self._events(name, work), media_type=EVENTS, headers={"Cache-Control": "no-store"})
-        return Response(await self.run(request, name, work), media_type="application/json")
+            events = self._events(name, work, seconds)
+            return StreamingResponse(events, media_type=EVENTS, headers={"Cache-Control": "no-store"})
+        return Response(await self.run(request, name, work, seconds), media_type="application/json")
 
-    async def run(self, request: Request, name: str | None, work: Callable[[Job], Result]) -> Result:
+    async def run(
+        self, request: Request, name: str | None, work: Callable[[Job], Result], seconds: float | None = None
+    ) -> Result:
         """The result of the work, which stops if the client disconnects."""
         with self.jobs.open(name) as job:
             disconnection = asyncio.ensure_future(_stop_on_disconnect(request, job))
             try:
-                return await self.limiter.run(job, work)
+                return await self.limiter.run(job, work, seconds)
             finally:
                 disconnection.cancel()
 
-    async def _events(self, name: str | None, work: Callable[[Job], bytes]) -> AsyncIterator[bytes]:
+    async def _events(
+        self, name: str | None, work: Callable[[Job], bytes], seconds: float | None
+    ) -> AsyncIterator[bytes]:
         try:
             with self.jobs.open(name) as job:
-                async for each in stream(job, lambda: self.limiter.run(job, work), self._describe, self.limiter.ahead):
+                run = partial(self.limiter.run, job, work, seconds)
+                async for each in stream(job, run, self._describe, self.limiter.ahead):
                     yield each
         except UsageError as error:  # a job of the same name has started since the check
             yield event("error", as_json(self._describe(error)))
@@ -72,7 +85,7 @@ class JobRunner:
     def _describe(self, error: Exception) -> dict[str, Any]:
         if not isinstance(error, RprsError):
             self.log(frames(error))
-        return failure(error, self.index)
+        return failure(error, self.collections.paths)
 
 
 async def _stop_on_disconnect(request: Request, job: Job) -> None:
@@ -83,24 +96,27 @@ async def _stop_on_disconnect(request: Request, job: Job) -> None:
 
 
 def make_router(
-    service: Service,
+    service: Collections,
     limiter: Limiter,
     limits: Limits,
     writable: bool,
     log: Callable[[str], None],
     matters: Path | None = None,
+    folders: Sequence[Path] = (),
 ) -> APIRouter:
     """Find the documents in this index that are similar to a whole document, and see why.
 
     Documents are never truncated, and no data leaves this computer.
     """
     router, handlers = APIRouter(prefix=API, tags=["rprs"]), Handlers(service, limits)
-    runner = JobRunner(limiter, service.path, log)
+    runner = JobRunner(limiter, service, log)
+    adding = Adding(service, limits, folders)
     _add_search(router, runner, handlers)
     _add_export(router, runner, handlers)
     _add_coverage(router, runner, CoverageHandlers(handlers))
     add_passages(router, runner, service)
-    _add_documents(router, runner, handlers, service)
+    _add_documents(router, runner, handlers, service, adding)
+    _add_collections(router, runner, adding)
     add_matters(router, service, matters, lambda model, *statuses: {**_success(model), **_errors(*statuses)})
 
     @router.get("/info", responses={**_success(models.Info), **_errors()})
@@ -110,6 +126,7 @@ def make_router(
         with service.snapshot() as snapshot:
             facts = {**snapshot.facts, "settings": service.system_texts}
         facts |= {"writable": writable, "matters": matters is not None, "limits": public_limits, "suffixes": suffixes()}
+        facts |= service.summary()
         return Response(as_json(facts), media_type="application/json")
 
     @router.get("/health", responses={**_success(models.Health), **_errors()})
@@ -235,7 +252,9 @@ def _add_coverage(router: APIRouter, runner: JobRunner, handlers: CoverageHandle
         return _download(await runner.run(request, x_job, lambda job: handlers.export(job, submission)))
 
 
-def _add_documents(router: APIRouter, runner: JobRunner, handlers: Handlers, service: Service) -> None:
+def _add_documents(
+    router: APIRouter, runner: JobRunner, handlers: Handlers, service: Collections, adding: Adding
+) -> None:
     @router.get("/documents", responses={**_success(models.Documents), **_errors()})
     async def find(
         request: Request,
@@ -259,17 +278,39 @@ def _add_documents(router: APIRouter, runner: JobRunner, handlers: Handlers, ser
 
     @router.post(
         "/documents",
-        responses={**_success(models.Added), **_errors(409, 415, 504)},
+        responses={**_success(models.Added, True), **_errors(404, 409, 415, 504)},
         openapi_extra=body_schema(models.AddRequest),
     )
     async def add(request: Request, x_job: XJob = None) -> Response:
         """Add documents; documents with the same ids are replaced."""
         submission = await read_request(request, models.AddRequest)
-        data = await runner.run(request, x_job, lambda job: handlers.add(job, submission))
-        return Response(data, media_type="application/json")
+        work = partial(adding.add, submission=submission)
+        return await runner.respond(request, x_job, work, adding.limits.index_seconds)
 
     @router.delete("/documents/{id:path}", responses={**_success(models.Removed), **_errors(404, 409, 504)})
     async def remove(request: Request, id: str, x_job: XJob = None) -> Response:
         """Remove a document."""
         data = await runner.run(request, x_job, lambda job: handlers.remove(job, id))
         return Response(data, media_type="application/json")
+
+
+def _add_collections(router: APIRouter, runner: JobRunner, adding: Adding) -> None:
+    @router.get("/collections", responses={**_success(models.CollectionList), **_errors()})
+    def collections() -> Response:
+        """List the collections of this server.
+
+        Every route also exists below `/collections/NAME`, for the collection of that name; without it, a request is for
+        the first collection. `/collections/_together` is all of them as one, with exactly the rankings of one index.
+        """
+        return Response(as_json(adding.overview()), media_type="application/json")
+
+    @router.post(
+        "/collections",
+        responses={**_success(models.Created, True), **_errors(409, 415, 504)},
+        openapi_extra=body_schema(models.CreateRequest),
+    )
+    async def create(request: Request, x_job: XJob = None) -> Response:
+        """Create a collection from files, from documents, or from a folder that the server may read."""
+        submission = await read_request(request, models.CreateRequest)
+        work = partial(adding.create, submission=submission)
+        return await runner.respond(request, x_job, work, adding.limits.index_seconds)

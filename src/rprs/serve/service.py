@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import cached_property
@@ -21,7 +21,7 @@ from rprs.rank import System
 from rprs.search import Searcher
 from rprs.serve.compaction import Compaction
 
-__all__ = ["Service", "Snapshot"]
+__all__ = ["Service", "Snapshot", "system_texts"]
 
 INTERVAL = 1.0  # seconds between two looks at the index
 PATIENCE = 5.0  # seconds that a request to write waits for another
@@ -31,7 +31,7 @@ class Snapshot:
     """An index at one moment, kept open while requests use it."""
 
     def __init__(self, path: Path) -> None:
-        self.index = Index(path)
+        self.index: Index = Index(path)
         self.fingerprint = self.index.fingerprint
         self.users = 0
         self.newest = True
@@ -53,6 +53,16 @@ class Snapshot:
             "pending": self.index.pending,
             "fields": [asdict(field) for field in self.index.fields],
         }
+
+
+def system_texts(system: System) -> dict[str, Any]:
+    """A system as plain values."""
+    return {
+        "first": str(system.first),
+        "rerank": None if system.rerank is None else str(system.rerank),
+        "depth": system.depth,
+        "cutoff": None if system.cutoff is None else str(system.cutoff),
+    }
 
 
 class Service:
@@ -133,13 +143,7 @@ class Service:
     @property
     def system_texts(self) -> dict[str, Any]:
         """The system as plain values."""
-        system = self.system
-        return {
-            "first": str(system.first),
-            "rerank": None if system.rerank is None else str(system.rerank),
-            "depth": system.depth,
-            "cutoff": None if system.cutoff is None else str(system.cutoff),
-        }
+        return system_texts(self.system)
 
     def searcher(self, snapshot: Snapshot, progress: Progress = silent) -> Searcher:
         """The system, over one snapshot."""
@@ -147,7 +151,7 @@ class Service:
 
     # ------------------------------------------------------------------------ writing
 
-    def add(self, documents: Sequence[Document], progress: Progress = silent) -> Added:
+    def add(self, documents: Iterable[Document], progress: Progress = silent) -> Added:
         """Add documents, replacing those with the same ids; one request of this server writes at a time.
 
         Many segments are merged afterwards, in a thread of their own: that may take longer than a request may.

@@ -3,11 +3,12 @@
  * @module
  */
 
-import { HOME } from "./base.js";
+import { COLLECTION, HOME } from "./base.js";
 import { events } from "./stream.js";
 import { plural } from "./format.js";
 
-const ROOT = `${HOME}api/v1`;
+const SERVER = `${HOME}api/v1`;
+const ROOT = COLLECTION === null ? SERVER : `${SERVER}/collections/${encodeURIComponent(COLLECTION)}`;
 const TOKEN = `token ${HOME}`; // another server of this site may have another token
 const RETRIES = 3; // after a 503
 const LONGEST_WAIT = 60; // seconds before a retry
@@ -50,7 +51,7 @@ export const info = () => json("/info");
 export const findDocuments = (find, signal) => json(`/documents?${new URLSearchParams({ find, limit: "20" })}`, { signal });
 
 /** A document with its text. @param {string} id @param {AbortSignal} signal */
-export const document = (id, signal) => json(`/documents/${id.split("/").map(encodeURIComponent).join("/")}`, { signal });
+export const document = (id, signal) => json(`/documents/${idPath(id)}`, { signal });
 
 /**
  * The hits of a search. @param {Payload} payload @param {Follow} follow
@@ -97,6 +98,23 @@ export const passages = (request, follow) => streamed("/passages", asJson(reques
 export const exportedPassages = (request) => file("/passages/export", asJson(request));
 
 const asJson = (request) => ({ body: JSON.stringify(request), headers: { "content-type": "application/json" } });
+/** All collections of the server, and whether they can be searched together. */
+export const collections = () => json("/collections");
+
+/** Create a collection. @param {Payload} payload @param {Follow} follow */
+export const createCollection = (payload, follow) => streamed("/collections", payload, follow);
+
+/** Add documents to a collection. @param {string} name @param {Payload} payload @param {Follow} follow */
+export const addDocuments = (name, payload, follow) => streamed(`${collectionPath(name)}/documents`, payload, follow);
+
+/** Documents of a collection with these words in their id or title. @param {string} name @param {string} find */
+export const documentsOf = (name, find) => json(`${collectionPath(name)}/documents?${new URLSearchParams({ find, limit: "50" })}`);
+
+/** Remove a document from a collection. @param {string} name @param {string} id */
+export const removeDocument = (name, id) => json(`${collectionPath(name)}/documents/${idPath(id)}`, { method: "DELETE" });
+
+const collectionPath = (name) => `/collections/${encodeURIComponent(name)}`;
+const idPath = (id) => id.split("/").map(encodeURIComponent).join("/");
 
 // ---------------------------------------------------------------------------- calls
 
@@ -199,7 +217,7 @@ function storeToken(value) {
 
 async function send(path, options) {
   try {
-    return await fetch(ROOT + path, { cache: "no-store", ...options });
+    return await fetch((path.startsWith("/collections") ? SERVER : ROOT) + path, { cache: "no-store", ...options });
   } catch (error) {
     if (options.signal?.aborted) throw error;
     throw stopped();

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { HOME } from "./base.js";
+import { address, FORM } from "./base.js";
 import { addressOf, isIndexed, readAddress } from "./query.js";
 import { keepQuery, keptQuery } from "./stored.js";
 
@@ -43,15 +43,15 @@ export function replace(entry, open = null) {
 
 /** Push the coverage of the query of an entry. @param {Entry} entry */
 export function pushCoverage(entry) {
-  const address = addressOf(entry.query, entry.choice);
-  history.pushState(stateOf(entry, { open: null, at: null, coverage: true, pushed: true }), "", address ? `${address}&view=coverage` : `${HOME}#coverage`);
+  const place = addressOf(entry.query, entry.choice);
+  history.pushState(stateOf(entry, { open: null, at: null, coverage: true, pushed: true }), "", place ? `${place}&view=coverage` : `${FORM}#coverage`);
 }
 
 /** Push the view of a document alone. @param {string} id @param {At | null} [at] */
 export const pushReader = (id, at = null) => history.pushState({ pushed: true }, "", readerAddress(id, at));
 
 /** The address of a document alone. @param {string} id @param {At | null} [at] the start and end of a passage, in code points */
-export const readerAddress = (id, at = null) => `${HOME}?${new URLSearchParams({ read: id, ...(at && { at: at.join("-") }) })}`;
+export const readerAddress = (id, at = null) => address(new URLSearchParams({ read: id, ...(at && { at: at.join("-") }) }));
 
 /** Whether "back" leads to the results that the side-by-side view was opened from. */
 export const cameFromList = () => Boolean(history.state?.pushed && history.state?.open);
@@ -79,7 +79,7 @@ export function present() {
 }
 
 /** The address of a view. One that cannot be represented still differs from that of the form, so that it leads back to the form. */
-const placeOf = ({ query, choice }, open, at = null) => addressOf(query, choice, open, at) ?? `${HOME}#${open === null ? "results" : "side-by-side"}`;
+const placeOf = ({ query, choice }, open, at = null) => addressOf(query, choice, open, at) ?? `${FORM}#${open === null ? "results" : "side-by-side"}`;
 
 function stateOf(entry, view) {
   const { key, query, choice, hidden, notes, tags } = entry;

@@ -6,8 +6,9 @@
 
 import { showAligned } from "./aligned.js";
 import * as api from "./api.js";
+import { FORM } from "./base.js";
+import { collectionsView, isCollectionsAddress, showFirst, showSwitch } from "./collections.js";
 import { CoverageView } from "./coverage-view.js";
-import { HOME } from "./base.js";
 import { announce, byId, el, fill } from "./dom.js";
 import { download } from "./export.js";
 import { dateLimit, filterText } from "./filter-text.js";
@@ -46,7 +47,7 @@ function showView(view, entry, title, leave = () => {}) {
   current.leave();
   if (view !== "results") results.leave();
   current = { view, entry, leave };
-  for (const name of ["search", "results", "coverage", "aligned", "reader"]) byId(name).hidden = name !== view;
+  for (const name of ["search", "results", "coverage", "aligned", "reader", "collections"]) byId(name).hidden = name !== view;
   document.body.dataset.view = view;
   document.title = title ? `${title} – rprs` : `rprs – ${info.index}`;
   fill(byId("error"));
@@ -58,7 +59,7 @@ function showForm({ lost = false } = {}) {
   scrollTo(0, 0);
   if (!first) byId("search-title").focus({ preventScroll: true });
   if (!lost) return;
-  history.replaceState(null, "", HOME);
+  history.replaceState(null, "", FORM);
   showNotice("Your file isn't stored. Please add it again.");
 }
 
@@ -277,14 +278,14 @@ function readPassage(id, at) {
 function edit() {
   const { entry } = current;
   if (entry) form.set(entry.query, entry.choice);
-  history.pushState(null, "", HOME);
+  history.pushState(null, "", FORM);
   showForm();
 }
 
 /** A new query: a file was dropped on the results. */
 function begin() {
-  form.set(EMPTY_QUERY, current.entry.choice);
-  history.pushState(null, "", HOME);
+  form.set(EMPTY_QUERY, current.entry?.choice ?? DEFAULT_CHOICE);
+  history.pushState(null, "", FORM);
   showForm();
 }
 
@@ -341,7 +342,15 @@ async function saveReport(entry, { id, name }, shown) {
 
 // ---------------------------------------------------------------------------- start
 
+/** Create collections, and add and remove documents. */
+function showCollections() {
+  showView("collections", null, "Collections");
+  scrollTo(0, 0);
+  collectionsView(byId("collections"), info);
+}
+
 function route() {
+  if (isCollectionsAddress()) return showCollections();
   const now = present();
   if (!now || "lost" in now) return showForm(now ?? {});
   if ("read" in now) return showDocument(now.read, now.at);
@@ -358,9 +367,11 @@ async function start() {
   try {
     info = await api.info();
   } catch (error) {
+    if (error.kind === "NoCollection" && (await showFirst())) return; // there is none yet: the page to create one is shown
     return showError(byId("error"), error, { index: "", again: start });
   }
   describe();
+  showSwitch(info);
   form = searchForm(info, startSearch, () => current.view !== "search" && begin());
   const more = (document) => startFrom(document, current.entry.choice);
   const save = (entry) => saveDialog(entry, info, (saved) => (replace(saved), results.draw(saved)));
@@ -369,7 +380,7 @@ async function start() {
   byId("home").addEventListener("click", (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    history.pushState(null, "", HOME);
+    history.pushState(null, "", FORM);
     showForm();
   });
   document.querySelector(".skip").addEventListener("click", (event) => {

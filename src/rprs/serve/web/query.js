@@ -3,7 +3,7 @@
  * @module
  */
 
-import { HOME } from "./base.js";
+import { address } from "./base.js";
 import { dateLimit, NO_FILTER } from "./filter-text.js";
 
 /**
@@ -122,7 +122,7 @@ export function addressOf(query, { k, filter, boilerplate, sort, marks }, open =
   for (const kind of ["key", "ignore"]) if (marks?.[kind].length) parameters.set(kind, marks[kind].map((span) => span.join("-")).join(","));
   if (open !== null) parameters.set("open", open);
   if (at) parameters.set("at", at.join("-"));
-  return `${HOME}?${parameters}`;
+  return address(parameters);
 }
 
 /**

@@ -4,12 +4,12 @@
  * @module
  */
 
-import { HOME } from "./base.js";
+import { FORM } from "./base.js";
 
 /** @typedef {import("./query.js").Query} Query */
 
-const PREFIX = `query ${HOME} `;
-const DRAFT = `draft ${HOME}`;
+const PREFIX = `query ${FORM} `;
+const DRAFT = `draft ${FORM}`;
 
 /** @type {WeakMap<Query, string>} searches with other filters share the stored query */
 const keys = new WeakMap();

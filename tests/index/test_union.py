@@ -1,0 +1,117 @@
+"""Several indexes as one: every figure equals that of a real index of all documents."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rprs import Document, Index, Searcher, Writer
+from rprs.errors import IndexMismatch
+from rprs.index.union import UnionIndex, why_not_together
+from tests.support.cli import ENCODER, QUERY, RECORDS, TEXTS
+from tests.support.indexes import MEMORY
+
+KEYS = ("date", "court")
+DOCUMENTS = [
+    *(Document(id, text) for id, text in TEXTS.items()),
+    *(
+        Document(record["id"], record["text"], record["title"], {key: record[key] for key in KEYS if key in record})
+        for record in RECORDS
+    ),
+    Document("copy-of-lease", TEXTS["lease.txt"]),
+    Document("removed", "The purple dragon guards seven golden spoons beneath the roof of the house."),
+]
+
+
+@contextmanager
+def indexes(*parts: Sequence[Document], **options: str) -> Iterator[list[Index]]:
+    """An index of each part; the document `removed` was removed from the one that had it."""
+    with tempfile.TemporaryDirectory(dir=MEMORY) as folder, ExitStack() as stack:
+        opened = []
+        for number, documents in enumerate(parts):
+            path = Path(folder) / f"part-{number}.rprs"
+            with Writer(path, create=True, **{"encoder": ENCODER, **options}) as writer:  # type: ignore[arg-type]
+                writer.add(documents[: len(documents) // 2])
+                writer.add(documents[len(documents) // 2 :])
+                writer.remove([document.id for document in documents if document.id == "removed"])
+            opened.append(stack.enter_context(Index(path)))
+        yield opened
+
+
+def same(union: Index, one: Index, query: Document) -> None:
+    """All results of two indexes are equal, to the last bit."""
+    assert union.ids == one.ids
+    assert union.fingerprint == one.fingerprint
+    assert np.array_equal(union.squared_norms, one.squared_norms)
+    assert np.array_equal(union.lengths, one.lengths)
+    assert union.calibration.bars == one.calibration.bars
+    for system in ("default", "paper", "bm25"):
+        left, right = (Searcher(index, system).rank(query) for index in (union, one))
+        assert left.ids == right.ids
+        assert np.array_equal(left.scores, right.scores)
+    hits = [Searcher(index).search(query, 20) for index in (union, one)]
+    assert hits[0].hits == hits[1].hits
+
+
+def test_a_union_gives_what_one_index_of_all_documents_gives() -> None:
+    with indexes(DOCUMENTS[::2], DOCUMENTS[1::2], DOCUMENTS) as (first, second, one):
+        union = UnionIndex([first, second])
+        for query in (Document("query", QUERY), one["lease.txt"]):
+            same(union, one, query)
+        assert [union[id] for id in union] == [one[id] for id in one]
+        assert union.content_hashes(["loan.txt", "lease.txt"]) == one.content_hashes(["loan.txt", "lease.txt"])
+        assert [union.ids[n] for n in union.same_content(one["lease.txt"])] == ["copy-of-lease", "lease.txt"]
+        for where in ("court = harbour", "date < 2005-01-01", "nothing = 1"):
+            assert np.array_equal(union.select(where), one.select(where))
+        searches = [Searcher(index).search(QUERY_DOCUMENT, 20, before="2005-01-01") for index in (union, one)]
+        assert searches[0].hits == searches[1].hits
+        assert union.find("reed")[0] == one.find("reed")[0]
+        assert [(f.name, f.kind, f.documents, f.least, f.greatest, f.values) for f in union.fields] == [
+            (f.name, f.kind, f.documents, f.least, f.greatest, f.values) for f in one.fields
+        ]
+        left, right = (Searcher(index).explain(QUERY_DOCUMENT, "lease.txt") for index in (union, one))
+        assert left.hit == right.hit
+
+
+QUERY_DOCUMENT = Document("query", QUERY)
+
+
+@settings(max_examples=6)
+@given(st.lists(st.integers(0, 2), min_size=len(DOCUMENTS), max_size=len(DOCUMENTS)))
+def test_however_documents_are_distributed(places: list[int]) -> None:
+    parts = [[each for each, place in zip(DOCUMENTS, places, strict=True) if place == part] for part in range(3)]
+    filled = [part for part in parts if any(each.id != "removed" for each in part)]
+    with indexes(*filled, DOCUMENTS) as opened:
+        same(UnionIndex(opened[:-1]), opened[-1], QUERY_DOCUMENT)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"encoder": "hashed(dimension=32)"}, "part-0.rprs and part-1.rprs have different encoders"),
+        ({"analyzer": "words(language=none)"}, "analyse words differently"),
+        ({"splitter": "sentences(limit=25)"}, "split sentences differently"),
+        ({"vectors": "float32"}, "store vectors differently: float16 and float32"),
+    ],
+)
+def test_what_cannot_be_exact_is_refused_with_the_reason(options: dict[str, str], reason: str) -> None:
+    with indexes(DOCUMENTS[:3]) as (first,), indexes(DOCUMENTS[:1], DOCUMENTS[3:5], **options) as (_, second):
+        assert reason in (why_not_together([first, second]) or "")
+        with pytest.raises(IndexMismatch, match="cannot be searched together") as error:
+            UnionIndex([first, second])
+        assert "\n" not in str(error.value)
+
+
+def test_documents_with_the_same_id_are_refused() -> None:
+    with indexes(DOCUMENTS[:3], DOCUMENTS[2:5]) as opened:
+        assert why_not_together(opened) == (
+            "part-0.rprs and part-1.rprs have documents with the same ids (1, such as 'licence.txt')"
+        )
+        assert why_not_together(opened[:1]) is None

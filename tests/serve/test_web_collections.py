@@ -1,0 +1,109 @@
+"""Collections in a real browser: choosing, creating, extending and reducing them, also with the keyboard alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.browser import visit
+from tests.support.cli import QUERY
+from tests.support.server import Server, served
+from tests.support.web_samples import write_index
+
+from .test_collections import CASES, CONTRACTS
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+SHIPS = {
+    "name": "ships.txt",
+    "mimeType": "text/plain",
+    "buffer": b"The pilot sold the silver lantern. He left at dawn.",
+}
+BROKEN = {"name": "broken.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.4 nothing"}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    root = tmp_path_factory.mktemp("page")
+    (root / "served").mkdir()
+    write_index(root / "served" / "cases.rprs", CASES)
+    write_index(root / "served" / "contracts.rprs", CONTRACTS)
+    (root / "files").mkdir()
+    (root / "files" / "note.txt").write_text("The notary weighed the broken bell. Nobody heard it.")
+    with served(root / "served", "--allow-write", "--files", root / "files") as running:
+        yield running
+
+
+def test_a_collection_is_chosen_and_all_are_searched_together(chrome: Browser, server: Server) -> None:
+    with visit(chrome, server.url) as visited:
+        page = visited.open()
+        page.locator("#collection").select_option("contracts")
+        page.wait_for_url("**/?collection=contracts")
+        page.locator("#search-form:not([inert])").wait_for(state="attached")
+        visited.search(text=QUERY)
+        assert "lease.txt" in visited.ids()
+        assert "moss-v-reed" not in visited.ids()
+        page.reload()
+        page.locator("#hits").wait_for()
+        assert page.locator("#collection").input_value() == "contracts"
+        page.locator("#collection").select_option("_together")
+        page.wait_for_url("**/?collection=_together")
+        page.locator("#search-form:not([inert])").wait_for(state="attached")
+        visited.search(text=QUERY)
+        assert {"lease.txt", "moss-v-reed"} <= {*visited.ids()}
+        visited.compare("moss-v-reed")
+
+
+def test_a_collection_is_created_extended_and_reduced_with_the_keyboard(chrome: Browser, server: Server) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    with visit(chrome, server.url) as visited:
+        page = visited.open()
+        page.get_by_role("link", name="Collections").focus()
+        page.keyboard.press("Enter")
+        page.locator("#create").wait_for()
+        page.locator("#new-name").focus()
+        page.keyboard.type("ships")
+        page.locator("form.create input[type=file]").set_input_files([SHIPS, BROKEN])  # type: ignore[list-item]
+        page.locator("#new-encoder").select_option("hashed")
+        page.locator("#create").focus()
+        page.keyboard.press("Enter")
+        outcome = page.locator(".outcome-notice")
+        outcome.wait_for()
+        assert "1 document added, 0 changed, 0 unchanged, 1 skipped" in outcome.inner_text()
+        outcome.locator("summary").focus()
+        page.keyboard.press("Enter")
+        outcome.get_by_text("broken.pdf").wait_for()
+        ships = page.locator('.collection[data-name="ships"]')
+        ships.wait_for()
+        assert "cannot be searched together" in page.locator("#collections .lead").inner_text()
+        violations = [
+            each for each in Axe().run(page).response["violations"] if each["impact"] in ("serious", "critical")
+        ]
+        assert violations == []
+        ships.get_by_text("Add documents").focus()
+        page.keyboard.press("Enter")
+        folder = ships.locator("input[list]")
+        folder.fill(folder.get_attribute("placeholder") or "")
+        folder.press("Enter")
+        page.locator(".outcome-notice", has_text="Adding to ships: 1 document added").wait_for()
+        ships.get_by_text("Remove documents").focus()
+        page.keyboard.press("Enter")
+        button = ships.get_by_role("button", name="Remove ships")
+        button.wait_for()
+        button.focus()
+        page.keyboard.press("Enter")
+        page.get_by_text("Removed ships").wait_for()
+        ships.get_by_text("1 document ·").wait_for()
+        ships.get_by_role("link", name="Search").click()
+        page.wait_for_url("**/?collection=ships")
+
+
+def test_nothing_is_said_about_an_empty_form(chrome: Browser, server: Server) -> None:
+    with visit(chrome, server.url) as visited:
+        page = visited.open("/?manage=collections")
+        page.locator("#create").click()
+        page.get_by_role("alert").get_by_text("Choose files or a folder first.").wait_for()
