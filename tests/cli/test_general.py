@@ -20,8 +20,8 @@ from rprs.cli.reference import reference, verbs
 from tests.support.cli import ENCODER, collection, rprs, rprs_error, rprs_ok, sample_index
 from tests.support.paths import ROOT
 
-VERBS = """index add remove compact verify repair refit upgrade info list find show systems search explain align
-    passages serve run rerank convert evaluate compare tune study pull""".split()
+VERBS = """index add sync remove compact verify repair backup refit upgrade info list find show systems search explain
+    sentences align coverage passages serve mcp matrix run rerank convert evaluate compare tune study pull""".split()
 ADAPT = ["adapt tsdae", "adapt sdr", "adapt mtft"]
 
 

@@ -325,6 +325,21 @@ def test_a_small_collection_uses_the_teacher_itself(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.usefixtures("centred")
+def test_an_index_says_when_it_has_grown_enough_for_a_fit(tmp_path: Path) -> None:
+    path, sources = tmp_path / "x.rprs", collection(tmp_path)
+    rprs_ok("index", sources / "loan.txt", "--to", path, "--encoder", "centred")  # fewer than 10 sentences
+    assert facts(path)["encoder"]["grown_enough"] is False
+    advice = f"The collection is now large enough for a fitted encoder: run `rprs refit {path}`"
+    assert advice in rprs_ok("add", path, sources).err
+    assert advice in rprs_ok("sync", sources, path).err
+    assert facts(path)["encoder"]["grown_enough"] is True
+    assert "the collection is now large enough for a fit" in rprs_ok("info", path, width=250).out
+    rprs_ok("refit", path)
+    assert advice not in rprs_ok("add", path, sources).err
+    assert facts(path)["encoder"]["grown_enough"] is False
+
+
 # ---------------------------------------------------------------------------- phrases
 
 

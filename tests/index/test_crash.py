@@ -175,6 +175,44 @@ def test_committed_batches_survive_and_only_the_rest_is_read(crasher: Crasher, s
         assert (added.added, added.unchanged) == (len(COLLECTION) - len(kept), len(kept))
 
 
+def test_a_killed_refit_is_resumed_unless_the_collection_has_changed(
+    crasher: Crasher, scenes: dict[str, Scene]
+) -> None:
+    scene = scenes["refit"]
+    with _copy(scene) as path:
+        step = scene.steps // 2
+        while not (partial := _new_vectors(path)):
+            assert crasher.run("refit", path, at_step=step).killed
+            step += 5
+        assert rankings(path) == scene.before
+        assert not crasher.run("refit", path).error
+        assert {name: listed_files(path).get(name) for name in partial} == partial  # not encoded twice
+        _check_finished(scene, path)
+    with _copy(scene) as path:
+        assert crasher.run("refit", path, at_step=step).killed
+        with Writer(path) as writer:
+            writer.remove(["d02"])
+            refitted = writer.catalog.refit
+            writer.refit()
+            assert refitted is not None
+            assert writer.catalog.refit is None
+            assert len(writer.catalog.rows("SELECT * FROM encoders")) == 1
+        assert verify(path) == []
+        assert files_on_disk(path) == set(listed_files(path))
+
+
+def _new_vectors(path: Path) -> dict[str, tuple[int, int]]:
+    """The vectors that an interrupted refit has made."""
+    catalog = Catalog(path, write=False)
+    try:
+        if catalog.refit is None:
+            return {}
+        end = f"vectors.{catalog.refit[0]:06d}.npy"
+    finally:
+        catalog.close()
+    return {name: file for name, file in listed_files(path).items() if name.endswith(end)}
+
+
 def test_every_file_is_synced_before_the_commit_that_lists_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """As a power cut requires; killing a process cannot show it."""
     plug_in()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rprs.read import read_one
 from rprs.read.source import Source
-from rprs.read.titles import embedded_title
+from rprs.read.titles import embedded_title, plain_heading
 from tests.support.read_samples import pdf, word
 
 OPINION = "SUPREME COURT OF UNITED STATES\n\nHolland v. Illinois\n\nNo. 88-5050. Decided January 22, 1990."
@@ -72,3 +72,37 @@ def test_the_name_of_the_file_is_the_title_where_the_properties_have_none(tmp_pa
 @given(embedded=st.text(max_size=60), name=st.text(min_size=1, max_size=20), text=st.text(max_size=200))
 def test_a_title_is_the_embedded_one_on_one_line_or_nothing(embedded: str, name: str, text: str) -> None:
     assert title(embedded, name, text) in ("", " ".join(embedded.split()))
+
+
+PARAGRAPH = "The tenant shall pay the rent on the first day of each month, and the landlord keeps the roof in repair."
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        (f"LEASE OF A DWELLING\n\n{PARAGRAPH}", "LEASE OF A DWELLING"),
+        (f"\n\n      MOTION TO DISMISS THE APPEAL\n\n{PARAGRAPH}", "MOTION TO DISMISS THE APPEAL"),
+        (f"Lease of a dwelling\n===================\n\n{PARAGRAPH}", "Lease of a dwelling"),
+        (f"MIETVERTRAG ÜBER EINE WOHNUNG\n\n{PARAGRAPH}\n\nMore.", "MIETVERTRAG ÜBER EINE WOHNUNG"),
+        (f"Lease of a dwelling\n\n{PARAGRAPH}", ""),  # it may be the name of a firm or a person
+        (f"SMITH AND PARTNERS LLP\n\n12 Harbour Street\nSall\n\n{PARAGRAPH}", ""),
+        (f"PRIVATE AND CONFIDENTIAL\n\n{PARAGRAPH}", ""),
+        (f"DRAFT OF 3 MAY\n\n{PARAGRAPH}", ""),
+        (f"LEASE\n\n{PARAGRAPH}", ""),
+        (f"THE ROOF LEAKS.\n\n{PARAGRAPH}", ""),
+        (f"LEASE OF A DWELLING\nbetween two parties\n\n{PARAGRAPH}", ""),
+        ("LEASE OF A DWELLING", ""),
+        (PARAGRAPH, ""),
+        ("", ""),
+    ],
+)
+def test_a_heading_of_plain_text_is_one_that_cannot_be_mistaken(text: str, title: str) -> None:
+    assert plain_heading(text) == title
+
+
+def test_the_heading_of_plain_text_and_rtf_is_the_title(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(f"LEASE OF A DWELLING\r\n\r\n{PARAGRAPH}\r\n")
+    (tmp_path / "b.rtf").write_text(rf"{{\rtf1 LEASE OF A DWELLING\par {PARAGRAPH}\par}}")
+    (tmp_path / "c.txt").write_text(f"---\ntitle: Another title\n---\nLEASE OF A DWELLING\n\n{PARAGRAPH}\n")
+    titles = [read_one(tmp_path / name).title for name in ("a.txt", "b.rtf", "c.txt")]
+    assert titles == ["LEASE OF A DWELLING", "LEASE OF A DWELLING", "Another title"]

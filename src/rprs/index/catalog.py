@@ -13,7 +13,7 @@ import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from rprs.alignment.calibration import Calibration
@@ -155,10 +155,10 @@ class Catalog(Database):
         """The path of the documents' norms; None where they do not fit the present documents."""
         return self.setting("norms")
 
-    def encoder(self) -> EncoderRow | None:
-        """The encoder in use; None until there is one."""
+    def encoder(self, generation: int | None = None) -> EncoderRow | None:
+        """The encoder in use, or that of another generation; None if there is none."""
         query = "SELECT generation, spec, fingerprint, dimension, report FROM encoders WHERE generation = ?"
-        rows = self.rows(query, self.generation)
+        rows = self.rows(query, self.generation if generation is None else generation)
         return EncoderRow(*rows[0]) if rows else None
 
     def segments(self) -> list[SegmentRow]:
@@ -447,11 +447,32 @@ class Catalog(Database):
         self.add_files([file])
         self.connection.execute("UPDATE segments SET generation = ? WHERE number = ?", (generation, segment))
 
-    def replace_vectors(self, generation: int, files: Iterable[File]) -> None:
-        """List other vectors for all segments."""
-        self.forget_files("segments/*/vectors.*")
+    @property
+    def refit(self) -> tuple[int, str] | None:
+        """The generation of a refit that is not finished, and a hash of the collection that it is for."""
+        stored = self.setting("refit")
+        return None if stored is None else (int(stored.split()[0]), stored.split()[1])
+
+    def begin_refit(self, row: EncoderRow, files: Iterable[File], collection: str) -> None:
+        """List an encoder that is not in use yet, and whose vectors are listed segment by segment."""
+        self.connection.execute("INSERT INTO encoders VALUES (?, ?, ?, ?, ?)", astuple(row))
         self.add_files(files)
-        self.connection.execute("UPDATE segments SET generation = ?", (generation,))
+        self.change_setting("refit", f"{row.generation} {collection}")
+
+    def end_refit(self, *, use: bool) -> None:
+        """Use the encoder of a refit and its vectors, which all segments have, or forget them."""
+        if self.refit is None:
+            return
+        generation, _ = self.refit
+        other = "<>" if use else "="
+        for (number,) in self.rows(f"SELECT generation FROM encoders WHERE generation {other} ?", generation):
+            self.forget_files(f"encoders/{number:06d}/*")
+            self.forget_files(f"segments/*/vectors.{number:06d}.npy")
+        self.connection.execute(f"DELETE FROM encoders WHERE generation {other} ?", (generation,))
+        self.connection.execute("DELETE FROM settings WHERE key = 'refit'")
+        if use:
+            self.connection.execute("UPDATE segments SET generation = ?", (generation,))
+            self.change_setting("generation", str(generation))
 
     def replace_segments(self, row: SegmentRow, files: Iterable[File]) -> None:
         """List one segment instead of all others; it holds their documents, without removed ones, in the same order."""
@@ -501,15 +522,16 @@ class Catalog(Database):
 
     def use_encoder(self, row: EncoderRow, files: Iterable[File]) -> None:
         """Use an encoder instead of any other."""
+        self.end_refit(use=False)
         self.connection.execute("DELETE FROM encoders")
         self.forget_files("encoders/*")
-        values = (row.generation, row.spec, row.fingerprint, row.dimension, row.report)
-        self.connection.execute("INSERT INTO encoders VALUES (?, ?, ?, ?, ?)", values)
+        self.connection.execute("INSERT INTO encoders VALUES (?, ?, ?, ?, ?)", astuple(row))
         self.add_files(files)
         self.change_setting("generation", str(row.generation))
 
     def forget_encoder(self) -> None:
         """Drop the encoder and all vectors: they are made again as in a new index."""
+        self.connection.execute("DELETE FROM settings WHERE key = 'refit'")
         self.connection.execute("DELETE FROM encoders")
         self.connection.execute("DELETE FROM settings WHERE key = 'generation'")
         self.connection.execute("UPDATE segments SET generation = NULL")

@@ -33,6 +33,7 @@ __all__ = [
     "encode_sentences",
     "fit_encoder",
     "folder",
+    "grown_enough",
     "load_encoder",
     "load_once",
     "open_encoder",
@@ -134,9 +135,18 @@ def store_encoder(catalog: Catalog, root: Path, loaded: LoadedEncoder) -> Stored
 # ---------------------------------------------------------------------------- the encoder of an index
 
 
-def open_encoder(catalog: Catalog, root: Path) -> Encoder:
-    """The encoder in use, checked against the fingerprint of the weights that made the vectors."""
-    row = catalog.encoder()
+def grown_enough(catalog: Catalog) -> bool:
+    """Whether an index that began too small for a fit, and uses the teacher, is large enough by now."""
+    row, component = catalog.encoder(), spec.parse("encoder", str(catalog.setting("encoder")))
+    if row is None or not isinstance(component, Fittable) or isinstance(spec.parse("encoder", row.spec), Fittable):
+        return False
+    _, sentences, _ = catalog.totals()
+    return sentences > component.sample
+
+
+def open_encoder(catalog: Catalog, root: Path, generation: int | None = None) -> Encoder:
+    """The encoder in use, or that of a refit, checked against the fingerprint of the weights that made the vectors."""
+    row = catalog.encoder(generation)
     if row is None:
         raise IndexCorrupt(f"{catalog.path} does not say which encoder it uses: run `rprs verify {root}`")
     component = spec.parse("encoder", row.spec)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rprs.index.catalog import Catalog
+from rprs.index.encoders import grown_enough
 from rprs.index.language import MANY_PIECES
 from rprs.index.reader import Index
 
@@ -52,7 +53,10 @@ def index_info(path: Path) -> dict[str, Any]:
 
 
 def encoder_info(catalog: Catalog) -> dict[str, Any] | None:
-    """The encoder in use (`spec`) and the one in the settings (`asked`), which differ where the teacher is used."""
+    """The encoder in use (`spec`) and the one in the settings (`asked`), which differ where the teacher is used.
+
+    `grown_enough`: the index began too small for a fit, and a refit is worth its time by now.
+    """
     encoder = catalog.encoder()
     if encoder is None:
         return None
@@ -62,6 +66,7 @@ def encoder_info(catalog: Catalog) -> dict[str, Any] | None:
         "fingerprint": encoder.fingerprint,
         "dimension": encoder.dimension,
         "report": encoder.measurements,
+        "grown_enough": grown_enough(catalog),
     }
 
 
@@ -142,6 +147,8 @@ def describe_encoder(encoder: Mapping[str, Any] | None) -> str:
             f"{spec}, agreement with its teacher {report['agreement']:.3f} "
             f"(mean cosine on {report['held_out']:,} of {report['sample']:,} sentences, held out)"
         )
+    if encoder["grown_enough"]:
+        return f"{spec}, the teacher itself: the collection is now large enough for a fit, run `rprs refit`"
     if spec != encoder["asked"]:
         return f"{spec}, the teacher itself: the collection is too small to gain from a fit"
     return spec

@@ -105,6 +105,8 @@ def _segments(catalog: Catalog) -> Iterator[str]:
     arrays = {f"{folder(row.number)}/{name}.npy" for row in rows for name in names}
     vectors = {vectors_path(row.number, row.generation) for row in rows if row.generation is not None}
     named = {file.path for file in catalog.files() if file.path.startswith("segments/")}
+    if catalog.refit is not None:  # the vectors that an interrupted refit has made so far
+        named -= {vectors_path(row.number, catalog.refit[0]) for row in rows}
     if not catalog.phrases:  # an upgrade may have been interrupted
         named = {path for path in named if "/phrase_" not in path}
     yield from (f"catalog.sqlite: {path} and its segment do not fit" for path in sorted((arrays | vectors) ^ named))

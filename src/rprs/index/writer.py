@@ -23,6 +23,7 @@ from rprs.document import Document, document_id
 from rprs.encode import Encoder, Fittable
 from rprs.errors import IndexMismatch, InvalidIndex, UsageError
 from rprs.files.atomic import sync_folder
+from rprs.files.hashes import digest
 from rprs.index.arguments import (
     index_path,
     parse_components,
@@ -42,6 +43,7 @@ from rprs.index.encoders import (
     StoredEncoder,
     encode_sentences,
     fit_encoder,
+    grown_enough,
     load_encoder,
     open_encoder,
     store_encoder,
@@ -304,6 +306,8 @@ class Writer:
             self._encode_waiting()
             notes = self._compact_many() if self.compact_automatically else ()
             self._measure(self.catalog.language or None)  # kept where documents were only renamed
+        if grown_enough(self.catalog):
+            notes += (f"The collection is now large enough for a fitted encoder: run `rprs refit {self.path}`",)
         return notes
 
     @property
@@ -411,7 +415,8 @@ class Writer:
     def refit(self) -> None:
         """Fit the encoder to the present collection and encode all sentences anew.
 
-        Searches see either the old or the new state.
+        Searches see either the old or the new state. An interrupted call is resumed by the next one, unless documents
+        were added or removed in between.
         """
         if not isinstance(self.encoder, Fittable):
             raise UsageError(f"{self.path} uses {spec.text(self.encoder)}, which is not fitted to a collection")
@@ -419,21 +424,37 @@ class Writer:
             self._encode_waiting()
             if self.catalog.generation is None:
                 raise UsageError(f"{self.path} has no documents yet: add some first")
-            stored = self._fit()
-            rows, files = self.catalog.segments(), list[File]()
-            encoder, generation = stored.encoder, stored.row.generation
+            encoder, generation = self._begin_refit()
+            done = {file.path for file in self.catalog.files()}
+            rows = [row for row in self.catalog.segments() if vectors_path(row.number, generation) not in done]
             with self.progress("encoding", sum(row.sentences for row in rows), "sentences") as advance:
                 for row in rows:
                     texts = self.catalog.texts(row.number)
-                    files.append(self._write_vectors(row.number, generation, encoder, texts, advance))
+                    file = self._write_vectors(row.number, generation, encoder, texts, advance)
                     self._sync(folder(row.number))
+                    with self.catalog.transaction():
+                        self.catalog.add_files([file])
             with self.catalog.transaction():
-                self.catalog.replace_vectors(generation, files)
-                self.catalog.use_encoder(stored.row, stored.files)
+                self.catalog.end_refit(use=True)
             self._loaded = encoder
             self._delete_unlisted()
             with Index(self.path) as snapshot:
                 self._calibrate(snapshot)
+
+    def _begin_refit(self) -> tuple[Encoder, int]:
+        """The fitted encoder and its generation: that of an interrupted refit if the collection is still the same."""
+        collection = digest([[row.number for row in self.catalog.segments()], self.catalog.content_hashes()])
+        if self.catalog.refit is not None:
+            generation, fitted_to = self.catalog.refit
+            if fitted_to == collection:
+                return open_encoder(self.catalog, self.path, generation), generation
+            with self.catalog.transaction():
+                self.catalog.end_refit(use=False)
+            self._delete_unlisted()
+        stored = self._fit()
+        with self.catalog.transaction():
+            self.catalog.begin_refit(stored.row, stored.files, collection)
+        return stored.encoder, stored.row.generation
 
     def upgrade(self) -> bool:
         """Bring an index up to date: add phrases, from its own texts, and checksums; False if it has both already.

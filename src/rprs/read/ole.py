@@ -11,7 +11,7 @@ from typing import Any
 from rprs.document import Document, Value
 from rprs.errors import ReadError
 from rprs.read.source import Skipped, Source
-from rprs.read.titles import embedded_title
+from rprs.read.titles import embedded_title, plain_heading
 
 __all__ = ["read_ole"]
 
@@ -35,6 +35,8 @@ def read_ole(source: Source) -> Iterator[Document | Skipped]:
         text, facts = _text(source, file, streams, data)
         properties, author_and_date = _properties(file)
         title = embedded_title(properties, source, text)
+        if "WordDocument" in streams:
+            title = title or plain_heading(text)
         yield Document(source.id, text, title, {**facts, **author_and_date})
 
 

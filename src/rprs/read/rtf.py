@@ -16,7 +16,7 @@ from rprs.errors import ReadError
 from rprs.read.dates import iso_date
 from rprs.read.paragraphs import Paragraphs
 from rprs.read.source import Skipped, Source
-from rprs.read.titles import embedded_title
+from rprs.read.titles import embedded_title, plain_heading
 
 __all__ = ["read_rtf", "rtf_text"]
 
@@ -61,7 +61,8 @@ def read_rtf(source: Source) -> Iterator[Document | Skipped]:
         if date := iso_date(f"{year}-{month:0>2}-{day:0>2}"):
             metadata["date"] = date
     text = reading.text
-    yield Document(source.id, text, embedded_title(info.get("title", ""), source, text), metadata)
+    title = embedded_title(info.get("title", ""), source, text) or plain_heading(text)
+    yield Document(source.id, text, title, metadata)
 
 
 def rtf_text(data: bytes) -> str:

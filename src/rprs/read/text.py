@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from rprs.document import Document, Value
 from rprs.read.encoding import is_doubtful
 from rprs.read.source import Skipped, Source
+from rprs.read.titles import plain_heading
 
 __all__ = ["front_matter", "read_markdown", "read_text", "scalar", "without_comments"]
 
@@ -63,7 +64,7 @@ def _split(source: Source) -> tuple[str, dict[str, Value], str]:
 def read_text(source: Source) -> Iterator[Document | Skipped]:
     """A plain text is one document. One whose encoding is doubtful is reported as partly read."""
     title, metadata, text = _split(source)
-    yield Document(source.id, text, title, metadata)
+    yield Document(source.id, text, title or plain_heading(text), metadata)
     if is_doubtful(text):
         yield Skipped(source.path, "some letters look wrong: check its encoding and save it as UTF-8", partly=True)
 

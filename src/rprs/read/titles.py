@@ -1,4 +1,4 @@
-"""Which of the titles that programs store in files are titles of documents.
+"""Which of the titles that programs store in files are titles of documents, and which first lines are headings.
 
 The property "title" of a PDF or Word file is often that of a template, the name of a print job, or a placeholder. It
 replaces the name of the file only if it looks like a title and agrees with the name of the file or with the beginning
@@ -13,7 +13,7 @@ from pathlib import PurePath
 
 from rprs.read.source import Source, stem_of
 
-__all__ = ["embedded_title"]
+__all__ = ["embedded_title", "plain_heading"]
 
 BEGINNING = 3_000  # characters of the text in which a title is expected
 AGREEMENT = 0.5  # of the words of a title, in the name of the file or the beginning of the text
@@ -37,6 +37,16 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"\w+")
+_UNDERLINE = re.compile(r"[ \t]*([=*~_-])\1{2,}[ \t]*")
+_BLANK = re.compile(r"\n[ \t]*\n\s*")
+_NO_HEADING = re.compile(
+    r"(?:strictly |private (?:and|&) )?(?:confidential|privileged)\b.*|without prejudice\b.*"
+    r"|draft\b.*|by (?:e-?mail|fax|hand)\b.*|attorney.client\b.*|page \d.*|do not \w+.*"
+    r"|for (?:internal use|immediate release)\b.*",
+    re.IGNORECASE,
+)
+LONGEST, FEWEST, MOST = 120, 2, 16  # characters of a heading; words of it
+PROSE = 60  # characters of the paragraph after a heading, at least
 
 
 def embedded_title(title: str, source: Source, text: str) -> str:
@@ -50,6 +60,29 @@ def embedded_title(title: str, source: Source, text: str) -> str:
     if not bare or _PRINT_JOB.match(bare) or _FILE.fullmatch(line) or _PLACEHOLDER.fullmatch(bare):
         return ""
     return line if _agrees(line, f"{stem_of(PurePath(source.id))} {text[:BEGINNING]}") else ""
+
+
+def plain_heading(text: str) -> str:
+    """The heading at the beginning of a text without styles, or nothing where it might be anything else.
+
+    It is one line, in capitals or underlined, that does not end like a sentence, with a paragraph of prose below it:
+    the name of a firm in capitals is followed by an address.
+    """
+    first, *rest = _BLANK.split(text[:BEGINNING].strip("\ufeff\n \t"), maxsplit=2)
+    line, *below = first.split("\n")
+    line = " ".join(line.split())
+    underlined = len(below) == 1 and _UNDERLINE.fullmatch(below[0]) is not None
+    alone = not below or underlined
+    if (
+        not alone
+        or not rest
+        or len(rest[0]) < PROSE
+        or not rest[0].rstrip().endswith((".", ":", ";", "?", "!", "”", '"'))
+    ):
+        return ""
+    words = _WORD.findall(line)
+    bounded = len(line) <= LONGEST and FEWEST <= len(words) <= MOST and line[-1] not in ".,;:?!"
+    return line if bounded and (underlined or line.isupper()) and not _NO_HEADING.fullmatch(line) else ""
 
 
 def _agrees(title: str, context: str) -> bool:
