@@ -16,9 +16,9 @@ from starlette.exceptions import HTTPException
 
 from rprs.errors import InvalidMatter, UsageError
 from rprs.matters import SUFFIX, Matter, changes, matter_from, matter_object, read_matter, save_matter
+from rprs.serve.collections import Collections
 from rprs.serve.handlers import as_json
 from rprs.serve.requests import body_schema, read_request
-from rprs.serve.service import Service
 
 __all__ = ["MatterRequest", "MatterResponse", "MatterSummary", "Matters", "add_matters"]
 
@@ -111,7 +111,7 @@ class _RelativeNames:
             raise type(error)(str(error).replace(f"{self.folder}/", "")) from error
 
 
-def add_matters(router: APIRouter, service: Service, folder: Path | None, responses: Callable[..., Any]) -> None:
+def add_matters(router: APIRouter, service: Collections, folder: Path | None, responses: Callable[..., Any]) -> None:
     """The routes of matters; `responses` describes a model and further statuses."""
     matters = _Folder(folder)
 

@@ -14,12 +14,12 @@ from rprs.passages.export import PASSAGE_FORMATS, AboutPassages, about_passages,
 from rprs.passages.find import MOST_CHARACTERS, MOST_CONTEXT, MOST_HITS
 from rprs.passages.values import PassageResults
 from rprs.results.names import passages_name
+from rprs.serve.collections import Collections
 from rprs.serve.handlers import File, as_json
 from rprs.serve.jobs import Job
 from rprs.serve.models import DocumentInput, Id, Strict, Value
 from rprs.serve.requests import Submission, body_schema, document_of, read_request
 from rprs.serve.responses import XJob, download, errors, success
-from rprs.serve.service import Service
 
 if TYPE_CHECKING:
     from rprs.serve.routes import JobRunner
@@ -102,7 +102,7 @@ MODELS = (PassagesRequest, PassagesExportRequest, PassagesResponse)  # of the sc
 
 
 class _Handlers:
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Collections) -> None:
         self.service = service
 
     def passages(self, job: Job, submission: Submission[PassagesRequest]) -> bytes:
@@ -128,7 +128,7 @@ class _Handlers:
         return results, about
 
 
-def add_passages(router: APIRouter, runner: JobRunner, service: Service) -> None:
+def add_passages(router: APIRouter, runner: JobRunner, service: Collections) -> None:
     """Add the routes for passages."""
     handlers = _Handlers(service)
     files = {format.media_type: {"schema": {"type": "string"}} for format in PASSAGE_FORMATS.values()}

@@ -141,7 +141,7 @@ def make_router(
             with service.snapshot():
                 return Response(as_json({"status": "ok"}), media_type="application/json")
         except InvalidIndex as error:
-            raise HTTPException(503, failure(error, service.path)["error"]) from error
+            raise HTTPException(503, failure(error, service.paths)["error"]) from error
 
     @router.delete("/jobs/{job}", status_code=204, responses=_errors(404))
     def cancel(job: str) -> Response:
