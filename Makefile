@@ -6,39 +6,52 @@ TORCH_VENV ?= .venv-torch
 TORCH ?= torch==2.13.0
 PYTEST ?= pytest
 PARALLEL ?= -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
-LICENCES ?= licensedcode-data==32.1.0
 QUERY = demo/licences/agpl-3.0.LICENSE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all test-torch effectiveness runs lint bench screenshots clean
+.PHONY: help demo test test-all test-torch effectiveness runs lint bench screenshots lock sbom clean
 
 help:  ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # ---------------------------------------------------------------------------- environments
 
-# $(call install,folder,what): uv needs a tenth of pip's time; pip is the fallback where uv is not available. uv uses the
-# system's certificates, which many companies require, only with one of these two variables (depending on its version).
+# uv needs a tenth of pip's time; pip is the fallback where uv is not available. uv uses the system's certificates, which
+# many companies require, only with one of these two variables (depending on its version).
+UV = UV_SYSTEM_CERTS=1 UV_NATIVE_TLS=1 $(1)/bin/uv
+PIP = $(1)/bin/pip install -q --disable-pip-version-check
+
+# $(call install,folder,what): the newest versions that pyproject.toml allows
 define install
 	@echo "Installing $(2) into $(1)"
-	@{ $(1)/bin/pip install -q --disable-pip-version-check uv \
-	   && UV_SYSTEM_CERTS=1 UV_NATIVE_TLS=1 $(1)/bin/uv pip install -q --python $(1)/bin/python $(2); } \
-	 || { echo "uv failed; installing with pip, which takes longer" \
-	   && $(1)/bin/pip install -q --disable-pip-version-check $(2); }
+	@{ $(PIP) uv && $(UV) pip install -q --python $(1)/bin/python $(2); } \
+	 || { echo "uv failed; installing with pip, which takes longer" && $(PIP) $(2); }
 endef
+
+# $(call install_locked,folder,file): the versions with the hashes in requirements/file.txt, then rprs itself
+define install_locked
+	@echo "Installing rprs with requirements/$(2).txt into $(1)"
+	@{ $(PIP) uv && $(UV) pip install -q --python $(1)/bin/python --require-hashes -r requirements/$(2).txt \
+	   && $(UV) pip install -q --python $(1)/bin/python --no-deps -e .; } \
+	 || { echo "uv failed; installing with pip, which takes longer" \
+	   && $(PIP) --require-hashes -r requirements/$(2).txt && $(PIP) --no-deps -e .; }
+endef
+
+LOCK = $(VENV)/bin/uv pip compile -q --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
+    --custom-compile-command "make lock"
 
 %/bin/python:
 	@echo "Creating $*"
 	@$(PYTHON) -m venv $*
 	@echo '*' > $*/.gitignore
 
-$(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
-	$(call install,$(VENV),-e . $(LICENCES))
+$(VENV)/.demo: pyproject.toml requirements/demo.txt | $(VENV)/bin/python
+	$(call install_locked,$(VENV),demo)
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
-	$(call install,$(VENV),-e '.[dev]')
+$(VENV)/.dev: pyproject.toml requirements/dev.txt | $(VENV)/bin/python
+	$(call install_locked,$(VENV),dev)
 	@touch $@
 
 $(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
@@ -46,8 +59,8 @@ $(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
 	@touch $@
 
 # torch is installed by pip only, which follows the machine's configured builds (plain torch downloads gigabytes of CUDA).
-$(TORCH_VENV)/.dev: pyproject.toml | $(TORCH_VENV)/bin/python
-	$(call install,$(TORCH_VENV),-e '.[dev]')
+$(TORCH_VENV)/.dev: pyproject.toml requirements/dev.txt | $(TORCH_VENV)/bin/python
+	$(call install_locked,$(TORCH_VENV),dev)
 	@echo "Installing $(TORCH) into $(TORCH_VENV)"
 	@$(TORCH_VENV)/bin/pip install -q --disable-pip-version-check $(TORCH) -e '.[torch]'
 	@touch $@
@@ -96,6 +109,15 @@ bench: $(VENV)/.bench  ## compare the speed with other libraries
 screenshots: $(VENV)/.dev  ## take screenshots of the web interface with the demo collection
 	@test -d demo/licences.rprs || $(MAKE) demo
 	@$(VENV)/bin/python scripts/screenshots.py demo/licences.rprs docs/images
+
+lock: $(VENV)/.dev  ## choose the newest versions of all dependencies, with hashes, for demo, tests and CI
+	@UV_SYSTEM_CERTS=1 UV_NATIVE_TLS=1 $(LOCK) pyproject.toml requirements/demo.in -o requirements/demo.txt
+	@UV_SYSTEM_CERTS=1 UV_NATIVE_TLS=1 $(LOCK) pyproject.toml --extra dev -o requirements/dev.txt
+
+sbom: $(VENV)/.dev  ## write a list of all dependencies with their hashes, in the format of CycloneDX, to sbom.json
+	@UV_SYSTEM_CERTS=1 UV_NATIVE_TLS=1 $(VENV)/bin/uv tool run -q --from 'cyclonedx-bom>=7,<8' cyclonedx-py requirements \
+	    --pyproject pyproject.toml --output-reproducible -o sbom.json requirements/demo.txt 2> /dev/null
+	@echo "sbom.json written"
 
 clean:  ## remove environments, the demo and caches
 	rm -rf $(VENV) $(TORCH_VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

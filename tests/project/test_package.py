@@ -7,6 +7,7 @@ import os
 import pkgutil
 import subprocess
 import sys
+import tomllib
 import venv
 import zipfile
 from pathlib import Path
@@ -14,6 +15,8 @@ from types import ModuleType
 
 import pytest
 import yaml  # type: ignore[import-untyped]
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import rprs
 from rprs.errors import MissingExtra
@@ -138,3 +141,22 @@ def test_the_citation_file_names_this_version_and_the_paper() -> None:
     assert citation["authors"] == [{"name": "The rprs contributors"}]
     assert citation["references"][0]["authors"][0]["family-names"] == "Askari"
     assert citation["references"][0]["doi"] == "10.1145/3631938"
+
+
+@pytest.mark.parametrize(("file", "extra"), [("demo", None), ("dev", "dev")])
+def test_the_lock_files_have_all_dependencies_with_hashes(file: str, extra: str | None) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    needed = map(Requirement, project["dependencies"] + (project["optional-dependencies"][extra] if extra else []))
+    entries = (ROOT / "requirements" / f"{file}.txt").read_text().replace("\\\n", " ").splitlines()
+    locked = [line for line in entries if line and not line.startswith("#")]
+    assert all("--hash=sha256:" in line for line in locked)
+    assert not any("://" in line for line in locked)  # the index is a matter of the machine
+    versions = {}
+    for line in locked:
+        requirement = Requirement(line.split(" --hash", 1)[0].strip())
+        versions.setdefault(canonicalize_name(requirement.name), []).append(
+            str(requirement.specifier).removeprefix("==")
+        )
+    for requirement in needed:
+        found = versions.get(canonicalize_name(requirement.name), [])
+        assert any(requirement.specifier.contains(version) for version in found), f"{requirement}: run `make lock`"
