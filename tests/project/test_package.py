@@ -151,7 +151,7 @@ def test_the_lock_files_have_all_dependencies_with_hashes(file: str, extra: str 
     locked = [line for line in entries if line and not line.startswith("#")]
     assert all("--hash=sha256:" in line for line in locked)
     assert not any("://" in line for line in locked)  # the index is a matter of the machine
-    versions = {}
+    versions: dict[str, list[str]] = {}
     for line in locked:
         requirement = Requirement(line.split(" --hash", 1)[0].strip())
         versions.setdefault(canonicalize_name(requirement.name), []).append(
