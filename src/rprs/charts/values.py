@@ -150,17 +150,21 @@ class Chart:
                 yield start, end
 
     def sources_of(self, group: Group) -> list[tuple[Source, Coverage]]:
-        """Who covers a paragraph or claim, and how: the source that covers most of its words first."""
+        """Who covers a paragraph or claim, and how: the strongest source first, as in a row."""
         counts: dict[int, dict[Kind, int]] = {}
+        strengths: dict[int, float] = {}
         rows = self.rows_of(group)
-        for cover in (cover for row in rows for cover in row.covers):
-            kinds = counts.setdefault(cover.source, dict.fromkeys(KINDS, 0))
-            for passage in cover.passages:
-                kinds[passage.kind] += passage.words
+        for row in rows:
+            for cover in row.covers:
+                kinds = counts.setdefault(cover.source, dict.fromkeys(KINDS, 0))
+                strengths[cover.source] = strengths.get(cover.source, 0.0) + cover.strength * row.words
+                for passage in cover.passages:
+                    kinds[passage.kind] += passage.words
         total = sum(row.words for row in rows)
-        listed = [(place, Coverage(total, *(kinds[kind] for kind in KINDS))) for place, kinds in counts.items()]
-        listed.sort(key=lambda item: (-item[1].matched, -item[1].identical, -item[1].reworded, item[0]))
-        return [(self.sources[place], coverage) for place, coverage in listed]
+        return [
+            (self.sources[place], Coverage(total, *(counts[place][kind] for kind in KINDS)))
+            for place in sorted(counts, key=lambda place: (-strengths[place], place))
+        ]
 
     def with_sources(self, sources: Iterable[tuple[Source, Covers]]) -> Chart:
         """The chart with more sources; the coverage stays as it was."""

@@ -66,7 +66,7 @@ export class ChartGroup {
       for (let row = first; row < stop; row += 1) this.spans[row - this.group.first].classList.add("gap");
       const words = flat(text);
       this.spans[stop - 1 - this.group.first].after(" ", el("button", { type: "button", class: "gap-search", "aria-label": `Search for this passage: ${excerpt(words, NAME)}`, on: { click: () => this.how.search(text) } },
-        icon("filter"), "Search for this passage"));
+        icon("search"), "Search for this passage"));
     }
     const covered = this.rows.some(({ covers }) => covers.length);
     if (!covered) fill(this.who, gaps.length ? el("li", { class: "nobody" }, "Nobody") : boilerplateNote());

@@ -13,7 +13,7 @@ import { KINDS } from "./kinds.js";
  * @typedef {{label: string, text: string, words: number, group: number, boilerplate: boolean, covers: Cover[]}} Row
  * @typedef {{label: string, claim: number | null, first: number, stop: number}} Group
  * @typedef {{rank: number, id: string, title: string, query_coverage: import("./kinds.js").Coverage, duplicates: string[]}} Source
- * @typedef {{source: number, words: number, kind: Kind, at: [number, number]}} Part what one source covers of a group
+ * @typedef {{source: number, strength: number, words: number, kind: Kind, at: [number, number]}} Part what one source covers of a group
  */
 
 const bySource = (a, b) => Number(a.boilerplate) - Number(b.boilerplate) || b.strength - a.strength || a.source - b.source;
@@ -55,22 +55,23 @@ export class Chart {
   /** The rows of a group. @param {Group} group */
   rowsOf = ({ first, stop }) => this.rows.slice(first, stop);
 
-  /** Who covers a group, the source that covers most of its words first. @param {Group} group @returns {Part[]} */
+  /** Who covers a group, the best source first. @param {Group} group @returns {Part[]} */
   partsOf(group) {
-    /** @type {Map<number, {kinds: Record<string, number>, longest: Passage}>} */
+    /** @type {Map<number, {kinds: Record<string, number>, longest: Passage, strength: number}>} */
     const bySources = new Map();
-    for (const { covers } of this.rowsOf(group)) {
-      for (const { source, passages } of covers) {
-        const part = bySources.get(source) ?? { kinds: {}, longest: passages[0] };
+    for (const { covers, words } of this.rowsOf(group)) {
+      for (const { source, passages, strength } of covers) {
+        const part = bySources.get(source) ?? { kinds: {}, longest: passages[0], strength: 0 };
         bySources.set(source, part);
+        part.strength += strength * words;
         for (const passage of passages) {
           part.kinds[passage.kind] = (part.kinds[passage.kind] ?? 0) + passage.words;
           if (passage.words > part.longest.words) part.longest = passage;
         }
       }
     }
-    const parts = [...bySources].map(([source, { kinds, longest }]) => ({ source, ...mostly(kinds), at: startOf(longest) }));
-    return parts.sort((a, b) => b.words - a.words || a.source - b.source);
+    const parts = [...bySources].map(([source, { kinds, longest, strength }]) => ({ source, strength, ...mostly(kinds), at: startOf(longest) }));
+    return parts.sort((a, b) => b.strength - a.strength || a.source - b.source);
   }
 
   /** The number of words of a group. @param {Group} group */
