@@ -23,6 +23,12 @@ PHONE = {"width": 390, "height": 780}
 GRANT = "facebook-patent-rights-2.LICENSE"  # re-ranking finds similar documents that share few words
 HARDWARE, LIKE_IT = "cern-ohl-1.2.LICENSE", "cern-ohl-s-2.0.LICENSE"  # similar contents in different words
 REWORDED = ".query .number.current.kind-reworded:not(.common)"
+QUOTED = "apache-2.0.LICENSE"  # many licences have its definitions
+SELECT_PARAGRAPH = """() => {
+    const long = [...document.querySelectorAll(".reader-text p")].find(({textContent}) => textContent.length > 300);
+    long.scrollIntoView({block: "center"});
+    getSelection().selectAllChildren(long);
+}"""
 COLOURS = 256  # enough for text, at a third of the size
 
 
@@ -91,6 +97,14 @@ def aligned(page: Page) -> None:
     page.wait_for_timeout(500)  # until the surrounding text is rendered
 
 
+def passages(page: Page) -> None:
+    """Passages like the first long paragraph of a document."""
+    page.locator(".reader-text p").nth(5).wait_for()
+    page.evaluate(SELECT_PARAGRAPH)
+    page.locator("#find-passages").click()
+    page.locator(".passage-hit").nth(2).wait_for()
+
+
 def take_screenshots(index: Path, folder: Path) -> None:
     """Take all screenshots."""
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
@@ -105,6 +119,7 @@ def take_screenshots(index: Path, folder: Path) -> None:
         ("page-aligned", side_by_side, "light", aligned),
         ("page-aligned-dark", side_by_side, "dark", aligned),
         ("page-phone", side_by_side, "phone", aligned),
+        ("page-passages", f"/?read={QUOTED}", "light", passages),
     ]
     with served(index) as url, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])

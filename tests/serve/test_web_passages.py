@@ -41,7 +41,8 @@ SELECT = """([root, text]) => {
     };
     const range = document.createRange();
     range.setStart(...at(start));
-    range.setEnd(...at(start + text.length - 1));
+    const [node, last] = at(start + text.length - 1);
+    range.setEnd(node, last + 1);
     parts.findLast(([first]) => first <= start)[1].parentElement.scrollIntoView({block: "center"});
     getSelection().removeAllRanges();
     getSelection().addRange(range);
@@ -67,7 +68,7 @@ def test_a_selection_leads_to_passages_and_to_their_documents(chrome: Browser, s
         page.locator("#find-passages").click()
         panel = page.locator("#passages")
         expect(panel.locator(".passage-hit").first).to_be_visible()
-        expect(panel.locator("#passage-text")).to_have_value("with three months of written notic")
+        expect(panel.locator("#passage-text")).to_have_value("with three months of written notice")
         assert "lease.txt" not in hits(page)  # the document that it comes from
         panel.locator("#passage-text").fill(NOTICE)
         page.keyboard.press("Control+Enter")

@@ -23,7 +23,6 @@ const STEP = 20; // passages, and as many more each time
 const MOST = 200;
 const CHARACTERS = 20_000; // of a passage; the server refuses longer ones, too
 const CONTEXTS = [0, 1, 2, 3, 5];
-const FIELDS = 2; // of metadata beside a title
 
 /**
  * @param {any} info of the index
@@ -37,6 +36,7 @@ export function passagesPanel(info, on) {
   let from = null;
   let k = STEP;
   let running = new AbortController();
+  const dated = info.fields.filter(({ kind }) => kind === "date").map(({ name }) => name);
   let resumeAt = ""; // the address of the page beneath, while a document is read
   const watch = watchSelection(open, () => (dialog.open ? dialog : document.body));
 
@@ -111,7 +111,7 @@ export function passagesPanel(info, on) {
   function draw({ hits, total, compared, seconds, notes }) {
     const time = Object.values(seconds).reduce((sum, value) => sum + value, 0);
     fill(message, notes.length > 0 && el("ul", { class: "notes" }, notes.map((note) => el("li", {}, note))));
-    fill(list, hits.map((hit) => hitItem(hit, follow)));
+    fill(list, hits.map((hit) => hitItem(hit, dated, follow)));
     const found = hits.length ? `Top ${count(hits.length)} of ${plural(total, "passage")}` : "No passage is similar enough";
     fill(summary, found, compared > 0 && ` · ${plural(compared, "sentence")} compared in ${time.toFixed(time < 10 ? 1 : 0)} s`);
     tools.hidden = !hits.length;
@@ -219,14 +219,14 @@ function layPanel() {
 const labelled = (input, words) => el("label", { class: "switch", for: input.id }, input, el("span", {}, words));
 
 /** A passage in its context. */
-function hitItem(hit, follow) {
+function hitItem(hit, dated, follow) {
   const { pair, sentences: [first, last] } = hit;
   const place = first === last ? `sentence ${count(first)} of ${count(hit.of)}` : `sentences ${count(first)}–${count(last)} of ${count(hit.of)}`;
   const at = pair.document_span;
   const name = displayName(hit);
   const link = el("a", { href: readerAddress(hit.id, at), on: { click: (event) => follow(event, hit.id, at) } }, name);
-  const facts = Object.entries(hit.metadata).map(([field, value]) => [field, flat(asText(value))]).filter(([field, text]) => text && field !== "path" && text.length < 30 && text !== hit.title);
-  const words = [name !== hit.id && hit.id, place, ...facts.slice(0, FIELDS).map(([, text]) => text)].filter(Boolean);
+  const date = dated.map((field) => flat(asText(hit.metadata[field]))).find(Boolean);
+  const words = [name !== hit.id && hit.id, date, place].filter(Boolean);
   return el("li", { class: `passage-hit ${kindClass(pair.kind)}${pair.boilerplate ? " common" : ""}`, dataset: { id: hit.id } },
     el("div", { class: "passage-where" }, el("h3", {}, link), el("p", { class: "hint" }, words.join(" · "))),
     el("p", { class: "passage-kind" }, kindLabel(pair), pair.boilerplate && el("span", { class: "hint" }, "boilerplate")),

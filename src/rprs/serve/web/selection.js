@@ -21,7 +21,7 @@ export function selected() {
   const field = document.activeElement;
   if (field instanceof HTMLTextAreaElement && field.matches("#search textarea")) {
     const text = field.value.slice(field.selectionStart, field.selectionEnd);
-    return WORD.test(text) ? { text: text.trim(), from: "query" } : null;
+    return WORD.test(text) ? { text: unwrapped(text), from: "query" } : null;
   }
   const selection = getSelection();
   if (!selection?.rangeCount || selection.isCollapsed) return null;
@@ -49,8 +49,11 @@ function textOf(range) {
   const copy = el("div", {}, range.cloneContents());
   copy.querySelectorAll(NO_TEXT).forEach((each) => each.remove());
   copy.querySelectorAll(BLOCKS).forEach((each) => each.append("\n\n"));
-  return copy.textContent.replace(/\n{3,}/gu, "\n\n").trim();
+  return unwrapped(copy.textContent);
 }
+
+/** A text without the line breaks and indents of its layout; paragraphs stay apart. @param {string} text */
+const unwrapped = (text) => text.trim().split(/\s*\n\s*\n\s*/u).map((paragraph) => paragraph.replace(/\s+/gu, " ")).join("\n\n");
 
 /** @param {Element} place @returns {Selected["from"]} */
 function sourceOf(place) {
@@ -71,10 +74,11 @@ export function watchSelection(act, home) {
   let timer = 0;
 
   function show() {
-    const now = selected();
+    const root = home();
+    const now = root === document.body || root.contains(getSelection().anchorNode) ? selected() : null;
     button.hidden = !now;
     if (!now) return;
-    home().append(button);
+    root.append(button);
     place(button);
   }
 
