@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rprs.document import Document
@@ -76,6 +76,7 @@ def index(index_path: Path) -> Iterator[Index]:
 BRIEF = Document("query.txt", QUERY)
 
 
+@settings(max_examples=30)
 @given(
     st.builds(Matter, words, words, words, words, st.integers(0), words, ids, st.lists(searches, max_size=2).map(tuple))
 )
@@ -130,11 +131,11 @@ def test_a_file_that_is_no_matter_is_one_line(tmp_path: Path, content: str, line
 @pytest.mark.parametrize(
     ("change", "line"),
     [
-        ({"revision": "3"}, "is damaged: revision must be int. Got '3'"),
+        ({"revision": "3"}, "is damaged: revision must be a whole number. Got '3'"),
         ({"colour": 1}, "is damaged: colour is unknown"),
         ({"searches": [{"name": "a"}]}, "is damaged: searches[0].collection is missing"),
         ({"searches": [5]}, "is damaged: searches[0] must be an object. Got 5"),
-        ({"tags": "x"}, "is damaged: tags must be tuple. Got 'x'"),
+        ({"tags": "x"}, "is damaged: tags must be a list. Got 'x'"),
     ],
 )
 def test_damage_names_its_place(change: dict[str, Any], line: str) -> None:

@@ -55,6 +55,7 @@ def test_marks_change_the_ranks_and_a_matter_keeps_them(
         assert visited.shows(plain)
         page.locator(f'.hit[data-id="{liked}"] .mark-like').press("Enter")  # by the keyboard
         assert visited.shows([hit.id for hit in searcher.search(BRIEF, like=[liked])])
+        expect(page.locator(f'.marked[data-id="{liked}"] .linklike')).to_be_focused()
         page.locator(f'.hit[data-id="{disliked}"] .mark-unlike').click()
         assert visited.shows([hit.id for hit in searcher.search(BRIEF, like=[liked], unlike=[disliked])])
         page.locator("#mark-sentences").press("Enter")

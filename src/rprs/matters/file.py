@@ -26,6 +26,7 @@ SUFFIX = ".rprs-matter"
 PATIENCE = 10  # seconds to wait for another program that saves the same file
 
 Value = TypeVar("Value")
+_NAMES = {str: "a text", int: "a whole number", bool: "true or false", tuple: "a list"}
 
 
 def new_matter(name: str) -> Matter:
@@ -118,10 +119,8 @@ def _value(kind: Any, value: Any, place: str) -> Any:
     origin, arguments = get_origin(kind), get_args(kind)
     if isinstance(kind, type) and is_dataclass(kind):
         return _record(kind, value, place)
-    if origin in (Union, UnionType):
-        return (
-            None if value is None else _value(next(each for each in arguments if each is not type(None)), value, place)
-        )
+    if origin in (Union, UnionType):  # of plain values, such as those of metadata
+        return value if type(value) in arguments else _wrong(place, "a text, a number, true, false or null", value)
     if origin is Literal:
         return value if value in arguments else _wrong(place, f"one of {', '.join(map(repr, arguments))}", value)
     if origin is tuple and isinstance(value, list):
@@ -132,7 +131,7 @@ def _value(kind: Any, value: Any, place: str) -> Any:
         return {name: _value(arguments[1], item, f"{place}.{name}") for name, item in value.items()}
     if kind is Any or (isinstance(kind, type) and type(value) is kind):
         return value
-    return _wrong(place, getattr(origin or kind, "__name__", str(kind)), value)
+    return _wrong(place, _NAMES.get(origin or kind, "an object"), value)
 
 
 def _record(kind: type[Value], value: Any, place: str) -> Value:

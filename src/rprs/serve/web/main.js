@@ -203,8 +203,8 @@ function goBack() {
   }
 }
 
-/** A new search from the form. */
-async function startSearch(query, choice, follow) {
+/** A new search from the form; marks belong to the search before. */
+async function startSearch(query, { marks: _, ...choice }, follow) {
   const entry = newEntry(query, choice);
   await runSearch(entry, follow);
   if (follow.signal.aborted) return;
@@ -225,8 +225,8 @@ function startWith(entry) {
   scrollTo(0, 0);
 }
 
-/** The same query with other filters; the old results stay until the new ones arrive. */
-async function rerun(choice) {
+/** The same query with other filters or marks; the old results stay until the new ones arrive, and then `focus` gets the focus. */
+async function rerun(choice, focus = null) {
   const old = current.entry;
   const running = new AbortController();
   current.leave();
@@ -241,8 +241,9 @@ async function rerun(choice) {
     push(entry);
     showView("results", entry, queryName(entry.query));
     results.draw(entry);
+    if (focus) (document.querySelector(focus) ?? byId("mark-sentences")).focus();
   } catch (error) {
-    if (!running.signal.aborted) results.fail(error, () => rerun(choice));
+    if (!running.signal.aborted) results.fail(error, () => rerun(choice, focus));
   } finally {
     line.end();
   }
@@ -293,7 +294,7 @@ function begin() {
 async function markSentences(entry) {
   try {
     const whole = await api.sentences(payload(entry.query, {}));
-    sentencesDialog(whole, marksOf(entry.choice), (key, ignore) => rerun({ ...entry.choice, marks: { ...marksOf(entry.choice), key, ignore } }));
+    sentencesDialog(whole, marksOf(entry.choice), (key, ignore) => rerun({ ...entry.choice, marks: { ...marksOf(entry.choice), key, ignore } }, "#mark-sentences"));
   } catch (error) {
     results.fail(error, () => markSentences(entry));
   }
@@ -374,7 +375,7 @@ async function start() {
   showSwitch(info);
   form = searchForm(info, startSearch, () => current.view !== "search" && begin());
   const more = (document) => startFrom(document, current.entry.choice);
-  const save = (entry) => saveDialog(entry, info, (saved) => (replace(saved), results.draw(saved)));
+  const save = (entry) => saveDialog(entry, info, (saved) => (replace(saved), results.draw(saved), byId("save-matter").focus()));
   results = resultsView(info, { rerun, open, edit, more, read, exportAs, coverage: showCoverageOfResults, keep: replace, sentences: markSentences, save });
   byId("open-matter").addEventListener("click", openMatter);
   byId("home").addEventListener("click", (event) => {

@@ -26,7 +26,7 @@ const NOT_KEPT = "This query is too large for the storage of a browser tab. If y
 
 /**
  * @param {any} info of the index
- * @param {{rerun: (choice: import("./query.js").Choice) => void, open: (id: string, at?: [number, number]) => void, edit: () => void,
+ * @param {{rerun: (choice: import("./query.js").Choice, focus?: string) => void, open: (id: string, at?: [number, number]) => void, edit: () => void,
  *   more: (document: {id: string, title: string}) => void, read: (id: string) => void, coverage: () => void,
  *   sentences: (entry: Entry) => void, save: (entry: Entry) => void, exportAs: (format: string) => Promise<void>, keep: (entry: Entry) => void}} actions `keep` stores what was hidden, restored or sorted
  */
@@ -91,7 +91,7 @@ export function resultsView(info, actions) {
     fill(list,
       marksBar(marksOf(choice), {
         remove: (kind, document) => mark(entry, kind, document), open: actions.open, sentences: () => actions.sentences(entry),
-        clear: () => actions.rerun({ ...choice, marks: undefined }),
+        clear: () => actions.rerun({ ...choice, marks: undefined }, "#mark-sentences"),
       }),
       answer.notes.length > 0 && el("ul", { class: "notes", "aria-label": "Notes" }, answer.notes.map(item)),
       el("div", { class: "list-head" }, hiddenLine(entry), dated.length > 0 && answer.hits.length > 1 && sorter(entry)),
@@ -108,7 +108,7 @@ export function resultsView(info, actions) {
 
   /** Mark a document, or remove its mark, and search again. */
   function mark(entry, kind, document) {
-    actions.rerun({ ...entry.choice, marks: withDocument(marksOf(entry.choice), kind, document) });
+    actions.rerun({ ...entry.choice, marks: withDocument(marksOf(entry.choice), kind, document) }, `.marked[data-id="${CSS.escape(document.id)}"] .linklike`);
   }
 
   function sorter(entry) {
