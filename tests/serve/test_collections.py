@@ -95,28 +95,27 @@ def test_a_collection_is_created_extended_and_then_refused_with_others(server: S
 
 
 def test_a_folder_is_read_and_skipped_files_are_grouped(server: Server, folder: Path) -> None:
-    api = server.client()
-    created: dict[str, Any] = api.post(
-        "/collections", json={"name": "more", "folder": str(folder / "files"), "encoder": "hashed"}
-    ).json()
-    assert (created["name"], created["added"]) == ("more", 1)
-    (group,) = created["skipped_by_reason"]
-    assert group["count"] == 2
-    assert all(name.endswith(("empty.txt", "blank.txt")) for name in group["names"])
-    again = api.post("/collections/more/documents", json={"folder": str(folder / "files" / "more")}).json()
-    assert again["unchanged"] + again["added"] == 1
-    for outside in (folder, folder / "files" / "..", "/etc"):
-        refused = api.post("/collections", json={"name": "no", "folder": str(outside)})
-        assert refused.status_code == 403 or "may not read" in refused.json()["error"]
-    assert "nothing to add" in api.post("/collections", json={"name": "no"}).json()["error"]
-    assert not (folder / "served" / "no.rprs").exists()
+    with server.client() as api:
+        created: dict[str, Any] = api.post(
+            "/collections", json={"name": "more", "folder": str(folder / "files"), "encoder": "hashed"}
+        ).json()
+        assert (created["name"], created["added"]) == ("more", 1)
+        (group,) = created["skipped_by_reason"]
+        assert group["count"] == 2
+        assert all(name.endswith(("empty.txt", "blank.txt")) for name in group["names"])
+        again = api.post("/collections/more/documents", json={"folder": str(folder / "files" / "more")}).json()
+        assert again["added"] == 1  # an id is the path within the folder
+        for outside in (folder, folder / "files" / "..", "/etc"):
+            refused = api.post("/collections", json={"name": "no", "folder": str(outside)})
+            assert (refused.status_code, refused.json()["kind"]) == (403, "NotAllowed")
+        assert "nothing to add" in api.post("/collections", json={"name": "no"}).json()["error"]
+        assert not (folder / "served" / "no.rprs").exists()
 
 
 def test_one_bad_file_does_not_stop_the_others(server: Server) -> None:
     files = [("file", ("a.txt", b"The pilot sold the lantern.")), ("file", ("b.pdf", b"%PDF-1.4 broken"))]
-    answer = server.client().post(
-        "/collections", files=files, data={"request": '{"name": "mixed", "encoder": "hashed"}'}
-    )
+    with server.client() as api:
+        answer = api.post("/collections", files=files, data={"request": '{"name": "mixed", "encoder": "hashed"}'})
     assert answer.status_code == 200, answer.text
     assert answer.json()["added"] == 1
     assert [group["names"] for group in answer.json()["skipped_by_reason"]] == [["b.pdf"]]
