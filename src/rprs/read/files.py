@@ -6,6 +6,7 @@ import io
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from stat import S_ISDIR, S_ISREG
@@ -32,11 +33,13 @@ __all__ = [
     "Report",
     "SourceFile",
     "check_paths",
+    "contents_of",
     "documents",
     "documents_of_stream",
     "ignore",
     "list_files",
     "read",
+    "read_contents",
     "read_one",
     "read_queries",
 ]
@@ -146,8 +149,8 @@ def _distinct(
 ) -> Generator[Document, None, None]:
     """The documents of the files, each id once; everything else is reported."""
     places: dict[str, str] = {}
-    for file in files:
-        for item in [file] if isinstance(file, Skipped) else documents(file.reader, file.path, file.id, fields):
+    for file, items in read_contents.get()(files, fields):
+        for item in items:
             place = str(file.path)
             if isinstance(item, Document) and item.id in places:
                 item = Skipped(place, f"the id {item.id!r} is already used by a document of {places[item.id]}")
@@ -212,6 +215,30 @@ def _names(folder: Path, beir_file: str) -> list[str]:
 
 
 # ---------------------------------------------------------------------------- one file
+
+
+def contents_of(file: SourceFile | Skipped, fields: Fields = USUAL) -> Iterator[Document | Skipped]:
+    """The documents of one file, read in this process."""
+    if isinstance(file, Skipped):
+        yield file
+    else:
+        yield from documents(file.reader, file.path, file.id, fields)
+
+
+ReadContents = Callable[
+    [Iterable[SourceFile | Skipped], Fields], Iterator[tuple[SourceFile | Skipped, Iterator[Document | Skipped]]]
+]
+
+
+def _in_this_process(
+    files: Iterable[SourceFile | Skipped], fields: Fields
+) -> Iterator[tuple[SourceFile | Skipped, Iterator[Document | Skipped]]]:
+    return ((file, contents_of(file, fields)) for file in files)
+
+
+# How files are read, each with its documents, in their order: the library reads them in the process that calls it, the
+# command line in others (`rprs.read.bounded`).
+read_contents: ContextVar[ReadContents] = ContextVar("read_contents", default=_in_this_process)
 
 
 def documents(reader: Reader, path: Path, id: str, fields: Fields = USUAL) -> Iterator[Document | Skipped]:
