@@ -100,6 +100,7 @@ def test_a_file_that_needs_too_much_memory(tmp_path: Path) -> None:
     assert [item.reason for item in skipped] == ["needs more memory than is available"]
 
 
+@pytest.mark.slow  # the tests of uploads read the same files with the same limits
 @pytest.mark.parametrize("name", hostile_files.OFFICE)
 def test_hostile_office_files_stay_within_the_limits(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(hostile_files.OFFICE[name]())

@@ -21,7 +21,7 @@ from pathlib import PurePath
 from typing import IO, Any, cast
 
 from rprs.document import Document
-from rprs.progress import reading_progress
+from rprs.progress import Advance, reading_progress
 from rprs.read.files import SourceFile, contents_of, read_contents
 from rprs.read.kinds import HEAD, kind_of, read_any, read_named
 from rprs.read.ocr import ocr_mode
@@ -32,7 +32,7 @@ __all__ = ["DAMAGED", "MALFORMED", "environment", "parse_document", "use_process
 
 DAMAGED = "this file can't be read; it may be damaged or need too much memory"
 TOO_SLOW = "reading it took too long; it may be damaged"
-MALFORMED = (AttributeError, KeyError, RecursionError, TypeError, ValueError)  # of what a process may write
+MALFORMED = (AttributeError, LookupError, RecursionError, TypeError, ValueError)  # of what a process may write
 SMALL = 2**20  # bytes of a plain text that is read here
 AHEAD = 8  # files that each process is given in advance
 _PLAIN = frozenset("csv json jsonl license markdown md ndjson text tsv txt".split())
@@ -131,6 +131,33 @@ def _needs_process(file: SourceFile) -> bool:
         return False  # it can't be opened there either
 
 
+class _Bars:
+    """The progress of a process, which may have several bars inside of each other: of a file, and of its members."""
+
+    def __init__(self, shown: ExitStack) -> None:
+        self._open: list[tuple[ExitStack, Advance]] = []
+        shown.callback(self._close)
+
+    def show(self, record: dict[str, Any]) -> bool:
+        """Whether a record is about progress, which is then shown."""
+        if "begin" in record:
+            what, total, unit = record["begin"]
+            bar = ExitStack()
+            advance = bar.enter_context(reading_progress.get()(str(what), total, str(unit)))
+            self._open.append((bar, advance))
+        elif "advance" in record:
+            self._open[-1][1](int(record["advance"]))
+        elif "finish" in record:
+            self._open.pop()[0].close()
+        else:
+            return False
+        return True
+
+    def _close(self) -> None:
+        while self._open:
+            self._open.pop()[0].close()
+
+
 class _Worker:
     """A process that reads one file after the other; it is started when it is needed, and again after its death."""
 
@@ -159,8 +186,8 @@ class _Worker:
         """The documents of the file that was submitted first."""
         self._reading = file
         process = cast("subprocess.Popen[bytes]", self._process)
-        with ExitStack() as bars, suppress(*MALFORMED):
-            advance = None
+        with ExitStack() as shown, suppress(*MALFORMED):
+            bars = _Bars(shown)
             for line in cast("IO[bytes]", process.stdout):
                 record = json.loads(line)
                 if "end" in record:
@@ -169,16 +196,7 @@ class _Worker:
                 if "skipped" in record:
                     path, reason, partly = record["skipped"]
                     yield Skipped(str(path), str(reason), bool(partly))
-                elif "begin" in record:
-                    what, total, unit = record["begin"]
-                    advance = bars.enter_context(reading_progress.get()(str(what), total, str(unit)))
-                elif "advance" in record:
-                    if advance is not None:
-                        advance(int(record["advance"]))
-                elif "finish" in record:
-                    bars.close()
-                    advance = None
-                else:
+                elif not bars.show(record):
                     yield parse_document(record)
         problem = TOO_SLOW if self._end() == -signal.SIGVTALRM else DAMAGED
         self._next()

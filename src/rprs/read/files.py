@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -13,6 +13,7 @@ from stat import S_ISDIR, S_ISREG
 
 from rprs.document import Document
 from rprs.errors import ReadError, UsageError
+from rprs.progress import reading_progress
 from rprs.read.encoding import clean
 from rprs.read.kinds import is_passed_over, read_any, read_named
 from rprs.read.members import is_attached
@@ -44,6 +45,7 @@ __all__ = [
     "read_queries",
 ]
 
+LARGE = 8 * 2**20  # bytes of a file that shows progress
 Report = Callable[[Skipped], None]
 FindReader = Callable[[PurePath], Reader]
 Paths = str | PurePath | Sequence[str | PurePath]
@@ -245,12 +247,17 @@ def documents(reader: Reader, path: Path, id: str, fields: Fields = USUAL) -> It
     """The documents of one file, ready to be stored. Any problem with the file is a `Skipped`."""
     shown = displayed(path)
     try:
-        with opened(path) as stream:
+        with opened(path) as stream, _progress(path, shown):
             yield from storable(reader, Source(clean(id), shown, stream, fields), {"path": shown})
     # The one place where every exception is caught: format libraries raise all kinds on damaged or hostile files,
     # and one file must not stop the reading of ten thousand others. The reason is always reported.
     except Exception as error:
         yield Skipped(shown, reason(error))
+
+
+def _progress(path: Path, shown: str) -> AbstractContextManager[object]:
+    """A large file shows that it is being read, also where its reader can't tell how far it is."""
+    return reading_progress.get()(f"reading {shown}") if path.stat().st_size >= LARGE else nullcontext()
 
 
 def documents_of_stream(reader: Reader, raw: io.BufferedReader, name: str) -> Iterator[Document | Skipped]:
