@@ -60,6 +60,8 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "in_memory, encoder": lambda x: rprs.Index.in_memory(["a b c"], encoder=x or "hashed"),
     "build": lambda x: rprs.build(x, ["a b c"], encoder="hashed"),
     "build, documents": lambda x: rprs.build("made.rprs", x, encoder="hashed"),
+    "sync": lambda x: rprs.sync(x, "made.rprs", encoder="hashed"),
+    "sync, index": lambda x: rprs.sync(".", x, encoder="hashed"),
     "rerank": lambda x: rprs.rerank(x, ["a b"], encoder="hashed"),
     "rerank, documents": lambda x: rprs.rerank("a b", x, encoder="hashed"),
     "rerank, k": lambda x: rprs.rerank("a b", ["a b"], encoder="hashed", k=x),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -114,6 +116,18 @@ def _rows() -> bytes:
     return _zip({"mimetype": b"x", "content.xml": b"<a " + space + b">" + row * 1000 + b"</a>"})
 
 
+def _links() -> bytes:
+    """A tar archive with links to itself and to a file of the system."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as packed:
+        for name, target in (("a.txt", "a.txt"), ("b.txt", "/etc/passwd"), ("c.txt", "../../../../etc/passwd")):
+            for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE):
+                member = tarfile.TarInfo(name)
+                member.type, member.linkname = kind, target
+                packed.addfile(member)
+    return out.getvalue()
+
+
 def _fixture(name: str) -> bytes:
     return (samples.FIXTURES / name).read_bytes()
 
@@ -128,11 +142,15 @@ OFFICE: dict[str, Callable[[], bytes]] = {
     "bomb.tgz": lambda: gzip.compress(samples.tar({"a.txt": bytes(_BIG)}), 1),
     "bomb.docx": lambda: _bomb(word__document_xml=b""),
     "bomb.odt": lambda: _bomb(mimetype=b"x", content_xml=b""),
+    "bomb.pptx": lambda: _bomb(ppt__presentation_xml=b""),
+    "bomb.epub": lambda: _bomb(mimetype=b"application/epub+zip", **{"META-INF__container_xml": b""}),
+    "bomb.tbz2": lambda: bz2.compress(samples.tar({"a.txt": bytes(_BIG)}), 1),
     "bomb.xlsx": lambda: _bomb(xl__workbook_xml=b"<a/>", xl__sharedStrings_xml=b""),
     "laughs.docx": lambda: _zip({"word/document.xml": _LAUGHS + b"<a>&m;</a>"}),
     "laughs.odt": lambda: _zip({"mimetype": b"x", "content.xml": _LAUGHS + b"<a>&m;</a>"}),
     "laughs.xlsx": lambda: _zip({"xl/workbook.xml": _LAUGHS + b"<a>&m;</a>"}),
     "laughs.xml": lambda: _LAUGHS + _PATENT,
+    "laughs.nxml": lambda: _LAUGHS + b"<article><front><article-title>&m;</article-title></front></article>",
     "file.xml": lambda: _STOLEN,
     "deep.xml": lambda: b"<us-patent-grant>" + b"<abstract>" * 100_000,
     "rows.ods": _rows,
@@ -143,6 +161,8 @@ OFFICE: dict[str, Callable[[], bytes]] = {
     "loop.doc": lambda: _looping(_fixture("letter.doc")),
     "cut.doc": lambda: _fixture("letter.doc")[:6000],
     "noise.doc": lambda: _fixture("letter.doc")[:512] + bytes(range(256)) * 100,
+    "noise.ppt": lambda: gzip.decompress(_fixture("talk.ppt.gz"))[:3000] + bytes(range(256)) * 100,
+    "links.tar": _links,
     "noise.xls": lambda: _fixture("rents.xls")[:3000] + bytes(range(256)) * 20,
     "loop.msg": lambda: _looping(samples.outlook(a_txt=b"x" * 10_000)),
     "parts.eml": lambda: _MESSAGE + b"Content-Type: multipart/mixed; boundary=b\n\n" + b"--b\n\nx\n" * 50_000,

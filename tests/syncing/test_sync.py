@@ -355,6 +355,15 @@ def test_it_does_not_matter_from_where_it_is_called(drive: Drive, monkeypatch: p
     assert rprs.sync("..", "../../x.rprs") == Synced(unchanged=1)
 
 
+@pytest.mark.parametrize("name", ["root", "remove", "skipped", "relocated", "retry"])
+def test_a_wrong_argument_is_one_line_and_makes_no_index(drive: Drive, name: str) -> None:
+    with pytest.raises(UsageError):
+        drive.sync(**{name: 5})
+    with pytest.raises(ReadError, match="no such file or folder"):
+        rprs.sync(drive.folder / "nowhere", drive.index)
+    assert not drive.index.exists()
+
+
 def test_two_folders_in_one_index_have_names(drive: Drive) -> None:
     drive.write("a.txt", RENT)
     other = Drive(drive.folder.parent / "more", drive.index)

@@ -119,10 +119,11 @@ def _add(messages: Messages, writer: Writer, sources: list[Path], ocr: OcrModes,
     from rprs.cli.outcome import Outcome
     from rprs.progress import show_reading
     from rprs.read import read
+    from rprs.read.bounded import use_processes
     from rprs.read.ocr import use_ocr
 
     started, outcome = perf_counter(), Outcome(messages, verbose)
-    with show_reading(messages.progress), use_ocr(ocr.value):
+    with show_reading(messages.progress), use_ocr(ocr.value), use_processes():
         added = writer.add(outcome.watched(read(sources, strict=strict, skipped=outcome)))
     messages.print(
         f"{counted(added.added, 'document')} added, {added.changed:,} changed, {added.unchanged:,} unchanged, "
@@ -271,8 +272,8 @@ def backup(
 def refit(context: typer.Context, path: IndexPath) -> None:
     """Fit the encoder to the present collection, and encode all documents again.
 
-    This is worth its time when many documents were added since the index was created. Searches continue in the
-    meantime.
+    This is worth its time when many documents were added since the index was created. An interrupted refit resumes.
+    Searches continue in the meantime.
 
     Example: rprs refit cases.rprs
     """

@@ -120,11 +120,12 @@ class _Command:
         """Synchronise once and print a summary; `quiet`: not if nothing has changed."""
         from rprs.cli.outcome import Outcome
         from rprs.progress import show_reading
+        from rprs.read.bounded import use_processes
         from rprs.read.ocr import use_ocr
         from rprs.syncing import sync as synchronise
 
         started, outcome = perf_counter(), Outcome(self.messages, self.verbose)
-        with show_reading(self.messages.progress), use_ocr(self.ocr.value):
+        with show_reading(self.messages.progress), use_ocr(self.ocr.value), use_processes():
             done = synchronise(
                 self.source,
                 self.path,

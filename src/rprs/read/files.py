@@ -5,13 +5,15 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from stat import S_ISDIR, S_ISREG
 
 from rprs.document import Document
 from rprs.errors import ReadError, UsageError
+from rprs.progress import reading_progress
 from rprs.read.encoding import clean
 from rprs.read.kinds import is_passed_over, read_any, read_named
 from rprs.read.members import is_attached
@@ -32,15 +34,18 @@ __all__ = [
     "Report",
     "SourceFile",
     "check_paths",
+    "contents_of",
     "documents",
     "documents_of_stream",
     "ignore",
     "list_files",
     "read",
+    "read_contents",
     "read_one",
     "read_queries",
 ]
 
+LARGE = 8 * 2**20  # bytes of a file that shows progress
 Report = Callable[[Skipped], None]
 FindReader = Callable[[PurePath], Reader]
 Paths = str | PurePath | Sequence[str | PurePath]
@@ -146,8 +151,8 @@ def _distinct(
 ) -> Generator[Document, None, None]:
     """The documents of the files, each id once; everything else is reported."""
     places: dict[str, str] = {}
-    for file in files:
-        for item in [file] if isinstance(file, Skipped) else documents(file.reader, file.path, file.id, fields):
+    for file, items in read_contents.get()(files, fields):
+        for item in items:
             place = str(file.path)
             if isinstance(item, Document) and item.id in places:
                 item = Skipped(place, f"the id {item.id!r} is already used by a document of {places[item.id]}")
@@ -214,16 +219,45 @@ def _names(folder: Path, beir_file: str) -> list[str]:
 # ---------------------------------------------------------------------------- one file
 
 
+def contents_of(file: SourceFile | Skipped, fields: Fields = USUAL) -> Iterator[Document | Skipped]:
+    """The documents of one file, read in this process."""
+    if isinstance(file, Skipped):
+        yield file
+    else:
+        yield from documents(file.reader, file.path, file.id, fields)
+
+
+ReadContents = Callable[
+    [Iterable[SourceFile | Skipped], Fields], Iterator[tuple[SourceFile | Skipped, Iterator[Document | Skipped]]]
+]
+
+
+def _in_this_process(
+    files: Iterable[SourceFile | Skipped], fields: Fields
+) -> Iterator[tuple[SourceFile | Skipped, Iterator[Document | Skipped]]]:
+    return ((file, contents_of(file, fields)) for file in files)
+
+
+# How files are read, each with its documents, in their order: the library reads them in the process that calls it, the
+# command line in others (`rprs.read.bounded`).
+read_contents: ContextVar[ReadContents] = ContextVar("read_contents", default=_in_this_process)
+
+
 def documents(reader: Reader, path: Path, id: str, fields: Fields = USUAL) -> Iterator[Document | Skipped]:
     """The documents of one file, ready to be stored. Any problem with the file is a `Skipped`."""
     shown = displayed(path)
     try:
-        with opened(path) as stream:
+        with opened(path) as stream, _progress(path, shown):
             yield from storable(reader, Source(clean(id), shown, stream, fields), {"path": shown})
     # The one place where every exception is caught: format libraries raise all kinds on damaged or hostile files,
     # and one file must not stop the reading of ten thousand others. The reason is always reported.
     except Exception as error:
         yield Skipped(shown, reason(error))
+
+
+def _progress(path: Path, shown: str) -> AbstractContextManager[object]:
+    """A large file shows that it is being read, also where its reader can't tell how far it is."""
+    return reading_progress.get()(f"reading {shown}") if path.stat().st_size >= LARGE else nullcontext()
 
 
 def documents_of_stream(reader: Reader, raw: io.BufferedReader, name: str) -> Iterator[Document | Skipped]:

@@ -21,6 +21,7 @@ from rprs.document import Document
 from rprs.read.files import documents_of_stream
 from rprs.read.kinds import read_named
 from rprs.read.source import Skipped, suffix_of
+from rprs.read.worker import confine, document_record
 
 __all__ = ["TASK", "main"]
 
@@ -59,12 +60,7 @@ def _confine(seconds: float, space: int) -> None:
         resource.RLIMIT_NOFILE: _FILES,
         resource.RLIMIT_NPROC: 0,
     }
-    if sys.platform == "linux":  # elsewhere it cannot be set or has no effect
-        limits[resource.RLIMIT_AS] = space
-    for kind, limit in limits.items():
-        _, hard = resource.getrlimit(kind)
-        limit = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
-        resource.setrlimit(kind, (limit, limit))
+    confine(limits, space)
     signal.setitimer(signal.ITIMER_REAL, seconds + 1)  # in case the server has died and cannot end this process
 
 
@@ -79,7 +75,7 @@ def _items(name: str, characters: int | None) -> Iterator[dict[str, Any]]:
             yield {"long": characters}
         else:
             ids.add(item.id)
-            yield {"id": item.id, "text": item.text, "title": item.title, "metadata": dict(item.metadata)}
+            yield document_record(item)
     yield {"end": True}
 
 

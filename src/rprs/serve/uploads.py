@@ -19,10 +19,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import PurePath
 from time import monotonic
-from typing import IO, Any, BinaryIO, Protocol, cast
+from typing import IO, BinaryIO, Protocol, cast
 
 from rprs.document import Document
 from rprs.errors import Cancelled, ReadError, TooLarge
+from rprs.read.bounded import DAMAGED, MALFORMED, environment, parse_document
 from rprs.read.members import is_attached
 from rprs.serve.limits import Limits
 from rprs.serve.reading import TASK
@@ -88,13 +89,13 @@ def _read(data: Upload, name: str, limits: Limits, stop: Stop | None, characters
         "characters": characters,
     }
     contents = None
-    with _unnamed_file(data) as file, _process(file, json.dumps(task)) as process, suppress(*_MALFORMED):
+    with _unnamed_file(data) as file, _process(file, json.dumps(task)) as process, suppress(*MALFORMED):
         contents = _parse(_lines(process, name, limits, stop), name)
     if contents is not None:
         return contents
     if process.returncode in (-signal.SIGXCPU, -signal.SIGALRM):
         raise _too_slow(name, limits)
-    raise ReadError(f"{name}: this file can't be read; it may be damaged or need too much memory")
+    raise ReadError(f"{name}: {DAMAGED}")
 
 
 @contextmanager
@@ -115,20 +116,12 @@ def _unnamed_file(data: Upload) -> Iterator[IO[bytes]]:
 @contextmanager
 def _process(file: IO[bytes], task: str) -> Iterator[subprocess.Popen[bytes]]:
     """A reading process, killed with its children at the end of the block."""
-    environment = {
-        **os.environ,
-        TASK: task,
-        # The same modules as here, not those of the current folder (-P).
-        "PYTHONPATH": os.pathsep.join(os.path.abspath(entry) for entry in sys.path),  # noqa: PTH100  # an entry may be ""
-        # OpenBLAS would reserve address space for a thread per core.
-        "OPENBLAS_NUM_THREADS": "1",
-    }
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "rprs.serve.reading"],
         stdin=file.fileno(),
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        env=environment,
+        env=environment(**{TASK: task}),
         start_new_session=True,
     )
     try:
@@ -174,8 +167,6 @@ def _too_slow(name: str, limits: Limits) -> ReadError:
 
 # ---------------------------------------------------------------------------- output of the process
 
-_MALFORMED = (AttributeError, KeyError, RecursionError, TypeError, ValueError)
-
 
 def _parse(lines: Iterator[bytes], name: str) -> _Contents:
     """The lines as documents, fully validated: a process taken over by a file may write anything."""
@@ -191,13 +182,5 @@ def _parse(lines: Iterator[bytes], name: str) -> _Contents:
         if "skipped" in record:
             (minor if record["minor"] else skipped).append(" ".join(str(record["skipped"]).split()))
         else:
-            documents.append(_document(record))
+            documents.append(parse_document(record))
     raise ValueError("the output is incomplete")
-
-
-def _document(line: dict[str, Any]) -> Document:
-    id, text, title, metadata = (line[key] for key in ("id", "text", "title", "metadata"))
-    texts = all(isinstance(value, str) for value in (id, text, title, *metadata))
-    if not texts or not all(isinstance(value, str | int | float | None) for value in metadata.values()):
-        raise TypeError
-    return Document(id, text, title, metadata)

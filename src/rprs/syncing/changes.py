@@ -6,7 +6,7 @@ two batches, the next synchronisation finds the first one done and plans the res
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -15,8 +15,8 @@ from rprs.index import Added, Writer
 from rprs.index.batches import Batch, same_label
 from rprs.index.sources import FileRow, Origin, Sources
 from rprs.progress import Advance
-from rprs.read.files import Report, documents
-from rprs.read.source import Skipped
+from rprs.read.files import Report, read_contents
+from rprs.read.source import USUAL, Skipped
 from rprs.read.storable import displayed
 from rprs.syncing.listing import state_of
 from rprs.syncing.plan import Plan, Reading
@@ -79,19 +79,21 @@ class Changes:
 
     def read(self) -> None:
         """Read all files that must be read, and commit their documents."""
-        for reading in self.plan.readings:
-            self._read(reading)
+        files = [reading.listed.file for reading in self.plan.readings]
+        contents = read_contents.get()(files, USUAL)
+        for reading, (_, items) in zip(self.plan.readings, contents, strict=True):
+            self._read(reading, items)
             if self._draft.characters >= self.writer.batch:
                 self._commit()
         self._draft.complete += self.plan.rows
         self._drop(self._superseded())
         self._commit()
 
-    def _read(self, reading: Reading) -> None:
+    def _read(self, reading: Reading, items: Iterator[Document | Skipped]) -> None:
         file, path, partial_commit = reading.listed.file, reading.row.path, False
         batch: list[Document] = []
         ids, problems, characters, settled = set[str](), list[Skipped](), 0, True
-        for item in documents(file.reader, file.path, file.id):
+        for item in items:
             if isinstance(item, Document) and (owner := self._owner(item.id, path)) is not None:
                 item = Skipped(displayed(file.path), f"the id {item.id!r} is already used by a document of {owner}")
                 settled = False  # the other document may go

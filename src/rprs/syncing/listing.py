@@ -9,7 +9,6 @@ from hashlib import sha256
 from pathlib import Path
 from time import time_ns
 
-from rprs.errors import ReadError
 from rprs.read.files import SourceFile, list_files
 from rprs.read.source import Skipped
 from rprs.read.storable import displayed, reason
@@ -50,8 +49,6 @@ class Listing:
 
 def list_source(source: Path, prefix: str, ignored: Path) -> Listing:
     """The files of a folder, or a single file, with ids that begin with `prefix`; without the folder `ignored`."""
-    if not source.exists():
-        raise ReadError(f"{source}: no such file or folder; is its drive mounted?")
     files: dict[str, Listed] = {}
     problems: list[Skipped] = []
     own = displayed(ignored)

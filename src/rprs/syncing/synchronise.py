@@ -10,12 +10,13 @@ from pathlib import Path
 from rprs.errors import InvalidIndex, ReadError, UsageError
 from rprs.files.hashes import sha256
 from rprs.index import Writer
-from rprs.index.arguments import index_path
+from rprs.index.arguments import index_path, require_choice
 from rprs.index.catalog import Catalog
 from rprs.index.sources import FileRow, Origin, Sources
 from rprs.progress import Progress, as_progress
 from rprs.read.files import Report, check_paths, ignore
 from rprs.read.source import Skipped
+from rprs.read.storable import displayed, reason
 from rprs.spec import Component
 from rprs.syncing.changes import Changes
 from rprs.syncing.listing import Listed, Listing, list_source, prefixes
@@ -68,6 +69,13 @@ def sync(
     is not in the index. An interrupted call is resumed by the next one. Without an index, one is created.
     """
     folder, path, progress = _source(source), index_path(index), as_progress(progress)
+    _prefix(root)
+    if not callable(remove):
+        require_choice("remove", remove)
+    if not callable(skipped):
+        raise UsageError(f"skipped must be a function of one argument. Got {skipped!r:.80} instead.")
+    require_choice("relocated", relocated)
+    require_choice("retry", retry)
     with Writer(path, create=True, encoder=encoder, splitter=splitter, analyzer=analyzer, progress=progress) as writer:
         sources, listing = _listing(writer.catalog, folder, path, root, relocated)
         if sources.folder != str(folder):
@@ -120,12 +128,18 @@ def look_at(source: str | Path, index: str | Path) -> str:
 
 def _source(source: str | Path) -> Path:
     (path,) = check_paths([source])
-    return Path(path).resolve()
+    try:
+        folder = Path(path).resolve()
+        if folder.exists():
+            return folder
+    except (OSError, ValueError) as error:  # ValueError: a NUL character
+        raise ReadError(f"{displayed(Path(path))}: {reason(error)}") from error
+    raise ReadError(f"{path}: no such file or folder; is its drive mounted?")
 
 
 def _prefix(root: str) -> str:
     """What the ids of a root begin with."""
-    if root and not _NAME.fullmatch(root):
+    if not isinstance(root, str) or (root and not _NAME.fullmatch(root)):
         raise UsageError(f"The name of a root has letters, digits, spaces and .+-_ only. Got {root!r:.80} instead.")
     return f"{root}/" if root else ""
 
@@ -197,8 +211,8 @@ def _apply(writer: Writer, sources: Sources, plan: Plan, removing: bool, skipped
     for problem in plan.problems:
         skipped(problem)
     for row in plan.settled:
-        for path, reason, partly in row.problems:
-            skipped(Skipped(path, reason, partly))
+        for problem_of_file in row.problems:
+            skipped(Skipped(*problem_of_file))
     with writer.progress("reading", unit="documents") as advance:
         changes = Changes(writer, sources, plan, sources.origins(), skipped, advance)
         changes.read()

@@ -22,6 +22,7 @@ Sentences never overlap, never start or end with white space, and together conta
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice, pairwise
@@ -30,12 +31,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from rprs.document import Sentences
-from rprs.progress import stopper
+from rprs.progress import no_op, reading_progress, stopper
 from rprs.spec import Component, Kind, require
 from rprs.text.marks import CJK, COMBINING, UNSPACED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 __all__ = ["SentenceSplitter", "TokenSplitter"]
 
@@ -148,6 +149,7 @@ _OTHER_STOP = re.compile(
 _LONGEST_RUN = 1_000  # nupunkt takes quadratic time in runs without white space
 _RUN = re.compile(rf"\S{{{_LONGEST_RUN}}}")
 _LONGEST_FRAGMENT = 40  # characters
+_LONG_TEXT, _STEP = 2_000_000, 100_000  # characters of a text whose progress is shown, and of a step
 
 
 @cache
@@ -251,6 +253,24 @@ def _prefix(text: str, first: int | None) -> str:
     return text if last is None else text[: last.end()]
 
 
+@contextmanager
+def _progress(length: int) -> Iterator[Callable[[int], None]]:
+    """Shows how far the splitting of a long text has come; called with the place that is reached."""
+    if length < _LONG_TEXT:
+        yield no_op
+        return
+    done = 0
+    with reading_progress.get()("splitting a long text", length, "characters") as advance:
+
+        def reached(place: int) -> None:
+            nonlocal done
+            if place - done >= _STEP:
+                advance(place - done)
+                done = place
+
+        yield reached
+
+
 def _as_sentences(spans: list[Span], paragraphs: list[int]) -> Sentences:
     return Sentences(np.array(spans, np.int64).reshape(-1, 2), np.array(paragraphs, np.int32))
 
@@ -283,14 +303,16 @@ class SentenceSplitter(Component):
         spans: list[Span] = []
         paragraphs: list[int] = []
         check = stopper.get()  # splitting a book takes seconds
-        for number, (begin, finish) in enumerate(_paragraphs(text)):
-            check()
-            for start, end in _merged(text, _sentences(text, begin, finish, plain)):
-                if _is_short(text, start, end, self.limit, plain):
-                    spans.append((start, end))
-                else:
-                    spans.extend(_pieces(text, start, end, self.limit, self.piece))
-            paragraphs.extend([number] * (len(spans) - len(paragraphs)))
+        with _progress(len(text)) as reached:
+            for number, (begin, finish) in enumerate(_paragraphs(text)):
+                check()
+                for start, end in _merged(text, _sentences(text, begin, finish, plain)):
+                    if _is_short(text, start, end, self.limit, plain):
+                        spans.append((start, end))
+                    else:
+                        spans.extend(_pieces(text, start, end, self.limit, self.piece))
+                paragraphs.extend([number] * (len(spans) - len(paragraphs)))
+                reached(finish)
         return _as_sentences(spans, paragraphs)
 
 
