@@ -47,7 +47,7 @@ def _run(name: str, seconds: int) -> list[str]:
     new = sorted(set(kept.iterdir()) - before)
     counts = re.findall(r"(?m)^#(\d+)\t", process.stderr)
     print(
-        f"{name}: {int(counts[-1]) if counts else 0:,} runs, {inputs} inputs that reach different lines, {len(new)} found",
+        f"{name}: {int(counts[-1]) if counts else 0:,} runs, {inputs} inputs that reach other lines, {len(new)} found",
         flush=True,
     )
     if not before and not new:

@@ -34,7 +34,7 @@ KINDS = ("reranker", "ranker", "splitter", "encoder")
 
 def read(suffix: str, data: bytes) -> None:
     """Whatever a file contains, its documents can be stored, and what was skipped has a reason of one line."""
-    for item in documents_of_stream(read_any, io.BufferedReader(io.BytesIO(data)), f"file.{suffix}"):  # type: ignore[arg-type]
+    for item in documents_of_stream(read_any, io.BufferedReader(io.BytesIO(data)), f"file.{suffix}"):
         if isinstance(item, Document):
             (item.id + item.title + item.text).encode("utf-8")
             json.dumps(dict(item.metadata), allow_nan=False).encode("utf-8")
