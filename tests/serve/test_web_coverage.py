@@ -10,12 +10,11 @@ import docx
 import pytest
 from playwright.sync_api import expect
 
-from rprs import Document
 from tests.serve.test_web_layout import accessible, narrow
 from tests.serve.test_web_small import PHONE
 from tests.support.browser import Visit, visit
-from tests.support.server import Server, served
-from tests.support.web_samples import COMMON, COPIED, EDITED, REWRITTEN, book, case_query, cases, write_index
+from tests.support.server import Server
+from tests.support.web_samples import COMMON, COPIED, EDITED, REWRITTEN, case_query, cases, write_index
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -150,20 +149,6 @@ def test_on_a_phone(window: dict[str, Any], chrome: Browser, server: Server) -> 
         accessible(page, "coverage")
         button.tap()
         expect(page.locator("#results-title")).to_contain_text("Quarks")
-
-
-@pytest.mark.slow
-def test_a_book_of_100_000_words(chrome: Browser, tmp_path: Path) -> None:
-    """Its first paragraph is shown long before the last, and a step to the next gap is immediate."""
-    books = [Document(f"book-{seed}", book(seed, 20_000)) for seed in range(2, 6)]
-    with served(write_index(tmp_path / "books.rprs", books)) as server, visit(chrome, server.url) as visited:
-        page = visited.search(text=f"Quarks drift through seventeen indigo manifolds.\n\n{book(1)}")
-        page.locator("#show-coverage").click()
-        page.locator(".chart-row").first.wait_for()
-        page.locator("#coverage[data-complete]").wait_for()
-        assert page.locator(".chart-group").count() > 1_000
-        page.keyboard.press("n")
-        expect(page.locator(".gap-search").first).to_be_in_viewport()
 
 
 def test_an_error_can_be_retried(chrome: Browser, server: Server) -> None:
