@@ -61,7 +61,7 @@ def hits(page: Page) -> list[str | None]:
 
 def test_a_selection_leads_to_passages_and_to_their_documents(chrome: Browser, server: Server) -> None:
     """From the side-by-side view: select, find, choose kinds, read a passage in its document, and come back."""
-    with visit(chrome, server.url) as visited:
+    with visit(chrome, server.url, reduced_motion="reduce") as visited:
         page = visited.search(words=["The lease"])
         visited.compare("licence.txt")
         page.evaluate(SELECT, [".aligned-side.query .aligned-text", "with three months of written notice"])
