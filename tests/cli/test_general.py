@@ -20,16 +20,17 @@ from rprs.cli.reference import reference, verbs
 from tests.support.cli import ENCODER, collection, rprs, rprs_error, rprs_ok, sample_index
 from tests.support.paths import ROOT
 
-VERBS = """index add remove compact verify repair refit upgrade info list find show systems search explain align serve
-    run rerank convert evaluate compare tune study pull""".split()
+VERBS = """index add remove compact verify repair refit upgrade info list find show systems search explain sentences
+    align serve run rerank convert evaluate compare tune study pull""".split()
 ADAPT = ["adapt tsdae", "adapt sdr", "adapt mtft"]
+MATTER = ["matter new", "matter add", "matter mark", "matter show", "matter run"]
 
 
 def test_the_verbs_and_their_order() -> None:
-    assert [name for name, _ in verbs(get_command(app))] == [*VERBS, *ADAPT]
+    assert [name for name, _ in verbs(get_command(app))] == [*VERBS, *ADAPT, *MATTER]
 
 
-@pytest.mark.parametrize("verb", [*VERBS, *ADAPT])
+@pytest.mark.parametrize("verb", [*VERBS, *ADAPT, *MATTER])
 def test_every_verb_has_help_with_an_example(verb: str) -> None:
     outcome = rprs_ok(*verb.split(), "--help")
     assert f"Example: rprs {verb} " in outcome.out
@@ -58,7 +59,7 @@ def test_the_reference_is_up_to_date() -> None:
     assert (ROOT / "docs/cli.md").read_text() == reference(), "run python -m rprs.cli.reference > docs/cli.md"
 
 
-@pytest.mark.parametrize("verb", [*VERBS, *ADAPT])
+@pytest.mark.parametrize("verb", [*VERBS, *ADAPT, *MATTER])
 def test_every_verb_is_in_the_reference_with_an_example(verb: str) -> None:
     sections = (ROOT / "docs/cli.md").read_text().split("\n## ")
     (section,) = [section for section in sections if section.startswith(f"rprs {verb}\n")]
