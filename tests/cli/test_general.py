@@ -22,7 +22,8 @@ from tests.support.paths import ROOT
 
 VERBS = """index add sync remove compact verify repair backup refit upgrade info list find show systems search explain
     sentences align coverage passages serve mcp matrix run rerank convert evaluate compare tune study pull""".split()
-NESTED = """adapt tsdae, adapt sdr, adapt mtft, matter new, matter add, matter mark, matter show, matter run""".split(", ")
+ADAPT = ["adapt tsdae", "adapt sdr", "adapt mtft"]
+NESTED = [*ADAPT, "matter new", "matter add", "matter mark", "matter show", "matter run"]
 
 
 def test_the_verbs_and_their_order() -> None:

@@ -25,6 +25,7 @@ from rprs.cli.options import (
     Where,
 )
 from rprs.cli.queries import QuerySources
+from rprs.cli.searching import EXPORTS
 from rprs.cli.steering import Ignore, Key, Like, Unlike, read_marks
 from rprs.errors import InvalidMatter, UsageError
 
@@ -244,23 +245,29 @@ def run(
     from rprs.document import combine
     from rprs.matters import current_marks, query_of, read_matter, run_search
     from rprs.results import FORMATS
+    from rprs.results.hits import ranking_of
+    from rprs.results.run import Run
     from rprs.results.serialize import hit_object
     from rprs.search import Searcher
 
     messages: Messages = context.obj
     _, search = _chosen(path, read_matter(path), number)
+    if format is HitFormat.trec:  # a run ranks documents, not groups
+        search = replace(search, settings=replace(search.settings, group=False))
     with _opened(search, index_path) as index:
         searcher = Searcher(index, progress=messages.progress)
         results, documents = run_search(search, searcher), query_of(search, index)
+        id = combine(documents).id
         options: dict[str, Any] = {**asdict(search.settings), **asdict(current_marks(search, index))}
-        if format.value in FORMATS and format is not HitFormat.jsonl:
+        if format in EXPORTS:
             about = searcher.about(documents, options.pop("k"), **options)
             sys.stdout.write(FORMATS[format.value].write(results, about))
+        elif format is HitFormat.trec:
+            Run({id: ranking_of(results)}, searcher.system.tag).write(sys.stdout)
         elif format is HitFormat.table:
             print_hits(results, details=False)
         else:
-            lines = format is HitFormat.jsonl
-            print_objects([hit_object(hit, combine(documents).id) for hit in results], lines=lines)
+            print_objects([hit_object(hit, id) for hit in results], lines=format is HitFormat.jsonl)
     for note in results.notes:
         messages.print(note)
     messages.print(f"{search.name}: {counted(len(results), 'hit')}")
