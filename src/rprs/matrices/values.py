@@ -89,7 +89,9 @@ class Matrix:
         names = [each.name for each in fields(Match) if self.evidence or each.name not in EVIDENCE]
         table: dict[str, list[Value]] = {name: [getattr(match, name) for match in self.matches] for name in names}
         # Not for a match of two different texts that are both in a cluster, even if it is the same one.
-        numbers = [self.cluster_numbers[self._ends(match)[1]] if match.is_duplicate else None for match in self.matches]
+        numbers: list[Value] = [
+            self.cluster_numbers[self._ends(match)[1]] if match.is_duplicate else None for match in self.matches
+        ]
         return {**table, "cluster": numbers}
 
     def to_csv(self) -> str:
