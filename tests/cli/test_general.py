@@ -21,7 +21,7 @@ from tests.support.cli import ENCODER, collection, rprs, rprs_error, rprs_ok, sa
 from tests.support.paths import ROOT
 
 VERBS = """index add remove compact verify repair refit upgrade info list find show systems search explain align serve
-    run rerank convert evaluate compare tune study pull""".split()
+    mcp matrix run rerank convert evaluate compare tune study pull""".split()
 ADAPT = ["adapt tsdae", "adapt sdr", "adapt mtft"]
 
 
