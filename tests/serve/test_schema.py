@@ -31,6 +31,8 @@ OPERATIONS = [
     "POST /api/v1/align",
     "POST /api/v1/export",
     "POST /api/v1/report",
+    "GET /api/v1/collections",
+    "POST /api/v1/collections",
     "GET /api/v1/documents",
     "POST /api/v1/documents",
     "GET /api/v1/documents/{id}",
