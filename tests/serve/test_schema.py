@@ -35,6 +35,8 @@ OPERATIONS = [
     "POST /api/v1/report",
     "POST /api/v1/coverage",
     "POST /api/v1/coverage/export",
+    "GET /api/v1/collections",
+    "POST /api/v1/collections",
     "GET /api/v1/documents",
     "POST /api/v1/documents",
     "GET /api/v1/documents/{id}",

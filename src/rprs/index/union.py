@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rprs.alignment.calibration import FALLBACK, Calibration
-from rprs.document import Document, Sentences
+from rprs.document import NO_SENTENCES, Document, Sentences
 from rprs.encode import Encoder
 from rprs.errors import IndexMismatch
 from rprs.index.arguments import require_document
@@ -25,7 +25,7 @@ from rprs.index.calibrate import measure_calibration
 from rprs.index.dates import Dates
 from rprs.index.fields import MOST_FREQUENT, Field
 from rprs.index.language import knows_text, measure_language
-from rprs.index.reader import NO_SENTENCES, Index, Mask
+from rprs.index.reader import Index, Mask
 from rprs.index.segment import Segment
 
 __all__ = ["UnionIndex", "why_not_together"]
@@ -77,7 +77,7 @@ def _setting(index: Index, name: str) -> str:
 def _encoder(index: Index) -> str | None:
     with index._lock:
         row = index.catalog.encoder()
-    return row and row.fingerprint
+    return None if row is None else row.fingerprint
 
 
 def _name(index: Index) -> str:
