@@ -133,3 +133,13 @@ def test_a_caller_that_stops_leaves_no_process(tmp_path: Path) -> None:
     with use_processes(2):
         assert next(iter(read(tmp_path))).id == "r0"
     assert children() == before
+
+
+def test_a_pipe_is_read_once(tmp_path: Path) -> None:
+    pipe = tmp_path / "more.jsonl"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=('{"id": "piped", "text": "The roof leaks."}\n',))
+    writer.start()
+    with use_processes():
+        assert [document.id for document in read(pipe)] == ["piped"]
+    writer.join()

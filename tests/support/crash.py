@@ -221,7 +221,7 @@ def _sync(path: Path) -> None:
     from rprs.index import writer
     from rprs.syncing import sync
 
-    writer.SLOW_BATCH = writer.FAST_BATCH = 200  # characters: several commits
+    vars(writer).update(SLOW_BATCH=200, FAST_BATCH=200)  # characters: several commits
     sync(os.environ[SOURCE], path, encoder=HASHED)
 
 

@@ -293,7 +293,12 @@ def test_removal_is_asked_for_with_the_number(drive: Drive) -> None:
     (drive.folder / "b.txt").unlink()
     (drive.folder / "c.txt").rename(drive.folder / "e.txt")  # moved, not gone
     asked: list[int] = []
-    done = drive.sync(remove=lambda number: bool(asked.append(number)))
+
+    def refuse(number: int) -> bool:
+        asked.append(number)
+        return False
+
+    done = drive.sync(remove=refuse)
     assert (asked, done.removed, done.gone, done.moved) == ([2], 0, 2, 1)
     assert set(drive.documents) == {"a.txt", "b.txt", "d.txt", "e.txt"}
     assert drive.sync(remove=lambda number: number == 2).removed == 2

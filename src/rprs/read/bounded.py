@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import PurePath
+from stat import S_ISREG
 from typing import IO, Any, cast
 
 from rprs.document import Document
@@ -123,7 +124,10 @@ def _needs_process(file: SourceFile) -> bool:
         return False
     suffix = suffix_of(PurePath(file.path.name))
     try:
-        if suffix not in _PLAIN or file.path.suffix[1:].lower() != suffix or file.path.stat().st_size > SMALL:
+        status = file.path.stat()
+        if not S_ISREG(status.st_mode):
+            return False  # a pipe: what is read from it here to look at it would be lost
+        if suffix not in _PLAIN or file.path.suffix[1:].lower() != suffix or status.st_size > SMALL:
             return True
         with file.path.open("rb") as stream:
             return kind_of(stream.read(HEAD), suffix) not in ("", "txt")

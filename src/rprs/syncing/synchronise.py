@@ -137,7 +137,7 @@ def _source(source: str | Path) -> Path:
     raise ReadError(f"{path}: no such file or folder; is its drive mounted?")
 
 
-def _prefix(root: str) -> str:
+def _prefix(root: object) -> str:
     """What the ids of a root begin with."""
     if not isinstance(root, str) or (root and not _NAME.fullmatch(root)):
         raise UsageError(f"The name of a root has letters, digits, spaces and .+-_ only. Got {root!r:.80} instead.")
