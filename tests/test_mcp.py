@@ -61,12 +61,21 @@ def call(client: tuple[Client, Any]) -> Call:
 def test_tools_are_described_and_only_read(client: tuple[Client, Any]) -> None:
     connected, portal = client
     tools = {tool.name: tool for tool in portal.call(connected.list_tools).tools}
-    optional = {name for name in ("passages", "coverage") if hasattr(Searcher, name)}
-    assert set(tools) == {"search", "explain", "read"} | optional
+    assert set(tools) == {"search", "explain", "read", "passages", "coverage"}
     for tool in tools.values():
         assert tool.annotations.read_only_hint
         assert tool.annotations.open_world_hint is False
         assert all("description" in field for name, field in tool.input_schema["properties"].items() if name != "kind")
+
+
+def test_passages_and_coverage_are_those_of_the_library(call: Call, searcher: Searcher) -> None:
+    passage = QUERY.splitlines()[0]
+    found = call("passages", text=passage, k=2)
+    assert [hit["id"] for hit in found["hits"]] == [hit.id for hit in searcher.passages(passage, 2)]
+    chart = call("coverage", text=QUERY, k=2)
+    expected = searcher.coverage(Document("query", QUERY), k=2)
+    assert [source["id"] for source in chart["sources"]] == [source.id for source in expected.sources]
+    assert chart["coverage"]["words"] == expected.coverage.words
 
 
 def test_search_returns_the_hits_of_the_library(call: Call, index_path: Path, searcher: Searcher) -> None:

@@ -6,23 +6,22 @@ output with the program that started it, and with nothing else. Files can be nam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, is_dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
 from functools import wraps
 from inspect import cleandoc
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
-
 from rprs import __version__
 from rprs.alignment.evidence import most_telling
 from rprs.alignment.values import KINDS, Alignment, Coverage, Kind, Pair
+from rprs.charts.serialize import chart_object
 from rprs.document import Document
 from rprs.errors import MissingExtra, RprsError, UsageError
+from rprs.passages.export import passages_object
 from rprs.read import read_one
 from rprs.results.hits import Hit
-from rprs.search import Searcher
 from rprs.serve.service import Service, Snapshot
 
 try:
@@ -67,9 +66,8 @@ class Tools:
 
     @property
     def all(self) -> list[Callable[..., Values]]:
-        """The tools that this version of the library supports."""
-        optional = [tool for tool in (self.passages, self.coverage) if hasattr(Searcher, tool.__name__)]
-        return [self.search, self.explain, self.read, *optional]
+        """All tools."""
+        return [self.search, self.explain, self.read, self.passages, self.coverage]
 
     def search(
         self,
@@ -122,18 +120,17 @@ class Tools:
     def passages(self, text: Passage, k: Best = 10, where: Where = None) -> Values:
         """Find the passages of the whole collection that are most similar to a passage, each in its document."""
         with self.service.snapshot() as snapshot:
-            searcher: Any = self.service.searcher(snapshot)
-            return {**_collection(snapshot), "passages": _plain(searcher.passages(text, k=k, where=where))}
+            found = self.service.searcher(snapshot).passages(text, k, where=where)
+            return {**_collection(snapshot), **passages_object(found)}
 
-    def coverage(self, text: Text = None, file: File = None, id: Id = None, depth: Best = 20) -> Values:
+    def coverage(self, text: Text = None, file: File = None, id: Id = None, k: Best = 10) -> Values:
         """Show which parts of a document the best results cover, and which parts none of them covers.
 
         Give the query as exactly one of file, text and id.
         """
         with self.service.snapshot() as snapshot:
-            searcher: Any = self.service.searcher(snapshot)
-            coverage = searcher.coverage(self._query(snapshot, text, file, id), depth=depth)
-            return {**_collection(snapshot), "coverage": _plain(coverage)}
+            chart = self.service.searcher(snapshot).coverage(self._query(snapshot, text, file, id), k=k)
+            return {**_collection(snapshot), **chart_object(chart)}
 
     def _query(self, snapshot: Snapshot, text: str | None, file: str | None, id: str | None) -> Document:
         if sum(value is not None for value in (text, file, id)) != 1:
@@ -230,14 +227,3 @@ def _pair_object(pair: Pair) -> Values:
 
 def _share(coverage: Coverage | None) -> float | None:
     return None if coverage is None else round(coverage.share, 4)
-
-
-def _plain(value: Any) -> Any:
-    """A value of the library in JSON types."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__ if name[0] != "_"}
-    if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value

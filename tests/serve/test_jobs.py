@@ -22,6 +22,7 @@ from fastapi.responses import StreamingResponse
 from rprs.errors import Busy, Cancelled, RprsError, TooLong
 from rprs.rank import System
 from rprs.serve.app import Options, make_app
+from rprs.serve.collections import Collections
 from rprs.serve.errors import failure
 from rprs.serve.jobs import Job, Jobs, Limiter
 from rprs.serve.limits import Message, Receive, Scope, Send
@@ -169,7 +170,7 @@ async def _events(response: Any) -> list[tuple[str, Any]]:
 class TestStreams:
     def test_of_two_simultaneous_jobs_with_one_name_one_is_refused(self) -> None:
         async def both() -> Any:
-            runner = JobRunner(Limiter(2, 2, 5), Path("x.rprs"), lambda _line: None)
+            runner = JobRunner(Limiter(2, 2, 5), Collections([], System()), lambda _line: None)
             responses = [await runner.respond(_streaming(), "abcdef01" * 4, lambda _job: b"{}") for _ in range(2)]
             return await asyncio.gather(*map(_events, responses))
 
@@ -184,7 +185,7 @@ class TestStreams:
             raise KeyError(SECRET)
 
         async def events() -> list[Any]:
-            runner = JobRunner(Limiter(1, 1, 5), Path("x.rprs"), log.append)
+            runner = JobRunner(Limiter(1, 1, 5), Collections([], System()), log.append)
             return await _events(await runner.respond(_streaming(), None, broken))
 
         assert asyncio.run(events())[-1][1]["status"] == 500
@@ -221,10 +222,10 @@ def test_an_internal_error_is_json_and_a_line_in_the_log(tmp_path: Path, monkeyp
 
 
 def test_no_space_for_an_upload_is_not_an_internal_error() -> None:
-    error = failure(OSError(errno.ENOSPC, SECRET), Path("x.rprs"))
+    error = failure(OSError(errno.ENOSPC, SECRET), [Path("x.rprs")])
     assert (error["status"], error["kind"]) == (507, "DiskFull")
     assert "free some" in error["error"]
-    assert failure(OSError(errno.EIO, SECRET), Path("x.rprs"))["status"] == 500
+    assert failure(OSError(errno.EIO, SECRET), [Path("x.rprs")])["status"] == 500
 
 
 def test_a_running_request_gets_a_503_when_the_server_stops() -> None:
