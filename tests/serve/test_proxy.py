@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 import httpx
@@ -101,7 +102,10 @@ def test_a_request_id_is_in_the_response_and_in_the_log(both: tuple[Server, dict
         id = response.headers["x-request-id"]
         assert re.fullmatch(expected, id)
         line = rf"(?m)^\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{{3}}Z {id} GET /api/v1/health 200 \d+ ms \d+ kB$"
-        assert re.search(line, server.logged())
+        until = monotonic() + 10
+        while not re.search(line, server.logged()):  # it is written once the response has been sent
+            assert monotonic() < until, server.logged()
+            sleep(0.02)
 
 
 # ---------------------------------------------------------------------------- paths

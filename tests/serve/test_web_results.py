@@ -392,7 +392,7 @@ def test_counts_beside_filters_follow_the_list(chrome: Browser, server: Server, 
 
 def exported(visited: Visit, format: str) -> Path:
     visited.page.locator("#export").click()
-    return visited.saved(lambda: visited.page.locator(f"[data-format={format}]").click())
+    return visited.saved(lambda: visited.page.locator(f"#results [data-format={format}]").click())
 
 
 def rows(file: Path) -> list[dict[str, str]]:

@@ -63,7 +63,7 @@ class CollectionPath:
         _selected.set(match.group(2) if match else None)
         if match:
             path = match.group(1) + match.group(3)
-            scope = {**scope, "path": path, "raw_path": quote(path).encode()}
+            scope.update(path=path, raw_path=quote(path).encode())  # in place: the log reads the route from it
         await self.app(scope, receive, send)
 
 
