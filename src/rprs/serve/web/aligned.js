@@ -398,7 +398,7 @@ class AlignedView {
 
   /** @param {KeyboardEvent} event */
   pressed(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event.target)) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event.target) || document.querySelector("dialog[open]")) return;
     const side = this.sideInUse();
     const acts = { j: () => this.step(1), k: () => this.step(-1), n: () => this.stepGap(side, 1), p: () => this.stepGap(side, -1), Escape: () => this.escape() };
     const act = acts[event.key] ?? acts[event.key.toLowerCase()]; // ignore Caps Lock

@@ -142,7 +142,7 @@ export class CoverageView {
 
   /** @param {KeyboardEvent} event */
   pressed(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event.target)) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event.target) || document.querySelector("dialog[open]")) return;
     const acts = { n: () => this.step(1), p: () => this.step(-1), j: () => this.stepGroup(1), k: () => this.stepGroup(-1), escape: () => this.exits.back() };
     const act = acts[event.key.toLowerCase()];
     if (!act || event.target.closest?.("[role=menu]")) return;

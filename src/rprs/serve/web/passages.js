@@ -37,6 +37,7 @@ export function passagesPanel(info, on) {
   let k = STEP;
   let running = new AbortController();
   const dated = info.fields.filter(({ kind }) => kind === "date").map(({ name }) => name);
+  let opener = null; // what had the focus before
   let resumeAt = ""; // the address of the page beneath, while a document is read
   const watch = watchSelection(open, () => (dialog.open ? dialog : document.body));
 
@@ -68,7 +69,11 @@ export function passagesPanel(info, on) {
   }
 
   function show() {
-    if (!dialog.open) dialog.showModal();
+    if (!dialog.open) {
+      opener = document.activeElement;
+      document.body.append(dialog);
+      dialog.showModal();
+    }
     dialog.scrollTop = 0;
     parts.title.focus();
   }
@@ -155,7 +160,7 @@ export function passagesPanel(info, on) {
   tools.addEventListener("click", ({ target }) => target.closest("button")?.dataset.format && save(target.closest("button").dataset.format));
   parts.close.addEventListener("click", () => dialog.close());
   dialog.addEventListener("click", ({ target, clientX }) => target === dialog && clientX < dialog.getBoundingClientRect().left && dialog.close()); // the backdrop
-  dialog.addEventListener("close", () => running.abort());
+  dialog.addEventListener("close", () => (running.abort(), dialog.remove(), opener?.focus?.({ preventScroll: true })));
   document.addEventListener("keydown", (event) => {
     if (!event.altKey || event.ctrlKey || event.metaKey || event.code !== "KeyP") return;
     event.preventDefault();
@@ -166,7 +171,6 @@ export function passagesPanel(info, on) {
     const button = target instanceof Element && target.closest("button.passages-like");
     if (button) open({ text: button.dataset.passage, from: { id: button.closest("[data-id]").dataset.id } });
   });
-  document.body.append(dialog);
   return {
     open,
     /** After a step through the history: show the panel again where it was left, or close it. */
