@@ -15,7 +15,15 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LEAST_ANYWHERE", "LEAST_RUN", "Sequences", "common_runs", "equal_sentences", "window_hashes"]
+__all__ = [
+    "LEAST_ANYWHERE",
+    "LEAST_RUN",
+    "Sequences",
+    "ShortSentences",
+    "common_runs",
+    "equal_sentences",
+    "window_hashes",
+]
 
 Ints = NDArray[np.int64]
 Hashes = NDArray[np.uint64]

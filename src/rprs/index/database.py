@@ -19,7 +19,7 @@ from rprs.forks import forget, register
 from rprs.index.files import file_mode, no_space, plain_reason
 from rprs.progress import stopper
 
-__all__ = ["FORMAT", "HISTORY", "NO_INDEX", "Database", "create_tables", "prepare_connection", "seal"]
+__all__ = ["FORMAT", "HISTORY", "NO_INDEX", "Database", "create_tables", "prepare_connection", "require_sqlite", "seal"]
 
 FORMAT = 3
 LEAST_SQLITE = (3, 37, 0)  # the first with STRICT tables

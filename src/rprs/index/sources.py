@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from rprs.index.database import Database
 
-__all__ = ["FileRow", "Origin", "Sources", "forget_origins"]
+__all__ = ["FileRow", "Origin", "Sources", "forget_origins", "has_sources"]
 
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS roots (name TEXT PRIMARY KEY, folder TEXT NOT NULL) STRICT",

@@ -24,7 +24,7 @@ from rprs.read.kinds import read_any, read_named
 from rprs.read.ocr import use_ocr
 from rprs.read.source import Fields, Skipped
 
-__all__ = ["confine", "document_record", "main"]
+__all__ = ["confine", "document_record", "main", "memory"]
 
 LEAST, MOST = 2 * 2**30, 8 * 2**30  # bytes of address space; in between, half of the memory of the machine
 

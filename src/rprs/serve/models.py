@@ -43,6 +43,7 @@ __all__ = [
     "Seed",
     "Sides",
     "SkippedFiles",
+    "Strict",
     "Uncovered",
 ]
 

@@ -24,7 +24,15 @@ from rprs.serve.responses import XJob, download, errors, success
 if TYPE_CHECKING:
     from rprs.serve.routes import JobRunner
 
-__all__ = ["MODELS", "PassagesExportRequest", "PassagesRequest", "PassagesResponse", "add_passages"]
+__all__ = [
+    "MODELS",
+    "Passage",
+    "PassageHit",
+    "PassagesExportRequest",
+    "PassagesRequest",
+    "PassagesResponse",
+    "add_passages",
+]
 
 
 class PassagesRequest(Strict):
