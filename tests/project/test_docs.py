@@ -42,7 +42,19 @@ def _named(page: Path) -> str:
 # ---------------------------------------------------------------------------- commands and Python
 
 
-@pytest.mark.parametrize("page", RUN, ids=_named)
+ENTRY = {
+    "README.md",
+    "docs/tutorial.md",
+    "docs/how-to/api.md",
+    "docs/how-to/keep-up-to-date.md",
+    "docs/how-to/python.md",
+}
+PARAMETERS = [
+    pytest.param(page, id=_named(page), marks=() if _named(page) in ENTRY else pytest.mark.slow) for page in RUN
+]
+
+
+@pytest.mark.parametrize("page", PARAMETERS)
 def test_the_blocks_of_a_page_print_what_it_shows(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with closing(Reader()) as reader:

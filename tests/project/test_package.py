@@ -123,6 +123,7 @@ def test_the_wheel_has_types_and_licence_and_no_tests(wheel: Path) -> None:
     assert {"rprs/serve/web/index.html", "rprs/serve/web/main.js", "rprs/serve/web/style.css"} <= names
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_the_wheel_works_in_a_clean_environment(wheel: Path, tmp_path: Path) -> None:
     """With its dependencies from the package index, as `pip install rprs` installs it."""

@@ -362,6 +362,7 @@ class TestChanges:
                 writer.remove(["loan.txt"])
             assert json_of(client.get("/info"))["documents"] == 10
 
+    @pytest.mark.slow
     def test_are_visible_under_a_low_limit_on_open_files(self, index_path: Path, tmp_path: Path) -> None:
         """Arrays do not stay open, although the old snapshot is still open while the new one is opened."""
         path = tmp_path / "mine.rprs"

@@ -135,6 +135,7 @@ def test_a_file_can_be_dropped_anywhere(chrome: Browser, server: Server) -> None
 # ---------------------------------------------------------------------------- progress
 
 
+@pytest.mark.slow
 def test_progress_shows_counts(chrome: Browser, server: Server, searcher: Searcher) -> None:
     text = LONG[:200_000]
     with visit(chrome, server.url) as visited:
@@ -206,6 +207,7 @@ def test_errors_name_a_file_without_text(chrome: Browser, server: Server) -> Non
         visited.search(text=QUERY)
 
 
+@pytest.mark.slow
 def test_input_is_kept_when_the_server_stops(chrome: Browser, index_path: Path) -> None:
     with served(index_path) as first, visit(chrome, first.url) as visited:
         page = visited.fill_form(files=[attached("long.txt", LONG[:300_000].encode())], text=QUERY)
