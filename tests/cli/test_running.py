@@ -242,7 +242,7 @@ def fsync(handle):
     sync(handle)
 os.fsync = fsync
 from rprs.cli import app
-from rprs import search
+from rprs.rank import two_stages as search
 load_candidates = search.load_candidates
 def observed(index, query, first):
     os.write(1, f"{query.id}\\n".encode())
