@@ -15,7 +15,6 @@ import pytest
 from rprs.errors import IndexCorrupt, ModelError, UsageError
 from rprs.files import atomic
 from rprs.index import Index, Writer, verify
-from rprs.index import writer as writing
 from rprs.index.database import seal
 from rprs.read import read
 from rprs.spec import parse
@@ -105,7 +104,7 @@ def test_the_name_of_a_new_index_is_durable(tmp_path: Path, monkeypatch: pytest.
         synced.append(folder)
         atomic.sync_folder(folder)
 
-    monkeypatch.setattr(writing, "sync_folder", sync)
+    monkeypatch.setattr("rprs.index.folder.sync_folder", sync)
     Writer(tmp_path / "cases.rprs", create=True, encoder=HASHED).close()
     assert tmp_path in synced
 
