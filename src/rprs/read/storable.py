@@ -35,13 +35,18 @@ def storable(reader: Reader, source: Source, defaults: Metadata) -> Iterator[Doc
 def reason(error: Exception) -> str:
     """Why a file cannot be read, from whatever its reader raised."""
     if isinstance(error, ReadError):
-        return str(error)
+        return _one_line(str(error))
     if isinstance(error, MemoryError):
         return "needs more memory than is available"
     if isinstance(error, OSError) and error.strerror:
         return f"cannot be read: {error.strerror}"
     message = re.sub(r"\b(?:0x[0-9a-fA-F]{6,}|\d{12,})\b", "…", str(error))  # addresses of objects mean nothing
-    return f"can't be opened; it may be damaged ({type(error).__name__}: {message[:200]})"
+    return f"can't be opened; it may be damaged ({type(error).__name__}: {_one_line(message)[:200]})"
+
+
+def _one_line(message: str) -> str:
+    """Libraries break their messages into lines."""
+    return " ".join(message.split()).replace(" ,", ",")
 
 
 def _cleaned(document: Document, source: Source, defaults: Metadata) -> Document | Skipped:
