@@ -110,7 +110,7 @@ def matter_from(data: bytes | str, source: str = "The matter") -> Matter:
         for search in matter.searches:
             as_marks(**asdict(search.marks))
     except (InvalidMatter, UsageError) as error:
-        raise InvalidMatter(f"{source} is damaged: {error}") from error
+        raise InvalidMatter(f"{source} is damaged: {' '.join(str(error).split())}") from error  # it may quote a name
     return matter
 
 

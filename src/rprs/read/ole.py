@@ -32,7 +32,7 @@ def read_ole(source: Source) -> Iterator[Document | Skipped]:
 
             yield from read_message(source, file)
             return
-        text, facts = _text(source, file, streams, data)
+        text, facts = _text(source, file, streams)
         properties, author_and_date = _properties(file)
         title = embedded_title(properties, source, text)
         if "WordDocument" in streams:
@@ -40,7 +40,7 @@ def read_ole(source: Source) -> Iterator[Document | Skipped]:
         yield Document(source.id, text, title, {**facts, **author_and_date})
 
 
-def _text(source: Source, file: OleFile, streams: set[str], data: bytes) -> tuple[str, dict[str, Value]]:
+def _text(source: Source, file: OleFile, streams: set[str]) -> tuple[str, dict[str, Value]]:
     if "EncryptedPackage" in streams:
         raise ReadError("an encrypted file: save a copy that opens without a password")
     if "WordDocument" in streams:
@@ -50,7 +50,8 @@ def _text(source: Source, file: OleFile, streams: set[str], data: bytes) -> tupl
     if streams & {"Workbook", "Book"}:
         from rprs.read.sheets import read_xls
 
-        return read_xls(source, data)
+        # xlrd is given the stream alone: in a damaged file it follows circular chains of sectors without end.
+        return read_xls(source, file.openstream("Workbook" if "Workbook" in streams else "Book").read())
     if "PowerPoint Document" in streams:
         return _slides(file.openstream("PowerPoint Document").read()), {}
     raise ReadError("not a file of Word, Excel, PowerPoint or Outlook")
