@@ -155,7 +155,7 @@ class UnionIndex(Index):
     @cached_property
     def calibration(self) -> Calibration:
         """The bar for sentences with the same idea, measured on all parts."""
-        measured = measure_calibration(_Catalogs(self.parts), self._numbered, self.generation)  # type: ignore[arg-type]
+        measured = measure_calibration(_Catalogs(self.parts), self._numbered, self.generation)  # type: ignore[arg-type]  # as above
         return measured if measured.bars else FALLBACK
 
     def _content_rows(self) -> list[tuple[str, str]]:

@@ -137,7 +137,7 @@ def _value(kind: Any, value: Any, place: str) -> Any:
 def _record(kind: type[Value], value: Any, place: str) -> Value:
     if not isinstance(value, dict):
         _wrong(place, "an object", value)
-    hints, known = get_type_hints(kind), {each.name: each for each in fields(kind)}  # type: ignore[arg-type]
+    hints, known = get_type_hints(kind), {each.name: each for each in fields(kind)}  # type: ignore[arg-type]  # a dataclass
     unknown = [name for name in value if name not in known]
     if unknown:
         raise InvalidMatter(f"{_place(place, unknown[0])} is unknown")
