@@ -240,7 +240,12 @@ class TestCancellation:
             thread.join()
             assert "cancelled" in refusal(answers[0], 409)
             assert client.delete(f"/jobs/{JOB}").status_code == 204  # it has ended already
-            assert "no job of this name" in refusal(client.delete("/jobs/0123456789"), 404)
+            assert "No job can have this name" in refusal(client.delete("/jobs/0123456789"), 404)
+
+    def test_a_cancellation_may_arrive_before_its_job(self, server: Server) -> None:
+        with server.client(headers={"x-job": "c" * 32}) as client:
+            assert client.delete(f"/jobs/{'c' * 32}").status_code == 204
+            assert "cancelled" in refusal(client.post("/search", json={"text": QUERY}), 409)
 
     def test_the_job_of_a_client_that_disconnects_is_stopped(self, server: Server) -> None:
         """It is stopped rather than finished, and its thread has ended."""

@@ -21,6 +21,7 @@ def test_the_same_page_works_in_firefox(tmp_path: Path) -> None:
         window.resize(1280, 900)
         window.open(server.url)
         window.evaluate(ERRORS)
+        window.find("#search-form:not([inert]) #text")
         window.type("#text", QUERY)
         window.click("#submit")
         window.find("#hits .pair")

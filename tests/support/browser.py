@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page, Request
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 NONE = "UI tests require Chromium: install it (Debian: apt-get install chromium), or name it in RPRS_BROWSER"
@@ -79,7 +79,7 @@ class Visit:
         self.foreign_requests: list[str] = []
         self.api_requests: list[str] = []  # method and path of each request to the API
         context.on("request", self._note)
-        context.on("console", lambda entry: self._add_error(entry.text) if entry.type == "error" else None)
+        context.on("console", lambda entry: self._add_error(_described(entry)) if entry.type == "error" else None)
         context.on("weberror", lambda error: self._add_error(str(error.error)))
         context.on("dialog", self._close)
         context.add_init_script(LISTEN)
@@ -160,6 +160,11 @@ class Visit:
             press()
         path = download.value.path()
         return path.rename(path.with_name(f"{path.name}-{download.value.suggested_filename}"))
+
+
+def _described(entry: ConsoleMessage) -> str:
+    """An error of the console with the address it concerns: a missing file's is not in its text."""
+    return f"{entry.text} ({entry.location['url']})"
 
 
 @contextmanager

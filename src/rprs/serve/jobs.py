@@ -30,7 +30,7 @@ STAGES = {
 }
 UPDATE_INTERVAL = 0.05  # seconds between two updates of a stage
 POLL = 0.1  # seconds until a cancellation is noticed
-REMEMBERED = 256  # jobs that have ended
+REMEMBERED = 256  # jobs that have ended, and names cancelled before their job began
 _NAME = re.compile(r"[0-9a-f]{32,64}")
 
 
@@ -96,6 +96,7 @@ class Jobs:
     def __init__(self) -> None:
         self._open: dict[str, Job] = {}
         self._ended: deque[str] = deque(maxlen=REMEMBERED)
+        self._cancelled: deque[str] = deque(maxlen=REMEMBERED)
 
     def check(self, name: str | None) -> None:
         """Raise if a client cannot give a job this name."""
@@ -112,6 +113,8 @@ class Jobs:
         self.check(name)
         id = name or secrets.token_hex(16)
         job = self._open[id] = Job(id)
+        if id in self._cancelled:
+            job.end()
         try:
             yield job
         finally:
@@ -120,14 +123,16 @@ class Jobs:
             job.end()
 
     def cancel(self, id: str) -> bool:
-        """Stop a job; false if there is none and none has ended recently.
+        """Stop a job, or prevent it from starting; false if no job can have this name.
 
-        A client that disconnects and cancels may be seen to disconnect first, so ended jobs are remembered.
+        Requests of one client may overtake each other: the cancellation may arrive before the request that it cancels.
         """
         job = self._open.get(id)
         if job is not None:
             job.end()
-        return job is not None or id in self._ended
+        elif _NAME.fullmatch(id) and id not in self._ended:
+            self._cancelled.append(id)
+        return job is not None or _NAME.fullmatch(id) is not None
 
 
 class Limiter:
