@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rprs.alignment.align import Comparison, compare_sides
 from rprs.alignment.boilerplate import is_formal, many_documents
-from rprs.alignment.evidence import by_length, most_telling, unchanged
+from rprs.alignment.evidence import by_length, choose_telling, length_of, unchanged
+from rprs.alignment.matches import Match
 from rprs.alignment.sides import Side, make_side
 from rprs.alignment.values import Alignment, Pair, Span
 from rprs.commonness import commonness
 from rprs.document import Document, Sentences
 from rprs.index import Index
+from rprs.once import cached_property
 from rprs.progress import Progress
 from rprs.scoring.threads import cores, one_blas_thread
 
 __all__ = ["Evidence"]
 
-SHORTLIST = 4  # times as many pairs as are shown are weighed, the longest first
+FIRST, SHORTLIST = 2, 4  # times as many pairs as are shown are weighed first, and then; the longest
 LONG_PASSAGE = 8  # sentences: a longer passage is no boilerplate
 
 _Text = tuple[Document, Sentences]
@@ -58,7 +60,6 @@ class Evidence:
     @cached_property
     def knows_query(self) -> bool:
         """Whether the encoder knows the language of the query."""
-        """Whether the encoder knows the script of the query."""
         return self.index.knows_language(self.query)
 
     def document(self, id: str) -> Document:
@@ -86,26 +87,42 @@ class Evidence:
 
         Boilerplate is recognised in these pairs alone, which is fast, unless it is left out of the coverage.
         """
-        comparisons = self._compare_all([self.side(id) for id in ids])
-        shortlists = [self._shortlist(comparison, SHORTLIST * size) for comparison in comparisons]
-        self._look_up([text for shortlist in shortlists for text in shortlist.texts])
-        summaries = []
-        for comparison, shortlist in zip(comparisons, shortlists, strict=True):
-            if boilerplate:
-                alignment = comparison.alignment(pairs=())
-            else:
-                alignment = self._flagged(comparison).without_boilerplate()
-            summaries.append(replace(alignment, pairs=self._telling(comparison, shortlist, size)))
-        return summaries
+        comparisons = self._compare_all(ids)
+        orders = [by_length(comparison.matches) for comparison in comparisons]
+        chosen: dict[int, tuple[Pair, ...]] = {}
+        weighed = FIRST * size
+        while rest := [number for number in range(len(ids)) if number not in chosen]:
+            shortlists = [self._shortlist(comparisons[number], orders[number][:weighed]) for number in rest]
+            self._look_up([text for shortlist in shortlists for text in shortlist.texts])
+            for number, shortlist in zip(rest, shortlists, strict=True):
+                telling = self._telling(shortlist, orders[number], size)
+                if telling is not None:
+                    chosen[number] = telling
+            weighed = SHORTLIST * max(size, weighed if weighed >= SHORTLIST * size else 1)
+        return [
+            replace(self._covered(comparison, boilerplate), pairs=chosen[number])
+            for number, comparison in enumerate(comparisons)
+        ]
+
+    def _covered(self, comparison: Comparison, boilerplate: bool) -> Alignment:
+        """An alignment whose coverage counts; its pairs do not."""
+        return comparison.alignment(pairs=()) if boilerplate else self._flagged(comparison).without_boilerplate()
 
     def _compare(self, side: Side) -> Comparison:
         return compare_sides(self.query_side, side, self.index.calibration, self.knows_query)
 
-    def _compare_all(self, sides: Sequence[Side]) -> list[Comparison]:
-        """The query with several documents, in threads; the first makes the tables of the query for all."""
+    def _compare_all(self, ids: Sequence[str]) -> list[Comparison]:
+        """The query with several documents, in threads."""
+        documents = [self.document(id) for id in ids]
+        self.query_side.prepare(ideas=self.knows_query)
+
+        def compare(id: str, document: Document) -> Comparison:
+            if id not in self._sides:
+                self._sides[id] = make_side(document, self.index.sentences(id))
+            return self._compare(self._sides[id])
+
         with one_blas_thread(), ThreadPoolExecutor(cores(), "evidence") as threads:
-            first = [self._compare(side) for side in sides[:1]]
-            return [*first, *threads.map(self._compare, sides[1:])]
+            return list(threads.map(compare, ids, documents))
 
     def _align(self, side: Side, boilerplate: bool) -> Alignment:
         alignment = self._flagged(self._compare(side))
@@ -126,22 +143,24 @@ class Evidence:
 
     # ------------------------------------------------------------------------ what is telling
 
-    def _shortlist(self, comparison: Comparison, size: int) -> _Passages:
-        """The longest pairs."""
-        return _passages_of(comparison, [comparison.pair(match) for match in by_length(comparison.matches)[:size]])
+    def _shortlist(self, comparison: Comparison, matches: Sequence[Match]) -> _Passages:
+        return _passages_of(comparison, [comparison.pair(match) for match in matches])
 
-    def _telling(self, comparison: Comparison, shortlist: _Passages, size: int) -> tuple[Pair, ...]:
-        """The most telling pairs among the longest; among more of them, if these are not enough. No boilerplate."""
-        while True:
-            flags, distinctness = self._weigh(shortlist)
-            pairs = [
-                replace(pair, boilerplate=flag) for pair, flag in zip(shortlist.pairs, flags.tolist(), strict=True)
-            ]
-            chosen = most_telling(pairs, size, distinctness.tolist())
-            enough = len(chosen) == size and not any(pair.boilerplate for pair in chosen)
-            if enough or len(pairs) == len(comparison.matches):
-                return tuple(pair for pair in chosen if not pair.boilerplate)
-            shortlist = self._shortlist(comparison, 4 * max(len(pairs), 1))
+    def _telling(self, shortlist: _Passages, order: Sequence[Match], size: int) -> tuple[Pair, ...] | None:
+        """The most telling of the longest pairs, without boilerplate; None if more pairs have to be weighed.
+
+        `order` has all matches, the longest first. No further pair is more telling than it is long.
+        """
+        flags, distinctness = self._weigh(shortlist)
+        pairs = [replace(pair, boilerplate=flag) for pair, flag in zip(shortlist.pairs, flags.tolist(), strict=True)]
+        numbers = choose_telling(pairs, size, distinctness.tolist())
+        telling = tuple(pairs[number] for number in numbers if not pairs[number].boilerplate)
+        if len(pairs) == len(order):
+            return telling
+        if len(telling) < size:
+            return None
+        least = distinctness[numbers[-1]] * length_of(telling[-1])
+        return telling if len(pairs) >= SHORTLIST * size or least > length_of(order[len(pairs)]) else None
 
     def weigh(self, document: Document, sentences: Sentences, pairs: Sequence[Pair]) -> NDArray[np.bool_]:
         """Which pairs with a document are boilerplate."""
@@ -220,8 +239,8 @@ class _Passages:
 def _passages(query: _Text, document: _Text, pairs: Sequence[Pair]) -> _Passages:
     return _Passages(
         pairs,
-        [_pieces(query, pair.query_span) for pair in pairs],
-        [_pieces(document, pair.document_span) for pair in pairs],
+        _pieces(query, [pair.query_span for pair in pairs]),
+        _pieces(document, [pair.document_span for pair in pairs]),
         {number: unchanged(pair) for number, pair in enumerate(pairs) if pair.kind == "reworded"},
     )
 
@@ -231,10 +250,13 @@ def _passages_of(comparison: Comparison, pairs: Sequence[Pair]) -> _Passages:
     return _passages((query.document, query.sentences), (document.document, document.sentences), pairs)
 
 
-def _pieces(text: _Text, span: Span) -> list[str]:
-    """What a passage has of each sentence, the longest first."""
-    (start, end), (document, sentences) = span, text
-    first = int(np.searchsorted(sentences.spans[:, 1], start, side="right"))
-    stop = int(np.searchsorted(sentences.spans[:, 0], end, side="left"))
-    pieces = [document.text[max(start, low) : min(end, high)] for low, high in sentences.spans[first:stop].tolist()]
-    return sorted(pieces, key=len, reverse=True)
+def _pieces(text: _Text, spans: Sequence[Span]) -> list[list[str]]:
+    """What each of some passages has of every sentence, the longest first."""
+    document, sentences = text
+    starts, ends = sentences.spans[:, 0].tolist(), sentences.spans[:, 1].tolist()
+    pieces = []
+    for start, end in spans:
+        own = range(bisect_right(ends, start), bisect_left(starts, end))
+        parts = [document.text[max(start, starts[each]) : min(end, ends[each])] for each in own]
+        pieces.append(sorted(parts, key=len, reverse=True))
+    return pieces

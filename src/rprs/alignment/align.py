@@ -5,7 +5,9 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -105,11 +107,20 @@ def _within(side: Side, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> 
 
 def _covered(side: Side, ranges: Sequence[Range]) -> NDArray[np.float64]:
     """(m,): the share of the words of each sentence within some ranges; 1 for a sentence without words."""
-    within = np.zeros(len(side.words) + 1, dtype=bool)  # the first is before all words
-    for first, stop in ranges:
-        within[first + 1 : stop + 1] = True
-    covered = np.diff(np.cumsum(within)[side.bounds])
-    return np.where(side.sizes > 0, covered / np.maximum(side.sizes, 1), 1.0)
+    return np.asarray(_shares(np.array(ranges, dtype=np.int64).reshape(-1, 2), side.bounds))
+
+
+@numba.njit(nogil=True, cache=True)
+def _shares(ranges: Any, bounds: Any) -> Any:
+    within = np.zeros(bounds[-1], dtype=np.bool_)
+    for number in range(len(ranges)):
+        within[ranges[number, 0] : ranges[number, 1]] = True
+    shares = np.ones(len(bounds) - 1)
+    for sentence in range(len(shares)):
+        first, stop = bounds[sentence], bounds[sentence + 1]
+        if stop > first:
+            shares[sentence] = within[first:stop].sum() / (stop - first)
+    return shares
 
 
 def _is_run_with_more(match: Match, runs: Sequence[Match]) -> bool:
@@ -138,8 +149,11 @@ def _without_included(query: Side, document: Side, runs: list[Match], edited: li
     kept: list[Match] = []
     for run in runs:
         distance = run.document[0] - run.query[0]
-        nearby = blocks.get(distance, ())
-        pieces = list(_divided(run.query, nearby, _starts(query, document, distance) if nearby else ()))
+        nearby = blocks.get(distance)
+        if nearby is None:
+            kept.append(run)
+            continue
+        pieces = list(_divided(run.query, nearby, _starts(query, document, distance)))
         if any(
             not included and piece[1] - piece[0] < LEAST_ANYWHERE and not _has_sentence(query, piece)
             for piece, included in pieces

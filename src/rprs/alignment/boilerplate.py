@@ -10,12 +10,15 @@ names (hardly any other word) in scripts with capital letters, and very short se
 from __future__ import annotations
 
 import re
+from typing import Any
 
+import numba
 import numpy as np
+from numpy.typing import NDArray
 
 from rprs.text.marks import UNSPACED
 
-__all__ = ["LEAST_MANY", "MANY_SHARE", "MOST_MANY", "is_formal", "many_documents"]
+__all__ = ["LEAST_MANY", "MANY_SHARE", "MOST_MANY", "is_formal", "many_documents", "plain_sentences"]
 
 MANY_SHARE = 0.02  # of the documents are many
 LEAST_MANY = 5
@@ -41,6 +44,8 @@ _FUNCTION = frozenset(
     versus volume were what when where which while whom whose with within without""".split()
 )
 _LONGER = 4  # letters of a word that is capitalised in a title
+_APOSTROPHES = (0x27, 0x2019)
+_MARKS = (0xA0, 0xA7, 0xB6, 0x2013, 0x2014, 0x2018, 0x201C, 0x201D, 0x2026)  # in English texts that are not ASCII
 
 
 def many_documents(documents: int) -> int:
@@ -72,9 +77,53 @@ def is_formal(text: str) -> bool:
     return bool(small <= (CITATION_SHARE if _NUMBER.search(text) else NAMES_SHARE) * len(words))
 
 
+def plain_sentences(codes: NDArray[np.uint32], spans: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """(m,): sentences that are surely not formal, since most of their words are small; `is_formal` knows of others.
+
+    `codes` are the characters of the text. It is compiled, because a search asks for thousands of sentences.
+    """
+    return np.asarray(_plain(codes, spans))
+
+
 def _is_plain(text: str) -> bool:
     """Whether most words are small, by a fast look at ASCII text without digits, which most sentences are."""
     if not text.isascii() or _NUMBER.search(text):
         return False
     words = text.translate(_SEPARATORS).split()
     return len(words) >= SHORT and 2 * sum([word[0].islower() for word in words]) > len(words)
+
+
+@numba.njit(nogil=True, cache=True)
+def _plain(codes: Any, spans: Any) -> Any:
+    """Counts words as `_WORD` finds them; a character that is not among ours leaves a sentence to `is_formal`."""
+    plain = np.zeros(len(spans), dtype=np.bool_)
+    for sentence in range(len(spans)):
+        at, end = spans[sentence]
+        words = small = 0
+        while at < end:
+            code = codes[at]
+            if _is_letter(code):
+                words += 1
+                small += code >= 97
+                at += 1
+                while at < end and (
+                    _is_letter(codes[at]) or (codes[at] in _APOSTROPHES and at + 1 < end and _is_letter(codes[at + 1]))
+                ):
+                    at += 1
+            elif 48 <= code <= 57:
+                words += 1
+                while at < end and (48 <= codes[at] <= 57 or _is_letter(codes[at])):
+                    at += 1
+            elif code < 128 or code in _APOSTROPHES or code in _MARKS:
+                at += 1
+            else:
+                break
+            if at < end and codes[at] >= 128 and codes[at] not in _APOSTROPHES and codes[at] not in _MARKS:
+                break
+        plain[sentence] = at >= end and words >= SHORT and 2 * small > words
+    return plain
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def _is_letter(code: Any) -> Any:
+    return 97 <= code <= 122 or 65 <= code <= 90

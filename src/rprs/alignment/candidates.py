@@ -7,12 +7,13 @@ words (a short one: one), those remain that share enough words in any order, the
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from rprs.once import cached_property
 
 __all__ = ["CONTAINED", "LEAST_SIMILARITY", "LEAST_WORDS", "WordPairs", "similar_sentences"]
 
@@ -68,6 +69,10 @@ class WordPairs:
         """The distinct words, sorted, and a hash table of their numbers."""
         distinct = np.unique(self.words)
         return distinct, _slots(distinct)
+
+    def prepare(self) -> None:
+        """Compute what every comparison with another text needs."""
+        self.sorted_words, self.signatures, self.table, self.slots, self._numbers  # noqa: B018
 
     def number(self, words: Hashes) -> Ints:
         """(w,): the numbers of words in this text; those that it does not have share the next number."""

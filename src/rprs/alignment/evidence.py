@@ -7,35 +7,39 @@ from collections.abc import Sequence
 from rprs.alignment.matches import Match
 from rprs.alignment.values import Pair
 
-__all__ = ["by_length", "most_telling", "unchanged"]
+__all__ = ["by_length", "choose_telling", "length_of", "most_telling", "unchanged"]
 
 LONGEST = 60  # words: a longer passage is not more telling
 
 
 def by_length(matches: Sequence[Match]) -> list[Match]:
     """The matches by length × similarity, the largest first."""
-    return sorted(matches, key=lambda match: (-_match_weight(match), match.query, match.document))
+    return sorted(matches, key=lambda match: (-length_of(match), match.query, match.document))
 
 
-def most_telling(pairs: Sequence[Pair], size: int, distinctness: Sequence[float] | None = None) -> tuple[Pair, ...]:
-    """Up to `size` pairs, the most telling first; no two of them share characters of either text."""
-    weights = distinctness or [1.0] * len(pairs)
+def most_telling(pairs: Sequence[Pair], size: int) -> tuple[Pair, ...]:
+    """Up to `size` pairs, the longest and most similar first; no two of them share characters of either text."""
+    return tuple(pairs[number] for number in choose_telling(pairs, size, [1.0] * len(pairs)))
+
+
+def choose_telling(pairs: Sequence[Pair], size: int, distinctness: Sequence[float]) -> list[int]:
+    """The numbers of up to `size` pairs, the most telling first; no two of them share characters of either text."""
     order = sorted(
-        zip(pairs, weights, strict=True),
-        key=lambda item: (
-            item[0].boilerplate,
-            -item[1] * _weight(item[0]),
-            item[0].query_span,
-            item[0].document_span,
+        range(len(pairs)),
+        key=lambda number: (
+            pairs[number].boilerplate,
+            -distinctness[number] * length_of(pairs[number]),
+            pairs[number].query_span,
+            pairs[number].document_span,
         ),
     )
-    chosen: list[Pair] = []
-    for pair, _ in order:
+    chosen: list[int] = []
+    for number in order:
         if len(chosen) == size:
             break
-        if not any(_overlap(pair, other) for other in chosen):
-            chosen.append(pair)
-    return tuple(chosen)
+        if not any(_overlap(pairs[number], pairs[other]) for other in chosen):
+            chosen.append(number)
+    return chosen
 
 
 def unchanged(pair: Pair) -> list[str]:
@@ -48,13 +52,12 @@ def unchanged(pair: Pair) -> list[str]:
     return [text for text in texts if text.strip()]
 
 
-def _weight(pair: Pair) -> float:
-    return min(pair.query_words, pair.document_words, LONGEST) * pair.similarity
-
-
-def _match_weight(match: Match) -> float:
-    words = match.query[1] - match.query[0], match.document[1] - match.document[0]
-    return min(*words, LONGEST) * match.similarity
+def length_of(pair: Pair | Match) -> float:
+    """The words of the shorter side, up to a limit, × similarity: a pair is never more telling than that."""
+    if isinstance(pair, Pair):
+        return min(pair.query_words, pair.document_words, LONGEST) * pair.similarity
+    words = pair.query[1] - pair.query[0], pair.document[1] - pair.document[0]
+    return min(*words, LONGEST) * pair.similarity
 
 
 def _overlap(pair: Pair, other: Pair) -> bool:

@@ -38,18 +38,22 @@ def same_ideas(
         pairs, (query_open[ours], document_open[theirs]), bars, strict=True
     ):
         good = opened & (similarity >= bar)
-        rows_good, columns_good = ours[rows[good]].tolist(), theirs[columns[good]].tolist()
-        for row, column, value in zip(rows_good, columns_good, similarity[good].tolist(), strict=True):
-            if not query.is_formal(row) and not document.is_formal(column):
-                matches[row, column] = min(value, 1.0)
+        found = ours[rows[good]].tolist(), theirs[columns[good]].tolist(), np.minimum(similarity[good], 1).tolist()
+        matches.update(
+            ((row, column), value)
+            for row, column, value in zip(*found, strict=True)
+            if not query.is_formal(row) and not document.is_formal(column)
+        )
+    our_bounds, their_bounds = query.bound_list, document.bound_list
     return [
-        Match("same idea", _words(query, row), _words(document, column), value)
+        Match(
+            "same idea",
+            (our_bounds[row], our_bounds[row + 1]),
+            (their_bounds[column], their_bounds[column + 1]),
+            value,
+        )
         for (row, column), value in matches.items()
     ]
-
-
-def _words(side: Side, sentence: int) -> tuple[int, int]:
-    return int(side.bounds[sentence]), int(side.bounds[sentence + 1])
 
 
 def _best_partners(query: NDArray[Any], document: NDArray[Any]) -> tuple[Any, Any]:

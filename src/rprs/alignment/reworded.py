@@ -7,12 +7,13 @@ sentences there, so that one that was split or joined is found.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz.distance import Indel
+from rapidfuzz.process import cpdist
 
 from rprs.alignment.candidates import CONTAINED, LEAST_SIMILARITY, similar_sentences
 from rprs.alignment.matches import Match, Range
@@ -29,69 +30,77 @@ MEMBER_SHARE = 0.5  # of the words of each sentence of a group are equal, at lea
 FIRST_LETTER, LAST_LETTER = 0x10000, 0x10FFFF  # as which words are compared: no surrogates are among them
 
 Sentences = tuple[int, int]  # first sentence, stop
+Version = tuple[Sentences, Sentences]  # of the query, of the document
 
 
 def reworded(query: Side, document: Side, query_open: Flags, document_open: Flags) -> list[Match]:
     """The best reworded partner of each open sentence, in both directions."""
     comparison = _Comparison(query, document)
+    candidates = similar_sentences(query.word_pairs, document.word_pairs)
+    candidates = candidates[query_open[candidates[:, 0]] | document_open[candidates[:, 1]]]
+    versions = list(comparison.versions(candidates))
     best: dict[tuple[int, int], tuple[float, Sentences, Sentences]] = {}  # by side and sentence
-    for left, right, shared in similar_sentences(query.word_pairs, document.word_pairs).tolist():
-        if not query_open[left] and not document_open[right]:
+    for (ours, theirs), shared in zip(versions, comparison.similarities(versions), strict=True):
+        group = ours[1] - ours[0] + theirs[1] - theirs[0] > 2
+        similarity = shared - GROUP_PENALTY * group
+        if similarity < LEAST_SIMILARITY or (group and not comparison.is_balanced(ours, theirs)):
             continue
-        for ours, theirs in comparison.versions(left, right, shared):
-            group = ours[1] - ours[0] + theirs[1] - theirs[0] > 2
-            similarity = comparison.similarity(ours, theirs) - GROUP_PENALTY * group
-            if similarity < LEAST_SIMILARITY or (group and not comparison.is_balanced(ours, theirs)):
-                continue
-            sentences = [(0, each) for each in range(*ours)] + [(1, each) for each in range(*theirs)]
-            for key in sentences:
-                if key not in best or similarity > best[key][0]:
-                    best[key] = similarity, ours, theirs
+        sentences = [(0, each) for each in range(*ours)] + [(1, each) for each in range(*theirs)]
+        for key in sentences:
+            if key not in best or similarity > best[key][0]:
+                best[key] = similarity, ours, theirs
     opened = query_open, document_open
     chosen = {(ours, theirs) for (side, each), (_, ours, theirs) in best.items() if opened[side][each]}
     return [comparison.match(ours, theirs) for ours, theirs in sorted(chosen)]
 
 
 class _Comparison:
-    """Compares sentences, or runs of neighbouring ones, of two texts; every comparison is made once."""
+    """Compares sentences, or runs of neighbouring ones, of two texts."""
 
     def __init__(self, query: Side, document: Side) -> None:
         self.sides = query, document
         self._sequences = _as_letters(query, document)
-        self._similarity: dict[tuple[Sentences, Sentences], float] = {}
         self._matches: dict[tuple[Sentences, Sentences], Match] = {}
 
-    def versions(self, left: int, right: int, shared: int) -> Iterator[tuple[Sentences, Sentences]]:
-        """The sentences as they are, and the shorter one with its neighbours if it may be a part of the longer one."""
-        sizes = [
-            side.bound_list[each + 1] - side.bound_list[each]
-            for side, each in zip(self.sides, (left, right), strict=True)
-        ]
-        if 2 * shared >= LEAST_SIMILARITY * sum(sizes):
-            yield (left, left + 1), (right, right + 1)
-        if min(sizes) >= 0.9 * max(sizes) or shared < CONTAINED * min(sizes):
-            return
-        shorter = 0 if sizes[0] < sizes[1] else 1
-        middle, longer = (left, right)[shorter], max(sizes)
-        bounds = self.sides[shorter].bound_list
-        for size in range(2, LONGEST_GROUP + 1):
-            for first in range(max(middle - size + 1, 0), middle + 1):
-                group = first, first + size
-                if group[1] >= len(bounds):
-                    break
-                words = bounds[group[1]] - bounds[first]
-                if 2 * min(words, longer) < (LEAST_SIMILARITY + GROUP_PENALTY) * (words + longer):
-                    continue
-                yield (group, (right, right + 1)) if shorter == 0 else ((left, left + 1), group)
+    def versions(self, candidates: NDArray[np.int64]) -> Iterator[Version]:
+        """Candidates as they are, and the shorter sentence with its neighbours if it may be a part of the longer one.
 
-    def similarity(self, ours: Sentences, theirs: Sentences) -> float:
-        """The share of words in common; 0 if it is too small."""
-        key = ours, theirs
-        if key not in self._similarity:
-            self._similarity[key] = Indel.normalized_similarity(
-                self._sequence(0, ours), self._sequence(1, theirs), score_cutoff=LEAST_SIMILARITY
-            )
-        return self._similarity[key]
+        A candidate is a sentence of the query, one of the document, and the number of words that they share.
+        """
+        left, right, shared = candidates.T
+        sizes = self.sides[0].sizes[left], self.sides[1].sizes[right]
+        shorter, longer = np.minimum(*sizes), np.maximum(*sizes)
+        similar = 2 * shared >= LEAST_SIMILARITY * (shorter + longer)
+        contained = (shorter < 0.9 * longer) & (shared >= CONTAINED * shorter)
+        which = (sizes[0] >= sizes[1]).astype(np.int64)  # the side of the shorter sentence
+        rows = np.flatnonzero(similar | contained)
+        columns = (left, right, similar, contained, which, longer)
+        for ours, theirs, alike, part, side, words in zip(*(each[rows].tolist() for each in columns), strict=True):
+            if alike:
+                yield (ours, ours + 1), (theirs, theirs + 1)
+            if part:
+                for group in self._groups(side, (ours, theirs)[side], words):
+                    yield (group, (theirs, theirs + 1)) if side == 0 else ((ours, ours + 1), group)
+
+    def _groups(self, side: int, middle: int, longer: int) -> Iterator[Sentences]:
+        """A sentence with its neighbours, if that is about as long as another sentence."""
+        bounds = self.sides[side].bound_list
+        for size in range(2, LONGEST_GROUP + 1):
+            for first in range(max(middle - size + 1, 0), min(middle + 1, len(bounds) - size)):
+                words = bounds[first + size] - bounds[first]
+                if 2 * min(words, longer) >= (LEAST_SIMILARITY + GROUP_PENALTY) * (words + longer):
+                    yield first, first + size
+
+    def similarities(self, versions: Sequence[Version]) -> list[float]:
+        """The share of words in common of each; 0 if it is too small."""
+        if not versions:
+            return []
+        queries = [self._sequence(0, ours) for ours, _ in versions]
+        choices = [self._sequence(1, theirs) for _, theirs in versions]
+        found = cpdist(
+            queries, choices, scorer=Indel.normalized_similarity, score_cutoff=LEAST_SIMILARITY, dtype=np.float64
+        )
+        return list(found.tolist())
 
     def match(self, ours: Sentences, theirs: Sentences) -> Match:
         """The word-level alignment."""

@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rprs.alignment.boilerplate import is_formal
+from rprs.alignment.boilerplate import is_formal, plain_sentences
 from rprs.alignment.candidates import WordPairs
 from rprs.alignment.values import Span
 from rprs.alignment.verbatim import Sequences
-from rprs.alignment.words import Words, fold_words, full_stops, resolve_breaks
+from rprs.alignment.words import Words, codes_of, fold_words, full_stops, resolve_breaks
 from rprs.document import Document, Sentences
+from rprs.once import cached_property
 from rprs.scoring.neighbours import widen
 
 __all__ = ["LEAST_WORDS", "Side", "make_excerpt", "make_side", "settle_breaks"]
@@ -50,9 +50,16 @@ class Side:
 
     def is_formal(self, sentence: int) -> bool:
         """Whether a sentence is a caption, a heading, a bare citation, or very short."""
+        if self._plain[sentence]:
+            return False
         if sentence not in self._formal:
             self._formal[sentence] = is_formal(self.text(sentence))
         return self._formal[sentence]
+
+    @cached_property
+    def _plain(self) -> list[bool]:
+        """Of each sentence, whether it is surely not formal."""
+        return list(plain_sentences(codes_of(self.document.text), self.sentences.spans).tolist())
 
     @cached_property
     def bound_list(self) -> list[int]:
@@ -75,6 +82,14 @@ class Side:
     def word_pairs(self) -> WordPairs:
         """Its sentences by their pairs of words."""
         return WordPairs(self.words.hashes, self.bounds)
+
+    def prepare(self, *, ideas: bool) -> None:
+        """Compute what every comparison with another text needs, before threads share it."""
+        self.sequences.prepare()
+        self.word_pairs.prepare()
+        self._plain, self.bound_list, self.stop_list  # noqa: B018
+        if ideas:
+            self.vectors  # noqa: B018
 
     @cached_property
     def with_ideas(self) -> Ints:

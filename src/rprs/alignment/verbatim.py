@@ -8,12 +8,13 @@ side, a bounded number of them is tried: the ones next to the last run, and othe
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from rprs.once import cached_property
 
 __all__ = [
     "LEAST_ANYWHERE",
@@ -47,6 +48,10 @@ class Sequences:
     def hashes(self, length: int) -> Hashes:
         """(w − length + 1,): the hash of the words at each word, `LEAST_ANYWHERE` to `LEAST_RUN` of them."""
         return self._hashes[length - LEAST_ANYWHERE, : max(len(self.words) - length + 1, 0)]
+
+    def prepare(self) -> None:
+        """Compute what every comparison with another text needs."""
+        self.sorted_windows, self.filter, self.short  # noqa: B018
 
     @property
     def windows(self) -> Hashes:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import dataclass
-from functools import cached_property
 from threading import Lock
 from typing import Any
 
@@ -22,9 +21,10 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from rprs.once import cached_property
 from rprs.text.marks import COMBINING, UNSPACED
 
-__all__ = ["Words", "fold_words", "full_stops", "resolve_breaks"]
+__all__ = ["Words", "codes_of", "fold_words", "full_stops", "resolve_breaks"]
 
 Ints = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
@@ -61,7 +61,7 @@ class Words:
 
 def fold_words(text: str) -> Words:
     """The folded words of a text."""
-    codes = _codes(text)
+    codes = codes_of(text)
     classes, folded = _tables(codes)
     rows, complex_words, breaks = _scan(codes, classes, folded)
     starts, ends, hashes = rows[:, 0].copy(), rows[:, 1].copy(), rows[:, 2].view(np.uint64).copy()
@@ -74,7 +74,7 @@ def fold_words(text: str) -> Words:
 
 def full_stops(text: str) -> Ints:
     """Where the characters are that end sentences."""
-    return np.asarray(_find_stops(_codes(text)))
+    return np.asarray(_find_stops(codes_of(text)))
 
 
 def resolve_breaks(words: Words, other: Words) -> Words:
@@ -183,10 +183,11 @@ def _fold(word: str) -> str:
 
 
 def _hash_text(text: str) -> np.uint64:
-    return np.uint64(_hash(_codes(text)))
+    return np.uint64(_hash(codes_of(text)))
 
 
-def _codes(text: str) -> NDArray[np.uint32]:
+def codes_of(text: str) -> NDArray[np.uint32]:
+    """The characters of a text as numbers."""
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
 
 
