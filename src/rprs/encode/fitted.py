@@ -17,11 +17,10 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import chain
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self
 
@@ -30,7 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rprs.encode import Encoder, models
-from rprs.encode.onnx import Onnx, unit
+from rprs.encode.onnx import Onnx, scale_to_unit, unit
+from rprs.encode.remembered import RememberedTokens, is_word_by_word, tokenize
 from rprs.encode.sbert import SBert
 from rprs.errors import IndexCorrupt, UsageError
 from rprs.progress import Advance, Progress, no_op, silent
@@ -79,14 +79,14 @@ class Fitted(Component):
         """The table for these sentences; the same sentences give the same table."""
         start = time.perf_counter()
         teacher: Teacher = self.teacher.load(progress)
-        ids, offsets = _tokens(teacher.words, sentences)
+        ids, offsets = tokenize(teacher.words, sentences)
         kept = np.flatnonzero(np.diff(offsets))  # a sentence without tokens is of no use
         if len(kept) < 2 * HELD_OUT:
             raise UsageError(
                 f"fitted needs at least {2 * HELD_OUT} sentences to learn from. Got {len(kept)}; use onnx instead"
             )
         chosen = [sentences[number] for number in kept.tolist()]
-        ids, offsets = _tokens(teacher.words, chosen)
+        ids, offsets = tokenize(teacher.words, chosen)
         with progress("encoding single tokens with the teacher", teacher.words.get_vocab_size(), "tokens") as advance:
             alone = _token_vectors(teacher, advance)
         with progress("encoding a sample with the teacher", len(chosen), "sentences") as advance:
@@ -149,14 +149,21 @@ class Table:
     def _table(self) -> Floats:
         return self.rows.astype(np.float32)
 
+    @cached_property
+    def _tokens(self) -> Callable[[Sequence[str]], tuple[Ints, Ints]]:
+        """The token ids of texts, concatenated, and the offset of each text."""
+        return RememberedTokens(self.words) if is_word_by_word(self.tokenizer) else partial(tokenize, self.words)
+
     def encode(self, sentences: Sequence[str], advance: Advance = no_op) -> Floats:
         """(m, dimension): one unit row per sentence, in the same order; a text without tokens has a zero row."""
-        vectors = np.zeros((len(sentences), self.dimension), dtype=np.float32)
+        vectors = np.empty((len(sentences), self.dimension), dtype=np.float32)
         for start in range(0, len(sentences), CHUNK):
-            ids, offsets = _tokens(self.words, sentences[start : start + CHUNK])
-            vectors[start : start + CHUNK] = _mix(offsets, ids, np.ones(len(ids), dtype=np.float32), self._table)
-            advance(len(offsets) - 1)
-        return unit(vectors)
+            ids, offsets = self._tokens(sentences[start : start + CHUNK])
+            part = vectors[start : start + CHUNK]
+            _mix(offsets, ids, np.ones(len(ids), dtype=np.float32), self._table, part)
+            scale_to_unit(part)
+            advance(len(part))
+        return vectors
 
     def save(self, folder: Path) -> None:
         """Write rows.npy, tokenizer.json and report.json into an existing folder."""
@@ -177,14 +184,6 @@ class Table:
 
 
 # ---------------------------------------------------------------------------- tokens
-
-
-def _tokens(words: Any, sentences: Sequence[str]) -> tuple[Ints, Ints]:
-    """The concatenated token ids of all sentences, and the offset of each sentence."""
-    lists = [encoding.ids for encoding in words.encode_batch_fast(list(sentences), add_special_tokens=False)]
-    offsets = np.zeros(len(lists) + 1, dtype=np.int64)
-    np.cumsum([len(ids) for ids in lists], out=offsets[1:])
-    return np.fromiter(chain.from_iterable(lists), dtype=np.int64, count=int(offsets[-1])), offsets
 
 
 def _token_vectors(teacher: Teacher, advance: Advance) -> Floats:
@@ -302,9 +301,10 @@ def _agreement(vectors: Floats, goal: Floats) -> float:
 # ---------------------------------------------------------------------------- the kernel
 
 
-def _mix(offsets: Ints, ids: Ints, shares: Floats, table: Floats) -> Floats:
+def _mix(offsets: Ints, ids: Ints, shares: Floats, table: Floats, out: Floats | None = None) -> Floats:
     """Row i is the sum of shares[j] · table[ids[j]] over offsets[i] ≤ j < offsets[i + 1], in that order."""
-    out = np.zeros((len(offsets) - 1, table.shape[1]), dtype=np.float32)
+    if out is None:
+        out = np.empty((len(offsets) - 1, table.shape[1]), dtype=np.float32)
     parts = min(4 * cores(), max(1, len(ids) // 4096))
     edges = np.searchsorted(offsets, np.linspace(0, len(ids), parts + 1)[1:-1])
     bounds = [0, *edges.tolist(), len(out)]
@@ -316,6 +316,7 @@ def _mix(offsets: Ints, ids: Ints, shares: Floats, table: Floats) -> Floats:
 @numba.njit(nogil=True, cache=True)
 def _sum(offsets: Ints, ids: Ints, shares: Floats, table: Floats, out: Floats, start: int, stop: int) -> None:
     for i in range(start, stop):
+        out[i] = 0
         for j in range(offsets[i], offsets[i + 1]):
             share, row = shares[j], ids[j]
             for k in range(table.shape[1]):

@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -237,9 +238,25 @@ def _cut(ids: list[int], room: int) -> Iterator[list[int]]:
 
 def unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     """The rows scaled to unit length; a zero row stays zero."""
-    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))[:, None]
-    scaled: NDArray[np.float32] = np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0, casting="unsafe")
+    scaled = rows.copy()
+    scale_to_unit(scaled)
     return scaled
+
+
+def scale_to_unit(rows: NDArray[np.float32]) -> None:
+    """Scale rows to unit length in their place; a zero row stays zero."""
+    _divide(rows, np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64)))
+
+
+@numba.njit(nogil=True, cache=True)
+def _divide(rows: Any, norms: Any) -> None:
+    for row in range(rows.shape[0]):
+        norm = norms[row]
+        if not norm > 0:
+            rows[row] = 0
+        else:
+            for column in range(rows.shape[1]):
+                rows[row, column] = np.float32(np.float64(rows[row, column]) / norm)
 
 
 def deduplicate(sentences: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:

@@ -1,0 +1,135 @@
+"""The tokens of texts, word by word: a tokenizer is asked for each word once.
+
+Tokenizers of the BERT family split a text at white space before anything else, so the tokens of a text are those of
+its words one after another. Collections repeat their words: of a million words of court opinions, one in twenty is new.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from rprs.forks import ForkLock
+
+__all__ = ["RememberedTokens", "is_word_by_word", "tokenize"]
+
+Ints = NDArray[np.int64]
+
+MOST_WORDS, MOST_CHARACTERS = 1_000_000, 50_000_000  # that are remembered, about 200 MB; the table then starts again
+# What BERT treats as white space. It removes control characters, such as a form feed, which Python splits at.
+_find_words = re.compile(r"[^ \t\n\r]+").findall
+
+
+def tokenize(tokenizer: Any, texts: Sequence[str]) -> tuple[Ints, Ints]:
+    """The concatenated token ids of all texts, and the offset of each text."""
+    lists = [encoding.ids for encoding in tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
+    offsets = _offsets([len(ids) for ids in lists])
+    return np.fromiter(chain.from_iterable(lists), dtype=np.int64, count=int(offsets[-1])), offsets
+
+
+def is_word_by_word(tokenizer: str) -> bool:
+    """Whether the tokens of a text are those of its words, from the JSON of its tokenizer."""
+    settings = json.loads(tokenizer)
+    kinds = {part: (settings.get(part) or {}).get("type") for part in ("normalizer", "pre_tokenizer", "model")}
+    if kinds != {"normalizer": "BertNormalizer", "pre_tokenizer": "BertPreTokenizer", "model": "WordPiece"}:
+        return False
+    if settings.get("truncation") or settings.get("padding"):
+        return False
+    return not any(
+        token["lstrip"] or token["rstrip"] or token["content"].split() != [token["content"]]
+        for token in settings.get("added_tokens", ())
+    )
+
+
+class RememberedTokens:
+    """A tokenizer with the tokens of the words that it was asked for; several threads may share it."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
+        self._lock = ForkLock()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._characters = 0
+        self._ids = np.empty(1 << 16, dtype=np.int32)
+        self._bounds = np.zeros(1 << 16, dtype=np.int64)  # tokens of word w: ids[bounds[w]:bounds[w + 1]]
+
+    def __call__(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
+        """The concatenated token ids of all texts, and the offset of each text."""
+        words = [_find_words(text) for text in texts]
+        with self._lock:
+            numbers = self._look_up(words)
+            ids, bounds = self._ids, self._bounds
+        return _gather(numbers, _offsets([len(each) for each in words]), ids, bounds)
+
+    def _look_up(self, words: Sequence[Sequence[str]]) -> Ints:
+        """The numbers of all words; new ones are added."""
+        if len(self._numbers) > MOST_WORDS or self._characters > MOST_CHARACTERS:
+            self._forget()
+        size = sum(map(len, words))
+        found = map(self._numbers.get, chain.from_iterable(words))
+        try:
+            return np.fromiter(found, dtype=np.int64, count=size)
+        except TypeError:  # None, for a new word
+            self._add([word for word in dict.fromkeys(chain.from_iterable(words)) if word not in self._numbers])
+            return np.fromiter(map(self._numbers.__getitem__, chain.from_iterable(words)), dtype=np.int64, count=size)
+
+    def _add(self, new: Sequence[str]) -> None:
+        ids, offsets = tokenize(self._tokenizer, new)
+        first, used = len(self._numbers), int(self._bounds[len(self._numbers)])
+        self._bounds = _with_room(self._bounds, first + len(new) + 1)
+        self._ids = _with_room(self._ids, used + len(ids))
+        self._bounds[first + 1 : first + len(new) + 1] = used + offsets[1:]
+        self._ids[used : used + len(ids)] = ids
+        self._characters += sum(map(len, new))
+        self._numbers.update(zip(new, range(first, first + len(new)), strict=True))
+
+
+def _offsets(sizes: Sequence[int]) -> Ints:
+    offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    return offsets
+
+
+def _with_room(values: NDArray[Any], size: int) -> NDArray[Any]:
+    """The array, or a larger copy: a thread that reads the old one is not disturbed."""
+    if size <= len(values):
+        return values
+    larger = np.zeros(max(size, 2 * len(values)), dtype=values.dtype)
+    larger[: len(values)] = values
+    return larger
+
+
+def _gather(numbers: Ints, texts: Ints, ids: NDArray[np.int32], bounds: Ints) -> tuple[Ints, Ints]:
+    offsets = np.zeros(len(texts), dtype=np.int64)
+    found = np.empty(_count(numbers, texts, bounds, offsets), dtype=np.int64)
+    _copy(numbers, ids, bounds, found)
+    return found, offsets
+
+
+@numba.njit(nogil=True, cache=True)
+def _count(numbers: Any, texts: Any, bounds: Any, offsets: Any) -> int:
+    """The number of tokens of all texts; `offsets` receives where those of each text start."""
+    total = 0
+    for text in range(len(texts) - 1):
+        for at in range(texts[text], texts[text + 1]):
+            total += bounds[numbers[at] + 1] - bounds[numbers[at]]
+        offsets[text + 1] = total
+    return total
+
+
+@numba.njit(nogil=True, cache=True)
+def _copy(numbers: Any, ids: Any, bounds: Any, found: Any) -> None:
+    at = 0
+    for number in numbers:
+        for place in range(bounds[number], bounds[number + 1]):
+            found[at] = ids[place]
+            at += 1
