@@ -73,6 +73,8 @@ def _fact(name: str, value: Any) -> str:
         return describe_calibration(value)
     if value is None:
         return "none yet"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if name == "bytes":
         return f"{value:,} ({value / 1e6:,.1f} MB)"
     if name == "encoder":
