@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from benchmarks.collection import sentences
 from benchmarks.table import Goal, Row, seconds
-from benchmarks.timing import Options, Times, interleaved, peer_module
+from benchmarks.timing import Options, Times, compared, interleaved, peer_module
 from rprs import spec
 from rprs.encode import models
-from rprs.encode.fitted import Fitted
+from rprs.encode.fitted import Fitted, Table, add_rows
+from rprs.encode.remembered import RememberedTokens, tokenize
 
 __all__ = ["run"]
 
@@ -51,6 +52,31 @@ def run(options: Options) -> Iterator[Row]:
     report = encoders["fitted"].report
     agreement = ", ".join(f"{key} {value}" for key, value in report.items() if key != "seconds")
     yield Row("encoders", f"fitted: fitting it, with its teacher ({agreement})", seconds(fitting))
+    yield from _whole_texts(encoders["fitted"], sentences()[:: 10 if options.quick else 1], options.rounds(ROUNDS))
+
+
+def _whole_texts(table: Table, texts: Sequence[str], rounds: int) -> Iterator[Row]:
+    """The fitted encoder over running text: its tokens with and without remembering words, and all of it."""
+    ids, offsets = tokenize(table.words, texts)
+    ones, rows = np.ones(len(ids), dtype=np.float32), table.rows.astype(np.float32)
+    ours, peer, all_of_it, limit = (
+        "remembered",
+        "its tokenizer asked for every text",
+        "encode",
+        "the bare sum of the rows",
+    )
+    tasks: dict[str, Callable[[], object]] = {
+        ours: lambda: RememberedTokens(table.words)(texts),
+        peer: lambda: tokenize(table.words, texts),
+        all_of_it: lambda: table.encode(texts),
+        limit: lambda: add_rows(offsets, ids, ones, rows),
+    }
+    times = interleaved(tasks, rounds)
+    words = sum(len(text.split()) for text in texts)
+    what = f"fitted: {len(texts):,} sentences, {words:,} words"
+    yield compared("encoders", f"{what}; tokens, from an empty memory", times, peer, ours=ours)
+    rate = words / times[all_of_it].min()
+    yield compared("encoders", f"{what}; vectors, {rate:,.0f} words per second", times, limit, ours=all_of_it)
 
 
 def _rows(

@@ -37,7 +37,7 @@ from rprs.progress import Advance, Progress, no_op, silent
 from rprs.scoring.threads import cores
 from rprs.spec import Component, Kind, require, text
 
-__all__ = ["Fitted", "Saved", "Table", "Teacher"]
+__all__ = ["Fitted", "Saved", "Table", "Teacher", "add_rows"]
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -160,7 +160,7 @@ class Table:
         for start in range(0, len(sentences), CHUNK):
             ids, offsets = self._tokens(sentences[start : start + CHUNK])
             part = vectors[start : start + CHUNK]
-            _mix(offsets, ids, np.ones(len(ids), dtype=np.float32), self._table, part)
+            add_rows(offsets, ids, np.ones(len(ids), dtype=np.float32), self._table, part)
             scale_to_unit(part)
             advance(len(part))
         return vectors
@@ -218,12 +218,12 @@ class _Shares:
 
     def times(self, table: Floats) -> Floats:
         """X · table"""
-        return _mix(self.offsets, self.ids, self.shares, table)
+        return add_rows(self.offsets, self.ids, self.shares, table)
 
     def transposed_times(self, rows: Floats) -> Floats:
         """Xᵀ · rows"""
         starts, sentences, shares = self.transposed
-        return _mix(starts, sentences, shares, rows)
+        return add_rows(starts, sentences, shares, rows)
 
 
 def _fit(
@@ -301,7 +301,7 @@ def _agreement(vectors: Floats, goal: Floats) -> float:
 # ---------------------------------------------------------------------------- the kernel
 
 
-def _mix(offsets: Ints, ids: Ints, shares: Floats, table: Floats, out: Floats | None = None) -> Floats:
+def add_rows(offsets: Ints, ids: Ints, shares: Floats, table: Floats, out: Floats | None = None) -> Floats:
     """Row i is the sum of shares[j] · table[ids[j]] over offsets[i] ≤ j < offsets[i + 1], in that order."""
     if out is None:
         out = np.empty((len(offsets) - 1, table.shape[1]), dtype=np.float32)
