@@ -16,9 +16,12 @@ from rprs.progress import Advance, no_op
 from rprs.scoring import bm25, cosine, phrases
 from rprs.scoring.phrases import SPACE, Inverted, Postings, Stream
 
-__all__ = ["find_phrases", "merge_phrases", "squared_norms", "streams"]
+__all__ = ["NO_PHRASES", "KnownPhrases", "find_phrases", "merge_phrases", "squared_norms", "streams"]
 
 RANGE = 2**22  # bytes of postings that are decoded at a time
+
+KnownPhrases = tuple[NDArray[np.uint32], NDArray[np.int64]]  # in ascending order; how many live documents have each
+NO_PHRASES: KnownPhrases = np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.int64)
 
 Masks = Sequence[NDArray[np.bool_]]
 

@@ -27,7 +27,7 @@ from rprs.index.encoders import ENCODE_ROWS, open_encoder, reusable_encoder
 from rprs.index.fields import Field, metadata_fields
 from rprs.index.files import load_checked
 from rprs.index.language import knows_text
-from rprs.index.phrases import squared_norms
+from rprs.index.phrases import NO_PHRASES, squared_norms
 from rprs.index.segment import Segment, Terms
 from rprs.index.where import to_sql
 from rprs.progress import Progress, as_progress
@@ -105,6 +105,7 @@ class Index(Mapping[str, Document]):
         self.path, self.catalog = path, catalog
         self._lock = catalog.lock
         self._last_query: tuple[str | None, Sentences] = (None, NO_SENTENCES)
+        self.known_phrases = NO_PHRASES  # of the last query
         self._listed: object = None
         self._dates: dict[str, Dates] = {}  # by metadata field
         self._labels_checked = False

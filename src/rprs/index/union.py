@@ -25,6 +25,7 @@ from rprs.index.calibrate import measure_calibration
 from rprs.index.dates import Dates
 from rprs.index.fields import MOST_FREQUENT, Field
 from rprs.index.language import knows_text, measure_language
+from rprs.index.phrases import NO_PHRASES
 from rprs.index.reader import Index, Mask
 from rprs.index.segment import Segment
 
@@ -97,6 +98,7 @@ class UnionIndex(Index):
         self._checked = self._labels_checked = False  # the parts check what they read
         self._lock = parts[0]._lock  # of that catalog
         self._last_query: tuple[str | None, Sentences] = (None, NO_SENTENCES)
+        self.known_phrases = NO_PHRASES
         self._dates: dict[str, Dates] = {}
         self._combine()
 

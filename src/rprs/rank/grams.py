@@ -70,6 +70,7 @@ def _phrases(longer: Sequence[NDArray[np.uint32]], index: Index) -> list[Grams]:
         rows = np.searchsorted(every, queried)
         postings = [Postings(each.starts[rows], each.stops[rows], each.documents, each.counts) for each in located]
         df = _frequencies(postings, len(queried), index)
+        index.known_phrases = queried, df  # of the longest, in the end
         grams.append(Grams(length, numbers.astype(np.int64), counts.astype(np.int64), postings, df))
     return grams
 
@@ -88,6 +89,16 @@ def _frequencies(located: list[Postings], size: int, index: Index) -> Ints:
 
 
 def phrase_frequencies(phrases_of_texts: NDArray[np.uint32], index: Index) -> Ints:
-    """(p,): how many live documents have each of some phrases, sorted and distinct."""
-    located = find_phrases(index.segments, phrases_of_texts)
-    return _frequencies(located, len(phrases_of_texts), index)
+    """(p,): how many live documents have each of some phrases, sorted and distinct.
+
+    Those of the last query are known: its evidence asks for many of them again.
+    """
+    hashes, frequencies = index.known_phrases
+    places = np.searchsorted(hashes, phrases_of_texts)
+    known = np.append(hashes, np.uint32(0))[places] == phrases_of_texts
+    known &= places < len(hashes)
+    df = np.zeros(len(phrases_of_texts), dtype=np.int64)
+    df[known] = frequencies[places[known]]
+    new = phrases_of_texts[~known]
+    df[~known] = _frequencies(find_phrases(index.segments, new), len(new), index)
+    return df
