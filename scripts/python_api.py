@@ -10,14 +10,15 @@ from functools import cached_property
 from typing import Any
 
 import rprs
+from rprs import matters
 
 HEAD = """# Python API
 
 <!-- Made by `python scripts/python_api.py > docs/python-api.md`; a test compares. -->
 
-Every name on this page is an attribute of the package: `import rprs`, then `rprs.Searcher`. For examples, see
-[use it from Python](how-to/python.md); for the words, the [glossary](glossary.md). Everything raised on purpose is a
-[`RprsError`](#rprserror).
+Every name on this page is an attribute of the package: `import rprs`, then `rprs.Searcher`; those of
+[matters](#matters) are attributes of `rprs.matters`. For examples, see [use it from Python](how-to/python.md); for the
+words, the [glossary](glossary.md). Everything raised on purpose is a [`RprsError`](#rprserror).
 """
 WIDTH = 100  # of a signature; a longer one has one parameter per line
 LONG = 60  # characters of a default value; a longer one is left out
@@ -26,24 +27,31 @@ LONG = 60  # characters of a default value; a longer one is left out
 def reference() -> str:
     """All public names in Markdown."""
     sections = {"Functions": _functions(), "Classes": _classes(), "Errors": _errors()}
-    contents = [
-        f"**{title}:** {', '.join(f'[{name}](#{name.lower()})' for name in names)}\n"
-        for title, names in sections.items()
-    ]
-    parts = [HEAD, *contents]
+    contents = [f"**{title}:** {_links(names)}\n" for title, names in sections.items()]
+    within = _matters()
+    parts = [HEAD, *contents, f"**Matters:** {_links(within)}\n"]
     for title, names in sections.items():
         parts.append(f"## {title}\n")
         for name in names:
-            value = getattr(rprs, name)
-            parts += _class(name, value) if inspect.isclass(value) else _function(name, value)
+            parts += _entry(name, getattr(rprs, name))
+    parts += ["## Matters\n", f"{_text(matters)}\n"]
+    for name, value in within.items():
+        parts += _entry(name, value)
     return "\n".join(parts)
+
+
+def _links(names: Iterable[str]) -> str:
+    return ", ".join(f"[{name}](#{name.lower().replace('.', '')})" for name in names)
+
+
+def _entry(name: str, value: Any) -> Iterator[str]:
+    return _class(name, value) if inspect.isclass(value) else _function(name, value)
 
 
 def undocumented() -> list[str]:
     """The public names, and the public methods of classes, without a docstring."""
     names = []
-    for name in rprs.__all__:
-        value = getattr(rprs, name)
+    for name, value in [*((name, getattr(rprs, name)) for name in rprs.__all__), *_matters().items()]:
         names += [] if _text(value) else [name]
         if inspect.isclass(value):
             names += [f"{name}.{member}" for member, each in _members(value) if not _text(each)]
@@ -64,6 +72,12 @@ def _classes() -> list[str]:
 def _errors() -> list[str]:
     values = {name: getattr(rprs, name) for name in rprs.__all__}
     return sorted(name for name, value in values.items() if inspect.isclass(value) and issubclass(value, Exception))
+
+
+def _matters() -> dict[str, Any]:
+    """The functions and classes of `rprs.matters`; its constants are described with them."""
+    values = {f"matters.{name}": getattr(matters, name) for name in matters.__all__}
+    return {name: value for name, value in values.items() if callable(value)}
 
 
 # ---------------------------------------------------------------------------- writing
@@ -89,7 +103,7 @@ def _class(name: str, cls: type[Any]) -> Iterator[str]:
     for member, value in _members(cls):
         yield f"#### {name}.{member}\n"
         if not isinstance(value, property | cached_property):
-            owner = name if isinstance(value, classmethod | staticmethod) else name.lower()
+            owner = name if isinstance(value, classmethod | staticmethod) else name.rpartition(".")[2].lower()
             yield _code(_signature(f"{owner}.{member}", value))
         else:
             yield f"A property{_type(value)}.\n"

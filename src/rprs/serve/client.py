@@ -31,6 +31,7 @@ from rprs.charts.values import Chart
 from rprs.document import Document, Query, Ranking, Sentences, combine, query_documents, text_document
 from rprs.errors import Busy, NoDocument, RprsError, ServiceError, UsageError
 from rprs.index import Added
+from rprs.matters import SUFFIX, Matter, matter_from, matter_object
 from rprs.passages.export import passages_from
 from rprs.passages.values import PassageResults
 from rprs.progress import Advance, Progress, silent
@@ -262,6 +263,27 @@ class Client:
             rest = created._add_batches(batches)
         return Added(counts[0] + rest.added, counts[1] + rest.changed, counts[2] + rest.unchanged)
 
+    # ------------------------------------------------------------------------ matters
+
+    def matters(self) -> list[dict[str, Any]]:
+        """The matters in the folder of the server: `file`, `name`, `saved`, `revision`, `searches`, `error`."""
+        return self._read(lambda body: list(body["matters"]), self._call("GET", "matters"))
+
+    def matter(self, file: str) -> Matter:
+        """A matter in the folder of the server, by the name of its file."""
+        return self._read(_matter, self._call("GET", _matter_path(file)))
+
+    def save_matter(self, file: str, matter: Matter) -> Matter:
+        """Save a matter and return it with its new revision; `MatterConflict` if it was saved elsewhere since."""
+        return self._read(_matter, self._call("PUT", _matter_path(file), _json({"matter": matter_object(matter)})))
+
+    def changes(self, matter: Matter) -> list[tuple[str, ...]]:
+        """What has changed in the collection since each search of a matter was saved, one line each."""
+        body = self._call("POST", "matters/check", _json({"matter": matter_object(matter)}))
+        return self._read(lambda body: [tuple(map(str, lines)) for lines in body["changes"]], body)
+
+    # ------------------------------------------------------------------------ the server
+
     def info(self) -> dict[str, Any]:
         """The index, its fields, the system and the limits of the server."""
         return self._call("GET", "info")
@@ -447,7 +469,17 @@ def _path(id: str) -> str:
         raise NoDocument(f"There is no document {id!r}: an id must be valid Unicode") from error
 
 
+def _matter_path(file: str) -> str:
+    if not isinstance(file, str) or not file.endswith(SUFFIX):
+        raise UsageError(f"The name of a matter is a file name that ends in {SUFFIX}. Got {file!r:.80}")
+    return f"matters/{quote(file, safe='')}"
+
+
 # ---------------------------------------------------------------------------- responses
+
+
+def _matter(body: Mapping[str, Any]) -> Matter:
+    return matter_from(json.dumps(body["matter"]))
 
 
 def _document(body: Mapping[str, Any]) -> Document:
