@@ -369,8 +369,9 @@ class Searcher:
             leader, relation = grouping.add(evidence.side(id).words)
             if leader < len(groups):
                 document = evidence.document(id)
-                score = float(ranking.scores[place])
-                groups[leader][1].append(Duplicate(id, document.title, relation, score, place + 1, document.metadata))
+                score, where = float(ranking.scores[place]), self.index.collection_of(id)
+                duplicate = Duplicate(id, document.title, relation, score, place + 1, document.metadata, where)
+                groups[leader][1].append(duplicate)
             elif len(groups) == k:
                 break
             else:
@@ -397,6 +398,7 @@ class Searcher:
             first_score=float(outcome.first.scores[candidate]),
             parts={name: float(values[place]) for name, values in outcome.final.parts.items()},
             duplicates=duplicates,
+            collection=self.index.collection_of(id),
         )
 
 

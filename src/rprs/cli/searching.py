@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -17,6 +17,7 @@ from rprs.cli.options import (
     FIRST,
     RERANK,
     AllPairs,
+    AlsoIndexes,
     Before,
     Depth,
     Details,
@@ -49,6 +50,7 @@ from rprs.spec import DEPTH
 
 if TYPE_CHECKING:
     from rprs.document import Document
+    from rprs.index import Index
     from rprs.rank.date_limit import Undated as UndatedChoice
     from rprs.results.hits import Explanation, Results
     from rprs.results.serialize import About
@@ -87,6 +89,7 @@ def search(
     more: QueryFiles = None,
     text: QueryText = None,
     ids: QueryIds = None,
+    also: AlsoIndexes = None,
     k: Annotated[int, typer.Option("-k", help="The number of hits.", min=1)] = DEFAULT_K,
     system: SystemName = None,
     first: First = FIRST,
@@ -123,6 +126,8 @@ def search(
 
     Example: rprs search cases.rprs --id 2016/brown.txt -k 20 --where "date < 2016-01-01" --format jsonl
 
+    Example: rprs search cases.rprs brief.pdf --also contracts.rprs
+
     Example: rprs search cases.rprs --id 2016/brown.txt --before date
 
     Example: rprs search cases.rprs brief.pdf --like 2016/brown.txt --not 2014/smith.txt --ignore 1-5
@@ -158,6 +163,7 @@ def explain(
     more: QueryFiles = None,
     text: QueryText = None,
     ids: QueryIds = None,
+    also: AlsoIndexes = None,
     system: SystemName = None,
     first: First = FIRST,
     rerank: Rerank = RERANK,
@@ -219,14 +225,13 @@ def open_search(
     context: typer.Context, path: Path, file: str | None
 ) -> Iterator[tuple[Searcher, list[Document], SearchOptions]]:
     """The searcher of a command, the documents of its query, and the options that restrict the hits."""
-    from rprs.index import Index
     from rprs.search import Searcher
 
     parameters, progress = context.params, context.obj.progress
     system = selected_system(context, parameters["settings"])
     files = [each for each in (file, *(parameters["more"] or ())) if each is not None]
     sources = QuerySources(files, parameters["text"], parameters["ids"] or ())
-    with Index(path) as index:
+    with _opened_together([path, *(parameters["also"] or ())]) as index:
         documents = sources.read(index)
         options: SearchOptions = {
             "where": parameters["where"],
@@ -238,6 +243,17 @@ def open_search(
         }
         system.load(progress)
         yield Searcher(index, system, progress=progress), documents, options
+
+
+@contextmanager
+def _opened_together(paths: list[Path]) -> Iterator[Index]:
+    """An index, or several as one."""
+    from rprs.index import Index
+    from rprs.index.union import UnionIndex
+
+    with ExitStack() as opened:
+        parts = [opened.enter_context(Index(path)) for path in paths]
+        yield parts[0] if len(parts) == 1 else UnionIndex(parts)
 
 
 # ---------------------------------------------------------------------------- output

@@ -174,6 +174,13 @@ class _ScoresAll(Protocol):
     def scores(self, query: Document, index: Index) -> Floats: ...
 
 
+@runtime_checkable
+class _NotesIndex(Protocol):
+    """A first stage with notes about an index, which `scores` does not return."""
+
+    def notes(self, index: Index) -> tuple[str, ...]: ...
+
+
 def rank_parts(ranker: Ranker, parts: Sequence[Part], index: Index, depth: int, allowed: Mask) -> Ranking:
     """The best `depth` of the allowed documents for all parts together; ties by ascending id.
 
@@ -181,7 +188,7 @@ def rank_parts(ranker: Ranker, parts: Sequence[Part], index: Index, depth: int, 
     """
     if len(parts) == 1:
         return ranker.rank(parts[0].document, index, depth, allowed)
-    notes: dict[str, None] = {}
+    notes = dict.fromkeys(ranker.notes(index) if isinstance(ranker, _NotesIndex) else ())
     rows: list[Floats] = []
     for part in parts:
         if isinstance(ranker, _ScoresAll):

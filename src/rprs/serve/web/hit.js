@@ -16,10 +16,10 @@ const ONLY_BOILERPLATE = "Only headings, citations or standard wording match. Re
 const SHORT = 48; // characters of a value beyond which it is folded
 
 /**
- * @typedef {{id: string, title: string, relation: string, score: number | null, rank: number, metadata: Record<string, unknown>}} Duplicate
+ * @typedef {{id: string, title: string, relation: string, score: number | null, rank: number, metadata: Record<string, unknown>, collection?: string}} Duplicate
  * @typedef {{rank: number, id: string, title: string, score: number | null, qp: number | null, dp: number | null, first_rank: number,
  *   metadata: Record<string, unknown>, pairs: any[], query_coverage: import("./kinds.js").Coverage | null,
- *   document_coverage: import("./kinds.js").Coverage | null, relation: string, duplicates: Duplicate[]}} Hit
+ *   document_coverage: import("./kinds.js").Coverage | null, relation: string, duplicates: Duplicate[], collection?: string}} Hit
  * @typedef {[number, number]} At where a pair begins in the query and in the document
  */
 
@@ -45,6 +45,7 @@ export function hitItem(hit, how) {
       el("div", { class: "hit-head" },
         el("h2", {}, opener("hit-open", name, how, hit.id), relationLabel(hit.relation)),
         name !== hit.id && el("p", { class: "hit-id" }, hit.id),
+        hit.collection && el("p", { class: "hit-collection" }, "Collection: ", el("b", {}, hit.collection)),
         metadata(hit, how.order)),
       hit.query_coverage && el("div", { class: "coverages" }, coverageBar(hit.query_coverage, "query"), coverageBar(hit.document_coverage, "document")),
       hit.pairs.length > 0 && el("ol", { class: "pairs", "aria-label": "The most telling matches" }, hit.pairs.map((pair) => evidence(pair, hit, how))),
@@ -100,8 +101,8 @@ function duplicates(documents, how) {
   const parts = [identical && plural(identical, "document with identical text", "documents with identical text"), near && plural(near, "near duplicate")];
   return el("details", { class: "duplicates" },
     el("summary", {}, parts.filter(Boolean).join(", ")),
-    el("ul", {}, documents.map(({ id, title, relation }) => el("li", { dataset: { id } },
-      opener("duplicate", displayName({ id, title }), how, id), " ", relationLabel(relation), title && title !== id && el("span", { class: "hit-id" }, id)))));
+    el("ul", {}, documents.map(({ id, title, relation, collection }) => el("li", { dataset: { id } },
+      opener("duplicate", displayName({ id, title }), how, id), " ", relationLabel(relation), title && title !== id && el("span", { class: "hit-id" }, id), collection && el("span", { class: "hit-collection" }, ` in ${collection}`)))));
 }
 
 // ---------------------------------------------------------------------------- metadata
