@@ -62,7 +62,7 @@ def same(union: Index, one: Index, query: Document) -> None:
         assert np.array_equal(left.scores, right.scores)
     hits = [Searcher(index).search(query, 20) for index in (union, one)]
     assert without_names(hits[0]) == hits[1].hits
-    assert [hit.collection for hit in hits[0]] == [union.owner(hit.id).path.stem for hit in hits[0]]
+    assert [hit.collection for hit in hits[0]] == [union.collection_of(hit.id) for hit in hits[0]]
     assert not any(hit.collection for hit in hits[1])
 
 

@@ -136,7 +136,7 @@ def test_a_cancelled_collection_leaves_nothing_behind_and_says_so(chrome: Browse
         assert "unfinished" not in names
         page.locator("#new-name").fill("unfinished")  # the name is free again
         page.locator("form.create input[list]").fill("")
-        page.locator("form.create input[type=file]").set_input_files([SHIPS])  # type: ignore[list-item]  # it is such a file
+        page.locator("form.create input[type=file]").set_input_files([SHIPS])  # type: ignore[arg-type]  # it is such a file
         page.locator("#new-encoder").select_option("hashed")
         page.locator("#create").click()
         expect(page.locator(".outcome-notice")).to_contain_text("Creating unfinished: 1 document added")

@@ -470,7 +470,7 @@ def _path(id: str) -> str:
 
 
 def _matter_path(file: str) -> str:
-    if not isinstance(file, str) or not file.endswith(SUFFIX):
+    if not str(file).endswith(SUFFIX):
         raise UsageError(f"The name of a matter is a file name that ends in {SUFFIX}. Got {file!r:.80}")
     return f"matters/{quote(file, safe='')}"
 

@@ -33,7 +33,8 @@ const SHORT = 48; // characters of a value beyond which it is folded
  * @property {(id: string) => string} alone the address of the document alone
  * @property {(id: string) => void} read alone
  * @property {() => void} hide
- * @property {(hit: Hit, name: string) => Node[]} marks buttons and notes
+ * @property {Node} note that the user wrote
+ * @property {Node[]} marks buttons, and a fold to write a note
  */
 
 /** @param {Hit} hit @param {How} how */
@@ -46,7 +47,8 @@ export function hitItem(hit, how) {
         el("h2", {}, opener("hit-open", name, how, hit.id), relationLabel(hit.relation)),
         name !== hit.id && el("p", { class: "hit-id" }, hit.id),
         hit.collection && el("p", { class: "hit-collection" }, "Collection: ", el("b", {}, hit.collection)),
-        metadata(hit, how.order)),
+        metadata(hit, how.order),
+        how.note),
       hit.query_coverage && el("div", { class: "coverages" }, coverageBar(hit.query_coverage, "query"), coverageBar(hit.document_coverage, "document")),
       hit.pairs.length > 0 && el("ol", { class: "pairs", "aria-label": "The most telling matches" }, hit.pairs.map((pair) => evidence(pair, hit, how))),
       !hit.pairs.length && hit.query_coverage?.matched > 0 && el("p", { class: "common hint" }, ONLY_BOILERPLATE),
@@ -73,7 +75,7 @@ function actions(hit, name, how) {
     opener("compare", ["Read side by side", icon("right")], how, hit.id, `Read side by side: ${name}`),
     follow("action alone", "Read alone", how.alone(hit.id), () => how.read(hit.id), `Read alone: ${name}`),
     follow("action similar", "More like this", how.similar(hit.id), () => how.more(document), `More like this: ${name}`),
-    how.marks(hit, name),
+    how.marks,
     el("details", { class: "technical" }, el("summary", {}, "Technical details"), el("dl", {}, scoresOf(hit))),
     el("button", { type: "button", class: "quiet hide", "aria-label": `Hide ${name}`, on: { click: how.hide } }, icon("close"), "Hide"));
 }
