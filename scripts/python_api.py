@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, is_typeddict
 
 import rprs
 from rprs import matters
@@ -96,7 +96,7 @@ def _class(name: str, cls: type[Any]) -> Iterator[str]:
         link = f"[`{parent}`](#{parent.lower()})" if parent in rprs.__all__ else f"`{parent}`"
         yield f"{_text(cls)} A kind of {link}.\n"
         return
-    if not getattr(cls, "_is_protocol", False):
+    if not getattr(cls, "_is_protocol", False) and not is_typeddict(cls):
         yield _code(_signature(f"rprs.{name}", cls))
     yield f"{_text(cls)}\n"
     yield from _fields(cls)
@@ -111,9 +111,11 @@ def _class(name: str, cls: type[Any]) -> Iterator[str]:
 
 
 def _fields(cls: type[Any]) -> Iterator[str]:
-    """The fields of a dataclass as a table, if comments beside them in the source say what they mean."""
+    """The fields of a dataclass or of keyword arguments as a table, if comments in the source say what they mean."""
     names = [field.name for field in fields(cls) if not field.name.startswith("_")] if is_dataclass(cls) else []
     source = inspect.getsource(cls)
+    if is_typeddict(cls):  # before Python 3.12, it does not know what it inherits from
+        names = [name for name in cls.__annotations__ if f"    {name}: " in source]
     lines = {name: re.search(rf"^    {name}: (.*?)(?: = .*?)?(?:  # (.*))?$", source, re.MULTILINE) for name in names}
     if not any(line and line[2] for line in lines.values()):
         return

@@ -43,7 +43,7 @@ from rprs.cli.options import (
     chosen_kinds,
 )
 from rprs.cli.queries import QuerySources, check_explain_order, check_index_first
-from rprs.cli.steering import Ignore, Key, Like, MarkArguments, Unlike, read_marks
+from rprs.cli.steering import Ignore, Key, Like, Unlike, read_marks
 from rprs.cli.system import selected_system
 from rprs.errors import UsageError
 from rprs.spec import DEPTH
@@ -51,23 +51,13 @@ from rprs.spec import DEPTH
 if TYPE_CHECKING:
     from rprs.document import Document
     from rprs.index import Index
-    from rprs.rank.date_limit import Undated as UndatedChoice
+    from rprs.rank.restrictions import SearchOptions
     from rprs.results.hits import Explanation, Results
     from rprs.results.serialize import About
     from rprs.search import Searcher
 
 DEFAULT_K = 10
 EXPORTS = (HitFormat.csv, HitFormat.ris, HitFormat.bibtex)  # the web interface exports the same files
-
-
-class SearchOptions(MarkArguments):
-    """The keyword arguments of `Searcher.search` and `Searcher.explain` that restrict the hits, and the marks."""
-
-    where: str | None
-    keep_self: bool
-    exclude: frozenset[str]
-    before: str | None
-    undated: UndatedChoice
 
 
 class EvidenceOptions(TypedDict):

@@ -62,10 +62,10 @@ NO_MARKS = Marks()
 class MarkOptions(TypedDict, total=False):
     """The fields of `Marks` as keyword arguments of a search."""
 
-    like: Iterable[str]
-    unlike: Iterable[str]
-    key: Iterable[Range]
-    ignore: Iterable[Range]
+    like: Iterable[str]  # ids of relevant documents, which join the query
+    unlike: Iterable[str]  # ids of documents that are not relevant, which are left out
+    key: Iterable[Range]  # ranges of the query's text whose sentences count more
+    ignore: Iterable[Range]  # ranges whose sentences do not count
 
 
 def as_marks(
