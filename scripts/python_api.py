@@ -7,17 +7,18 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, is_typeddict
 
 import rprs
+from rprs import matters
 
 HEAD = """# Python API
 
 <!-- Made by `python scripts/python_api.py > docs/python-api.md`; a test compares. -->
 
-Every name on this page is an attribute of the package: `import rprs`, then `rprs.Searcher`. For examples, see
-[use it from Python](how-to/python.md); for the words, the [glossary](glossary.md). Everything raised on purpose is a
-[`RprsError`](#rprserror).
+Every name on this page is an attribute of the package: `import rprs`, then `rprs.Searcher`; those of
+[matters](#matters) are attributes of `rprs.matters`. For examples, see [use it from Python](how-to/python.md); for the
+words, the [glossary](glossary.md). Everything raised on purpose is a [`RprsError`](#rprserror).
 """
 WIDTH = 100  # of a signature; a longer one has one parameter per line
 LONG = 60  # characters of a default value; a longer one is left out
@@ -26,24 +27,31 @@ LONG = 60  # characters of a default value; a longer one is left out
 def reference() -> str:
     """All public names in Markdown."""
     sections = {"Functions": _functions(), "Classes": _classes(), "Errors": _errors()}
-    contents = [
-        f"**{title}:** {', '.join(f'[{name}](#{name.lower()})' for name in names)}\n"
-        for title, names in sections.items()
-    ]
-    parts = [HEAD, *contents]
+    contents = [f"**{title}:** {_links(names)}\n" for title, names in sections.items()]
+    within = _matters()
+    parts = [HEAD, *contents, f"**Matters:** {_links(within)}\n"]
     for title, names in sections.items():
         parts.append(f"## {title}\n")
         for name in names:
-            value = getattr(rprs, name)
-            parts += _class(name, value) if inspect.isclass(value) else _function(name, value)
+            parts += _entry(name, getattr(rprs, name))
+    parts += ["## Matters\n", f"{_text(matters)}\n"]
+    for name, value in within.items():
+        parts += _entry(name, value)
     return "\n".join(parts)
+
+
+def _links(names: Iterable[str]) -> str:
+    return ", ".join(f"[{name}](#{name.lower().replace('.', '')})" for name in names)
+
+
+def _entry(name: str, value: Any) -> Iterator[str]:
+    return _class(name, value) if inspect.isclass(value) else _function(name, value)
 
 
 def undocumented() -> list[str]:
     """The public names, and the public methods of classes, without a docstring."""
     names = []
-    for name in rprs.__all__:
-        value = getattr(rprs, name)
+    for name, value in [*((name, getattr(rprs, name)) for name in rprs.__all__), *_matters().items()]:
         names += [] if _text(value) else [name]
         if inspect.isclass(value):
             names += [f"{name}.{member}" for member, each in _members(value) if not _text(each)]
@@ -66,6 +74,12 @@ def _errors() -> list[str]:
     return sorted(name for name, value in values.items() if inspect.isclass(value) and issubclass(value, Exception))
 
 
+def _matters() -> dict[str, Any]:
+    """The functions and classes of `rprs.matters`; its constants are described with them."""
+    values = {f"matters.{name}": getattr(matters, name) for name in matters.__all__}
+    return {name: value for name, value in values.items() if callable(value)}
+
+
 # ---------------------------------------------------------------------------- writing
 
 
@@ -82,14 +96,14 @@ def _class(name: str, cls: type[Any]) -> Iterator[str]:
         link = f"[`{parent}`](#{parent.lower()})" if parent in rprs.__all__ else f"`{parent}`"
         yield f"{_text(cls)} A kind of {link}.\n"
         return
-    if not getattr(cls, "_is_protocol", False):
+    if not getattr(cls, "_is_protocol", False) and not is_typeddict(cls):
         yield _code(_signature(f"rprs.{name}", cls))
     yield f"{_text(cls)}\n"
     yield from _fields(cls)
     for member, value in _members(cls):
         yield f"#### {name}.{member}\n"
         if not isinstance(value, property | cached_property):
-            owner = name if isinstance(value, classmethod | staticmethod) else name.lower()
+            owner = name if isinstance(value, classmethod | staticmethod) else name.rpartition(".")[2].lower()
             yield _code(_signature(f"{owner}.{member}", value))
         else:
             yield f"A property{_type(value)}.\n"
@@ -97,9 +111,11 @@ def _class(name: str, cls: type[Any]) -> Iterator[str]:
 
 
 def _fields(cls: type[Any]) -> Iterator[str]:
-    """The fields of a dataclass as a table, if comments beside them in the source say what they mean."""
+    """The fields of a dataclass or of keyword arguments as a table, if comments in the source say what they mean."""
     names = [field.name for field in fields(cls) if not field.name.startswith("_")] if is_dataclass(cls) else []
     source = inspect.getsource(cls)
+    if is_typeddict(cls):  # before Python 3.12, it does not know what it inherits from
+        names = [name for name in cls.__annotations__ if f"    {name}: " in source]
     lines = {name: re.search(rf"^    {name}: (.*?)(?: = .*?)?(?:  # (.*))?$", source, re.MULTILINE) for name in names}
     if not any(line and line[2] for line in lines.values()):
         return

@@ -1,7 +1,7 @@
-"""Screenshots for the documentation, after `make demo`: `python scripts/screenshots.py INDEX FOLDER`.
+"""Screenshots for the documentation, after `make demo`: `python scripts/screenshots.py INDEX FOLDER [NAME...]`.
 
-Taken from a real server: the search form, results, the coverage of a licence, and two licences side by side, in the
-light and the dark theme and on a phone.
+Taken from a real server: the search form, results, the coverage of a licence, passages, a matter, and two licences side
+by side, in the light and the dark theme and on a phone. Further arguments are the names of the only ones to take.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import io
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -29,6 +30,8 @@ SELECT_PARAGRAPH = """() => {
     long.scrollIntoView({block: "center"});
     getSelection().selectAllChildren(long);
 }"""
+MATTER_NOTE = "Which licences have the same duties as ours? The board goes to the factory on 12 May."
+RESULT_NOTE = "Permissive: no duty to publish changes. Our fallback if the supplier refuses the reciprocal licence."
 COLOURS = 256  # enough for text, at a third of the size
 
 
@@ -36,7 +39,10 @@ COLOURS = 256  # enough for text, at a third of the size
 def served(index: Path) -> Iterator[str]:
     """The address of a server that runs until the end of the block."""
     words = [sys.executable, "-m", "rprs", "serve", str(index), "--port", "0", "--no-open", "--quiet"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+    with (
+        tempfile.TemporaryDirectory() as matters,
+        subprocess.Popen([*words, "--matters", matters], stdout=subprocess.PIPE, text=True) as process,
+    ):
         try:
             assert process.stdout is not None
             announcement = process.stdout.readline().split()
@@ -105,8 +111,29 @@ def passages(page: Page) -> None:
     page.locator(".passage-hit").nth(2).wait_for()
 
 
-def take_screenshots(index: Path, folder: Path) -> None:
-    """Take all screenshots."""
+def matter(page: Page) -> None:
+    """A saved matter with notes of its own, a relevant document, and a note with tags on a result."""
+    page.locator("#hits .hit").nth(5).wait_for()
+    relevant = page.locator("#hits > .hit").first.get_attribute("data-id")
+    page.locator("#hits > .hit .mark-like").first.click()
+    page.locator(f'#hits > .hit[data-id="{relevant}"]').wait_for(state="detached")  # it joins the query
+    note = page.locator("#hits > .hit").first.locator(".note-fold")
+    note.locator("summary").click()
+    note.locator("textarea").fill(RESULT_NOTE)
+    note.locator("input").fill("fallback, ask the supplier")
+    note.locator("input").press("Tab")
+    note.locator("summary").click()
+    page.locator("#save-matter").click()
+    page.locator("#matter-name").fill("Release of the sensor board")
+    page.locator("#matter-notes").fill(MATTER_NOTE)
+    page.locator("#matter-tags").fill("hardware, due in May")
+    page.locator("#save-on-server").click()
+    page.locator("#matter-head").wait_for()
+    page.evaluate("document.activeElement.blur(), scrollTo(0, 0)")
+
+
+def take_screenshots(index: Path, folder: Path, only: Sequence[str] = ()) -> None:
+    """Take all screenshots, or those with some names."""
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:
         sys.exit("Screenshots require Chromium: install it (Debian: apt-get install chromium)")
@@ -120,10 +147,11 @@ def take_screenshots(index: Path, folder: Path) -> None:
         ("page-aligned-dark", side_by_side, "dark", aligned),
         ("page-phone", side_by_side, "phone", aligned),
         ("page-passages", f"/?read={QUOTED}", "light", passages),
+        ("page-matter", f"/?id={HARDWARE}&k=10", "light", matter),
     ]
     with served(index) as url, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
-        for name, address, theme, prepare in pictures:
+        for name, address, theme, prepare in (each for each in pictures if not only or each[0] in only):
             with opened(browser, url + address, theme) as page:
                 prepare(page)
                 file = folder / f"{name}.png"
@@ -134,6 +162,6 @@ def take_screenshots(index: Path, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
+    if len(sys.argv) < 3:
         sys.exit(__doc__)
-    take_screenshots(Path(sys.argv[1]), Path(sys.argv[2]))
+    take_screenshots(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:])

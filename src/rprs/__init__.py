@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from rprs.rank.cross import Cross
     from rprs.rank.fuse import First, Fuse
     from rprs.rank.maxsim import MaxSim, MeanPool
+    from rprs.rank.restrictions import SearchOptions
     from rprs.rank.sdr import SDR
     from rprs.rank.soft import SoftRPRS
     from rprs.read import Skipped, read_exclusions, read_one, read_qrels, read_queries, read_run, write_run
@@ -135,6 +136,7 @@ __all__ = [
     "RprsError",
     "Run",
     "RunFile",
+    "SearchOptions",
     "Searcher",
     "ServiceError",
     "Skipped",
@@ -214,6 +216,7 @@ _HOME = {
     "rprs.rank.cross": ["Cross"],
     "rprs.rank.fuse": ["First", "Fuse"],
     "rprs.rank.maxsim": ["MaxSim", "MeanPool"],
+    "rprs.rank.restrictions": ["SearchOptions"],
     "rprs.rank.sdr": ["SDR"],
     "rprs.rank.soft": ["SoftRPRS"],
     "rprs.read": [

@@ -26,11 +26,12 @@ from rprs.passages.find import find_passages, require_options, require_passage
 from rprs.passages.values import PassageResults
 from rprs.progress import Progress, as_progress
 from rprs.rank import System
-from rprs.rank.batch import Allowed, allowed_documents, cached_ranking, mask_digest
-from rprs.rank.date_limit import DateLimit, Undated, as_date_limit
+from rprs.rank.batch import Allowed, cached_ranking, mask_digest
+from rprs.rank.date_limit import Undated, as_date_limit
 from rprs.rank.identity import identity
+from rprs.rank.restrictions import Restrictions, SearchOptions, as_restrictions
 from rprs.rank.stages import Mask
-from rprs.rank.steering import NO_MARKS, MarkOptions, Marks, as_marks, left_out
+from rprs.rank.steering import NO_MARKS, Marks
 from rprs.rank.system import SystemOptions, as_system
 from rprs.rank.two_stages import Outcome, run_stages, timed
 from rprs.read import read_exclusions
@@ -69,24 +70,20 @@ class Searcher:
         query: Query,
         k: int = 10,
         *,
-        where: str | None = None,
-        keep_self: bool = False,
-        exclude: Iterable[str] = (),
-        before: str | date | None = None,
-        undated: Undated = "keep",
         pairs: int = 3,
         group: bool = True,
         boilerplate: bool = True,
-        **marks: Unpack[MarkOptions],
+        **options: Unpack[SearchOptions],
     ) -> Results:
         """The k documents most similar to a text, a document, or several combined, with their most telling pairs.
 
-        The query itself, by its id or its text, is left out unless `keep_self`, and so are the ids to `exclude`;
-        `where` is a metadata filter. `before="date"` leaves out documents that are newer than the query by that
-        metadata field, `before="2015-06-01"` those newer than that day, and `undated="drop"` also those without a date.
-        Documents with the same or almost the same text are `duplicates` of the best of them, unless `group=False`;
-        ranks are those of the list without groups. The pairs come from the alignment of the query with each hit, as in
-        `align`; `boilerplate=False` leaves boilerplate out of pairs and coverage.
+        The `options` are those of `SearchOptions`. The query itself, by its id or its text, is left out unless
+        `keep_self`, and so are the ids to `exclude`; `where` is a metadata filter. `before="date"` leaves out documents
+        that are newer than the query by that metadata field, `before="2015-06-01"` those newer than that day, and
+        `undated="drop"` also those without a date. Documents with the same or almost the same text are `duplicates` of
+        the best of them, unless `group=False`; ranks are those of the list without groups. The pairs come from the
+        alignment of the query with each hit, as in `align`; `boilerplate=False` leaves boilerplate out of pairs and
+        coverage.
 
         Marks steer the ranking. `like` are ids of relevant documents, which join the query with a weight; `unlike` are
         ids of documents that are not relevant and left out. `key` and `ignore` are ranges (start, end) of the query's
@@ -94,10 +91,10 @@ class Searcher:
         """
         _require_count("k", k)
         _require_count("pairs", pairs)
-        documents, marked = query_documents(query), as_marks(**marks)
-        allowed = self._allowed(documents, where, keep_self, exclude, as_date_limit(before, undated), marked)
+        documents, restrictions = query_documents(query), as_restrictions(**options)
+        allowed = restrictions.allowed(self.index, documents)
         document = combine(documents)
-        outcome = self._run(document, allowed.mask, marked)
+        outcome = self._run(document, allowed.mask, restrictions.marks)
         with timed(outcome.seconds, "evidence"):
             evidence = Evidence(document, self.index, self.progress)
             groups = self._groups(outcome, evidence, k, group)
@@ -119,14 +116,9 @@ class Searcher:
         ids: Sequence[str] | None = None,
         k: int = SOURCES,
         *,
-        where: str | None = None,
-        keep_self: bool = False,
-        exclude: Iterable[str] = (),
-        before: str | date | None = None,
-        undated: Undated = "keep",
         group: bool = True,
         boilerplate: bool = True,
-        **marks: Unpack[MarkOptions],
+        **options: Unpack[SearchOptions],
     ) -> Chart:
         """Which parts of a query are covered by the k best hits, or by the documents with some `ids`, and by none.
 
@@ -137,8 +129,7 @@ class Searcher:
         if ids is not None:
             named = named_documents(self.index, ids)
         else:
-            filters: dict[str, Any] = {"where": where, "keep_self": keep_self, "exclude": exclude, **marks}
-            results = self.search(query, k, **filters, before=before, undated=undated, pairs=0, group=group)
+            results = self.search(query, k, pairs=0, group=group, **options)
             named, notes = named_hits(results), results.notes
         charting = Charting(document, self.index, self.progress, boilerplate=boilerplate)
         return charting.finish(list(charting.sources(named)), notes)
@@ -165,7 +156,8 @@ class Searcher:
         """
         options = require_options(k, kinds, context)
         passage = require_passage(text_document(text) if isinstance(text, str) else require_document(text))
-        allowed = self._allowed([passage], where, True, exclude, as_date_limit(before, undated))
+        restrictions = as_restrictions(where=where, keep_self=True, exclude=exclude, before=before, undated=undated)
+        allowed = restrictions.allowed(self.index, [passage])
         results = find_passages(
             passage, self.index, allowed.mask, **options, boilerplate=boilerplate, progress=self.progress
         )
@@ -174,18 +166,11 @@ class Searcher:
     def rank(
         self,
         query: Query,
-        *,
-        where: str | None = None,
-        keep_self: bool = False,
-        exclude: Iterable[str] = (),
-        before: str | date | None = None,
-        undated: Undated = "keep",
-        **marks: Unpack[MarkOptions],
+        **options: Unpack[SearchOptions],
     ) -> Ranking:
         """The whole answer without evidence, as a run file has it."""
-        documents, marked = query_documents(query), as_marks(**marks)
-        allowed = self._allowed(documents, where, keep_self, exclude, as_date_limit(before, undated), marked)
-        return self._rank(documents, allowed, marked)
+        documents, restrictions = query_documents(query), as_restrictions(**options)
+        return self._rank(documents, restrictions.allowed(self.index, documents), restrictions.marks)
 
     def run(
         self,
@@ -223,7 +208,8 @@ class Searcher:
         with self.progress("answering", unit="queries") as advance:
             for query in documents:
                 try:
-                    allowed = self._allowed([query], where, keep_self, excluded.get(query.id, ()), limit)
+                    restrictions = Restrictions(where, keep_self, excluded.get(query.id, ()), limit, NO_MARKS)
+                    allowed = restrictions.allowed(self.index, [query])
                     rankings[query.id] = self._cached_rank(query, allowed, store if key else None, key)
                 except (EmptyQuery, UsageError) as error:
                     if strict:
@@ -243,23 +229,18 @@ class Searcher:
         query: Query,
         id: str,
         *,
-        where: str | None = None,
-        keep_self: bool = False,
-        exclude: Iterable[str] = (),
-        before: str | date | None = None,
-        undated: Undated = "keep",
         boilerplate: bool = True,
-        **marks: Unpack[MarkOptions],
+        **options: Unpack[SearchOptions],
     ) -> Explanation:
         """The alignment of a query with a document of the index, and the document's place in the same search.
 
         A document that the search leaves out, such as the query itself, is appended to the candidates.
         """
-        documents, marked = query_documents(query), as_marks(**marks)
+        documents, restrictions = query_documents(query), as_restrictions(**options)
         self.index.document(id)  # a wrong id is an error before anything is computed
-        allowed = self._allowed(documents, where, keep_self, exclude, as_date_limit(before, undated), marked)
+        allowed = restrictions.allowed(self.index, documents)
         document = combine(documents)
-        outcome = self._run(document, allowed.mask, marked, also=id)
+        outcome = self._run(document, allowed.mask, restrictions.marks, also=id)
         alignment = Evidence(document, self.index, self.progress).align(id, boilerplate=boilerplate)
         hit = _aligned(self._hit(outcome, outcome.final.ids.index(id), self.index.document), alignment)
         notes = (*allowed.notes, *self._notes(outcome))
@@ -270,19 +251,14 @@ class Searcher:
         query: Query,
         k: int,
         *,
-        where: str | None = None,
-        keep_self: bool = False,
-        exclude: Iterable[str] = (),
-        before: str | date | None = None,
-        undated: Undated = "keep",
         group: bool = True,
         boilerplate: bool = True,
         fingerprint: str | None = None,
-        **marks: Unpack[MarkOptions],
+        **options: Unpack[SearchOptions],
     ) -> About:
         """Everything needed to reproduce a search; `fingerprint` is that of the index, if it is known already."""
-        documents, system, limit = query_documents(query), self.system, as_date_limit(before, undated)
-        document, marked = combine(documents), as_marks(**marks)
+        documents, system, restrictions = query_documents(query), self.system, as_restrictions(**options)
+        document, limit = combine(documents), restrictions.limit
         return About(
             version=__version__,
             index=self.index.path.resolve().name,
@@ -292,35 +268,21 @@ class Searcher:
             rerank=None if system.rerank is None else str(system.rerank),
             depth=system.depth,
             cutoff=None if system.cutoff is None else str(system.cutoff),
-            where=where,
-            keep_self=keep_self,
+            where=restrictions.where,
+            keep_self=restrictions.keep_self,
             k=k,
             query=document.id,
             query_hash=document.content_hash,
             date=now(),
-            exclude=id_list(exclude),
+            exclude=id_list(restrictions.exclude),
             before=limit.resolved(documents) if limit else None,
             undated=limit.undated if limit else None,
             grouping=None if group else "none",
             boilerplate=None if boilerplate else "left out",
-            **{name: _as_json(values) for name, values in asdict(marked).items()},
+            **{name: _as_json(values) for name, values in asdict(restrictions.marks).items()},
         )
 
     # ------------------------------------------------------------------------ stages
-
-    def _allowed(
-        self,
-        documents: Sequence[Document],
-        where: str | None,
-        keep_self: bool,
-        exclude: Iterable[str],
-        limit: DateLimit | None,
-        marks: Marks = NO_MARKS,
-    ) -> Allowed:
-        restrictions: dict[str, Any] = {"where": where, "keep_self": keep_self, "exclude": exclude, "limit": limit}
-        allowed = allowed_documents(self.index, documents, **restrictions)
-        allowed.mask[left_out(marks, self.index, keep_self)] = False
-        return allowed
 
     def _rank(self, documents: Sequence[Document], allowed: Allowed, marks: Marks = NO_MARKS) -> Ranking:
         outcome = self._run(combine(documents), allowed.mask, marks)
@@ -369,8 +331,9 @@ class Searcher:
             leader, relation = grouping.add(evidence.side(id).words)
             if leader < len(groups):
                 document = evidence.document(id)
-                score = float(ranking.scores[place])
-                groups[leader][1].append(Duplicate(id, document.title, relation, score, place + 1, document.metadata))
+                score, where = float(ranking.scores[place]), self.index.collection_of(id)
+                duplicate = Duplicate(id, document.title, relation, score, place + 1, document.metadata, where)
+                groups[leader][1].append(duplicate)
             elif len(groups) == k:
                 break
             else:
@@ -397,6 +360,7 @@ class Searcher:
             first_score=float(outcome.first.scores[candidate]),
             parts={name: float(values[place]) for name, values in outcome.final.parts.items()},
             duplicates=duplicates,
+            collection=self.index.collection_of(id),
         )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from rprs import Document, Index, Searcher, read_one
+from rprs import Document, Index, Searcher, Writer, read_one
 from rprs.alignment.describe import coverage_sentence
 from rprs.results.passages import SIGNS, describe_pair
 from tests.support.cli import ENCODER, QUERY, TEXTS, rprs_error, rprs_ok, sample_index
@@ -38,6 +38,20 @@ def ids(outcome_objects: list[Any]) -> list[str]:
 
 
 # ---------------------------------------------------------------------------- search
+
+
+def test_several_indexes_are_searched_as_one_and_hits_name_theirs(
+    index_path: Path, query: Path, tmp_path: Path
+) -> None:
+    with Writer(tmp_path / "more.rprs", create=True, encoder=ENCODER) as writer:
+        writer.add([Document("annex", QUERY.replace("roof", "cellar"))])
+    both = (index_path, query, "--also", tmp_path / "more.rprs")
+    hits = rprs_ok("search", *both, "--format", "jsonl").objects
+    assert {hit["id"]: hit["collection"] for hit in hits}["annex"] == "more"
+    assert {hit["collection"] for hit in hits} == {"more", index_path.name.removesuffix(".rprs")}
+    assert "annex  in more" in rprs_ok("search", *both).out
+    assert rprs_ok("coverage", *both, "-k", "1", "--format", "json").out.count("annex")
+    assert "cannot be searched together" in rprs_error("search", index_path, query, "--also", index_path)
 
 
 def test_several_documents_are_combined_into_one_query(

@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 from statistics import fmean, pstdev
 
 import numpy as np
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 from rprs.document import Document, Ranking
 from rprs.errors import EmptyQuery, NoDocument, UsageError
-from rprs.index import Index
+from rprs.index import Index, Writer
 from rprs.rank import load_candidates
 from rprs.rank.steering import NO_MARKS, Marks, Range, as_marks, query_parts
 from rprs.rank.system import System
@@ -248,6 +249,17 @@ def test_marks_that_do_not_fit_the_query_or_the_index(index: Index) -> None:
         searcher.search(QUERY, key=every[:2], ignore=every[1:3])
     with pytest.raises(EmptyQuery, match=f"All {len(every)} sentences of the query 'query' are ignored"):
         searcher.search(QUERY, ignore=[(0, size)])
+
+
+def test_a_steered_search_keeps_the_note_that_phrases_are_missing(tmp_path: Path) -> None:
+    with Writer(tmp_path / "old.rprs", create=True, encoder="hashed(dimension=32)", phrases=False) as writer:
+        writer.add(TALES)
+    with Index(tmp_path / "old.rprs") as old:
+        searcher = Searcher(old)
+        plain, steered = searcher.search(QUERY), searcher.search(QUERY, like=[TALES[0].id])
+        assert [note for note in plain.notes if "has no phrases" in note]
+        assert steered.notes == plain.notes
+        assert searcher.rank(QUERY, like=[TALES[0].id]).notes == searcher.rank(QUERY).notes
 
 
 # ---------------------------------------------------------------------------- the formula

@@ -17,7 +17,8 @@ from rprs import Client, Searcher
 from rprs.charts.csv_chart import HEADER
 from rprs.charts.serialize import chart_object
 from rprs.progress import silent
-from rprs.serve.client import _events, _lines
+from rprs.serve.transport import events as read_events
+from rprs.serve.transport import lines
 from tests.support.server import Server
 from tests.support.web_samples import case_query, cases, write_index
 
@@ -62,7 +63,7 @@ def test_parts_arrive_one_by_one(http: httpx.Client, searcher: Searcher) -> None
     """First the rows, then the sources in the order of their ranks, then the sum; together they are the chart."""
     headers = {"Accept": "text/event-stream"}
     with http.stream("POST", "/coverage", json=request(k=4, parts=True), headers=headers) as response:
-        events = [event for event in _events(_lines(response.iter_text())) if event[0] not in ("job", "progress")]
+        events = [event for event in read_events(lines(response.iter_text())) if event[0] not in ("job", "progress")]
     assert [name for name, _ in events] == ["chart", *["source"] * 4, "result"]
     expected = as_sent(chart_object(searcher.coverage(BRIEF, k=4)))
     head, *sources, result = (data for _, data in events)

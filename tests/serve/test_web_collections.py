@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.support.browser import visit
 from tests.support.cli import QUERY
 from tests.support.server import Server, served
-from tests.support.web_samples import write_index
+from tests.support.web_samples import HARBOUR, invent_sentences, paragraphs, write_index
 
 from .test_collections import CASES, CONTRACTS
 
@@ -26,8 +30,12 @@ BROKEN = {"name": "broken.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    root = tmp_path_factory.mktemp("page")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("page")
+
+
+@pytest.fixture(scope="module")
+def server(root: Path) -> Iterator[Server]:
     (root / "served").mkdir()
     write_index(root / "served" / "cases.rprs", CASES)
     write_index(root / "served" / "contracts.rprs", CONTRACTS)
@@ -46,6 +54,7 @@ def test_a_collection_is_chosen_and_all_are_searched_together(chrome: Browser, s
         visited.search(text=QUERY)
         assert "lease.txt" in visited.ids()
         assert "moss-v-reed" not in visited.ids()
+        assert not page.locator(".hit-collection").count()
         page.reload()
         page.locator("#hits").wait_for()
         assert page.locator("#collection").input_value() == "contracts"
@@ -54,6 +63,8 @@ def test_a_collection_is_chosen_and_all_are_searched_together(chrome: Browser, s
         page.locator("#search-form:not([inert])").wait_for(state="attached")
         visited.search(text=QUERY)
         assert {"lease.txt", "moss-v-reed"} <= {*visited.ids()}
+        where = page.locator('.hit[data-id="moss-v-reed"] .hit-collection')
+        expect(where).to_have_text("Collection: cases")
         visited.compare("moss-v-reed")
 
 
@@ -100,6 +111,45 @@ def test_a_collection_is_created_extended_and_reduced_with_the_keyboard(chrome: 
         ships.get_by_text("1 document ·").wait_for()
         ships.get_by_role("link", name="Search").click()
         page.wait_for_url("**/?collection=ships")
+
+
+def test_a_cancelled_collection_leaves_nothing_behind_and_says_so(chrome: Browser, server: Server, root: Path) -> None:
+    long_texts = root / "files" / "long"
+    long_texts.mkdir()
+    for number in range(400):
+        (long_texts / f"{number}.txt").write_text(paragraphs(invent_sentences(HARBOUR, 100, number)))
+    before = sorted((root / "served").iterdir())
+    with visit(chrome, server.url) as visited:
+        page = visited.open("/?manage=collections")
+        page.locator("#new-name").fill("unfinished")
+        page.locator("form.create input[list]").fill(str(long_texts))
+        page.locator("#create").click()
+        page.locator(".progress [role=status]", has_text=re.compile(r"\d documents")).wait_for()  # it has begun
+        page.locator(".progress").get_by_role("button", name="Cancel").click()
+        notice = page.locator(".notice[role=status]")
+        expect(notice).to_have_text("Creating unfinished was cancelled. No collection was created.")
+        expect(page.locator(".progress")).to_have_count(0)
+        expect(page.locator('.collection[data-name="unfinished"]')).to_have_count(0)
+        assert eventually(lambda: sorted((root / "served").iterdir()) == before)
+        with server.client() as http:
+            names = [each["name"] for each in http.get("/collections").json()["collections"]]
+        assert "unfinished" not in names
+        page.locator("#new-name").fill("unfinished")  # the name is free again
+        page.locator("form.create input[list]").fill("")
+        page.locator("form.create input[type=file]").set_input_files([SHIPS])  # type: ignore[arg-type]  # it is such a file
+        page.locator("#new-encoder").select_option("hashed")
+        page.locator("#create").click()
+        expect(page.locator(".outcome-notice")).to_contain_text("Creating unfinished: 1 document added")
+
+
+def eventually(condition: Callable[[], bool], seconds: float = 30) -> bool:
+    """Whether a condition holds within some time: the server stops a job at its next step."""
+    end = monotonic() + seconds
+    while not condition():
+        if monotonic() > end:
+            return False
+        sleep(0.05)
+    return True
 
 
 def test_nothing_is_said_about_an_empty_form(chrome: Browser, server: Server) -> None:

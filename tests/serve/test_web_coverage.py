@@ -49,7 +49,7 @@ def test_who_covers_each_paragraph_and_what_nobody_covers(chrome: Browser, serve
         assert page.locator(GAP).count() == 3
         ranks = page.locator(".lane-heads span").all_inner_texts()
         assert len(ranks) == len(visited.page.locator(".chart-sources li").all())
-        assert page.locator(".lanes rect.kind-reworded").count() > 0
+        assert page.locator(".lanes path.kind-reworded").count() > 0
         first = page.locator(".chart-group").first.locator(".who .source").first
         expect(first).to_have_accessible_name("1. Case 1: identical, 85% of this paragraph. Read side by side")
         accessible(page, "coverage")

@@ -12,6 +12,7 @@ from rprs.charts.serialize import chart_object
 from rprs.charts.values import Chart
 from rprs.errors import UsageError
 from rprs.results.serialize import About
+from rprs.results.word import MEDIA_TYPE
 
 __all__ = ["CHART_FORMATS", "ChartFormat", "format_of"]
 
@@ -38,9 +39,7 @@ def _json(chart: Chart, about: About | None) -> bytes:
 CHART_FORMATS: Mapping[str, ChartFormat] = {
     format.name: format
     for format in (
-        ChartFormat(
-            "docx", ".docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", word.write
-        ),
+        ChartFormat("docx", ".docx", MEDIA_TYPE, word.write),
         ChartFormat("csv", ".csv", "text/csv", _csv),
         ChartFormat("json", ".json", "application/json", _json),
     )

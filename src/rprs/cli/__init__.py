@@ -25,6 +25,7 @@ from rprs.cli import (
     covering,
     indexing,
     matching,
+    matter_export,
     matters,
     measuring,
     passages,
@@ -186,7 +187,16 @@ def _add_group(group: Callable[..., None], *verbs: Callable[..., None], **option
 
 
 _add_group(adapting.adapt, adapting.tsdae, adapting.sdr, adapting.mtft, invoke_without_command=True)
-_add_group(matters.matter, matters.new, matters.add, matters.mark, matters.show, matters.run, no_args_is_help=True)
+_add_group(
+    matters.matter,
+    matters.new,
+    matters.add,
+    matters.mark,
+    matters.show,
+    matters.run,
+    matter_export.export,
+    no_args_is_help=True,
+)
 
 
 def main() -> None:

@@ -16,6 +16,7 @@ from rprs.cli.messages import Messages, counted
 from rprs.cli.options import (
     FIRST,
     RERANK,
+    AlsoIndexes,
     Before,
     Depth,
     ExcludeForQuery,
@@ -66,6 +67,7 @@ def coverage(
     more: QueryFiles = None,
     text: QueryText = None,
     ids: QueryIds = None,
+    also: AlsoIndexes = None,
     k: Annotated[int, typer.Option("-k", help="The number of sources: the best hits of a search.", min=1)] = SOURCES,
     sources: Annotated[
         list[str] | None,

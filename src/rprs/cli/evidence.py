@@ -20,7 +20,7 @@ from rprs.alignment.values import Alignment, Coverage, Kind, Pair, Span
 from rprs.cli.output import stdout_console, title_suffix
 from rprs.document import Document, Sentences
 from rprs.passages.values import PassageHit, PassageResults
-from rprs.results.hits import Explanation, Hit, Results
+from rprs.results.hits import Duplicate, Explanation, Hit, Results
 from rprs.results.one_line import one_line, part_name
 from rprs.results.passages import SIGNS, Side, count_kinds, describe_pair, passages, pieces, shortened
 from rprs.results.wording import CAUTION, RELATIONS
@@ -48,6 +48,8 @@ def print_hits(results: Results, *, details: bool = False) -> None:
             line.append(f"{bar(hit.query_coverage)}  {bar(hit.document_coverage)}  ")
         line.append(hit.id, "bold cyan")
         line.append(title_suffix(hit.id, hit.title))
+        if hit.collection:
+            line.append(f"  in {hit.collection}", "dim")
         if hit.relation in RELATIONS:
             line.append(f"  ({RELATIONS[hit.relation].lower()})", "bold")
         _print_line(console, line)
@@ -56,10 +58,15 @@ def print_hits(results: Results, *, details: bool = False) -> None:
         if not hit.pairs and hit.query_coverage and hit.query_coverage.matched:
             _print_line(console, Text(f"     {ONLY_BOILERPLATE}", style="dim"))
         if hit.duplicates:
-            listed = ", ".join(f"{each.id} ({RELATIONS[each.relation].lower()})" for each in hit.duplicates)
+            listed = ", ".join(map(_duplicate, hit.duplicates))
             _print_line(console, Text(f"     also {listed}", style="dim"))
         if details:
             _print_line(console, Text(f"     {scores(hit)}", style="dim"))
+
+
+def _duplicate(duplicate: Duplicate) -> str:
+    where = f" in {duplicate.collection}" if duplicate.collection else ""
+    return f"{duplicate.id}{where} ({RELATIONS[duplicate.relation].lower()})"
 
 
 def _print_pair(console: Console, pair: Pair) -> None:

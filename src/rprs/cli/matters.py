@@ -58,6 +58,8 @@ def matter() -> None:
     Example: rprs matter add pellam.rprs-matter cases.rprs brief.pdf --like 2016/brown.txt
 
     Example: rprs matter run pellam.rprs-matter
+
+    Example: rprs matter export pellam.rprs-matter -o pellam.docx
     """
 
 
@@ -163,8 +165,8 @@ def mark(
             draft.matter = replace(draft.matter, notes=notes, tags=_joined(draft.matter.tags, tag or ()))
         if on is None and not any((like, unlike, key, ignore, hide)):
             return
-        place, search = _chosen(path, draft.matter, number)
-        with _opened(search, index_path) as index:
+        place, search = choose_search(path, draft.matter, number)
+        with open_collection(search, index_path) as index:
             added = read_marks(context.params, query_of(search, index), index)
         marks = {name: (*before, *added[name]) for name, before in asdict(search.marks).items()}  # type: ignore[literal-required]
         search = replace(search, marks=as_marks(**marks), hidden=_joined(search.hidden, hide or ()))
@@ -251,10 +253,10 @@ def run(
     from rprs.search import Searcher
 
     messages: Messages = context.obj
-    _, search = _chosen(path, read_matter(path), number)
+    _, search = choose_search(path, read_matter(path), number)
     if format is HitFormat.trec:  # a run ranks documents, not groups
         search = replace(search, settings=replace(search.settings, group=False))
-    with _opened(search, index_path) as index:
+    with open_collection(search, index_path) as index:
         searcher = Searcher(index, progress=messages.progress)
         results, documents = run_search(search, searcher), query_of(search, index)
         id = combine(documents).id
@@ -295,7 +297,8 @@ def _changed(path: Path) -> Iterator[_Draft]:
         save_matter(path, draft.matter)
 
 
-def _chosen(path: Path, matter: Matter, number: int | None) -> tuple[int, Search]:
+def choose_search(path: Path, matter: Matter, number: int | None) -> tuple[int, Search]:
+    """The place and the value of a search by its number; without one, of the last."""
     size = len(matter.searches)
     if not size:
         raise UsageError(f"{path} has no searches: add one with `rprs matter add {path} INDEX QUERYFILE`")
@@ -305,13 +308,13 @@ def _chosen(path: Path, matter: Matter, number: int | None) -> tuple[int, Search
 
 
 @contextmanager
-def _opened(search: Search, index_path: Path | None) -> Iterator[Index]:
+def open_collection(search: Search, index_path: Path | None) -> Iterator[Index]:
     """The index of a search, or another one."""
     from rprs.index import Index
 
     path = index_path or (Path(search.collection.path) if search.collection.path else None)
     if path is None:
-        raise UsageError(f"The matter does not say where {search.collection.name} is: name it with --index")
+        raise InvalidMatter(f"The matter does not say where {search.collection.name} is: name it with --index")
     if index_path is None and not path.exists():
         raise InvalidMatter(f"The collection {path} of the search is gone: name where it is now with --index")
     with Index(path) as index:

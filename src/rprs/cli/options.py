@@ -86,6 +86,15 @@ class Undated(StrEnum):
 
 
 IndexPath = Annotated[Path, typer.Argument(metavar="INDEX", help="The folder of the index.", show_default=False)]
+AlsoIndexes = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--also",
+        help="Search this index, too, as if both were one. May be repeated.",
+        metavar="INDEX",
+        show_default=False,
+    ),
+]
 Sources = Annotated[
     list[Path],
     typer.Argument(

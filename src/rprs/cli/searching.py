@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -17,6 +17,7 @@ from rprs.cli.options import (
     FIRST,
     RERANK,
     AllPairs,
+    AlsoIndexes,
     Before,
     Depth,
     Details,
@@ -42,30 +43,21 @@ from rprs.cli.options import (
     chosen_kinds,
 )
 from rprs.cli.queries import QuerySources, check_explain_order, check_index_first
-from rprs.cli.steering import Ignore, Key, Like, MarkArguments, Unlike, read_marks
+from rprs.cli.steering import Ignore, Key, Like, Unlike, read_marks
 from rprs.cli.system import selected_system
 from rprs.errors import UsageError
 from rprs.spec import DEPTH
 
 if TYPE_CHECKING:
     from rprs.document import Document
-    from rprs.rank.date_limit import Undated as UndatedChoice
+    from rprs.index import Index
+    from rprs.rank.restrictions import SearchOptions
     from rprs.results.hits import Explanation, Results
     from rprs.results.serialize import About
     from rprs.search import Searcher
 
 DEFAULT_K = 10
 EXPORTS = (HitFormat.csv, HitFormat.ris, HitFormat.bibtex)  # the web interface exports the same files
-
-
-class SearchOptions(MarkArguments):
-    """The keyword arguments of `Searcher.search` and `Searcher.explain` that restrict the hits, and the marks."""
-
-    where: str | None
-    keep_self: bool
-    exclude: frozenset[str]
-    before: str | None
-    undated: UndatedChoice
 
 
 class EvidenceOptions(TypedDict):
@@ -87,6 +79,7 @@ def search(
     more: QueryFiles = None,
     text: QueryText = None,
     ids: QueryIds = None,
+    also: AlsoIndexes = None,
     k: Annotated[int, typer.Option("-k", help="The number of hits.", min=1)] = DEFAULT_K,
     system: SystemName = None,
     first: First = FIRST,
@@ -123,6 +116,8 @@ def search(
 
     Example: rprs search cases.rprs --id 2016/brown.txt -k 20 --where "date < 2016-01-01" --format jsonl
 
+    Example: rprs search cases.rprs brief.pdf --also contracts.rprs
+
     Example: rprs search cases.rprs --id 2016/brown.txt --before date
 
     Example: rprs search cases.rprs brief.pdf --like 2016/brown.txt --not 2014/smith.txt --ignore 1-5
@@ -158,6 +153,7 @@ def explain(
     more: QueryFiles = None,
     text: QueryText = None,
     ids: QueryIds = None,
+    also: AlsoIndexes = None,
     system: SystemName = None,
     first: First = FIRST,
     rerank: Rerank = RERANK,
@@ -219,14 +215,13 @@ def open_search(
     context: typer.Context, path: Path, file: str | None
 ) -> Iterator[tuple[Searcher, list[Document], SearchOptions]]:
     """The searcher of a command, the documents of its query, and the options that restrict the hits."""
-    from rprs.index import Index
     from rprs.search import Searcher
 
     parameters, progress = context.params, context.obj.progress
     system = selected_system(context, parameters["settings"])
     files = [each for each in (file, *(parameters["more"] or ())) if each is not None]
     sources = QuerySources(files, parameters["text"], parameters["ids"] or ())
-    with Index(path) as index:
+    with _opened_together([path, *(parameters["also"] or ())]) as index:
         documents = sources.read(index)
         options: SearchOptions = {
             "where": parameters["where"],
@@ -238,6 +233,17 @@ def open_search(
         }
         system.load(progress)
         yield Searcher(index, system, progress=progress), documents, options
+
+
+@contextmanager
+def _opened_together(paths: list[Path]) -> Iterator[Index]:
+    """An index, or several as one."""
+    from rprs.index import Index
+    from rprs.index.union import UnionIndex
+
+    with ExitStack() as opened:
+        parts = [opened.enter_context(Index(path)) for path in paths]
+        yield parts[0] if len(parts) == 1 else UnionIndex(parts)
 
 
 # ---------------------------------------------------------------------------- output

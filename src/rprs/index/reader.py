@@ -306,6 +306,10 @@ class Index(Mapping[str, Document]):
             raise self._missing(id)
         return document
 
+    def collection_of(self, id: str) -> str:
+        """The name of the collection that has a document, if several are searched as one; otherwise empty."""
+        return ""
+
     def sentences(self, id: str) -> Sentences:
         """The sentences of a document with their vectors."""
         number = self._require_number(id)

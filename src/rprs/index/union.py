@@ -32,6 +32,7 @@ from rprs.index.segment import Segment
 __all__ = ["UnionIndex", "why_not_together"]
 
 EXAMPLES = 3  # ids in a message
+SUFFIX = ".rprs"
 
 
 def why_not_together(parts: Sequence[Index]) -> str | None:
@@ -173,6 +174,10 @@ class UnionIndex(Index):
     def owner(self, id: str) -> Index:
         """The part that has a document."""
         return self.parts[int(self._owner[self._require_number(id)])]
+
+    def collection_of(self, id: str) -> str:
+        """The name of the part that has a document, without the suffix."""
+        return _name(self.owner(id)).removesuffix(SUFFIX)
 
     def document(self, id: str) -> Document:
         """A document with its text and metadata."""

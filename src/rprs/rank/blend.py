@@ -65,8 +65,11 @@ class Blend(Component):
         """The best documents with at least one term of the query."""
         scores = self.scores(query, index)
         best = bm25.top(scores, depth, allowed)
-        notes = () if index.has_phrases else (NO_PHRASES.format(index.path),)
-        return Ranking(tuple(index.ids[number] for number in best), scores[best], notes=notes)
+        return Ranking(tuple(index.ids[number] for number in best), scores[best], notes=self.notes(index))
+
+    def notes(self, index: Index) -> tuple[str, ...]:
+        """What a user of this index has to know, whatever the query."""
+        return () if index.has_phrases else (NO_PHRASES.format(index.path),)
 
     def scores(self, query: Document, index: Index) -> Floats:
         """The score of every document of the index, by its number."""

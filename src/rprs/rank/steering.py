@@ -62,10 +62,10 @@ NO_MARKS = Marks()
 class MarkOptions(TypedDict, total=False):
     """The fields of `Marks` as keyword arguments of a search."""
 
-    like: Iterable[str]
-    unlike: Iterable[str]
-    key: Iterable[Range]
-    ignore: Iterable[Range]
+    like: Iterable[str]  # ids of relevant documents, which join the query
+    unlike: Iterable[str]  # ids of documents that are not relevant, which are left out
+    key: Iterable[Range]  # ranges of the query's text whose sentences count more
+    ignore: Iterable[Range]  # ranges whose sentences do not count
 
 
 def as_marks(
@@ -174,6 +174,13 @@ class _ScoresAll(Protocol):
     def scores(self, query: Document, index: Index) -> Floats: ...
 
 
+@runtime_checkable
+class _NotesIndex(Protocol):
+    """A first stage with notes about an index, which `scores` does not return."""
+
+    def notes(self, index: Index) -> tuple[str, ...]: ...
+
+
 def rank_parts(ranker: Ranker, parts: Sequence[Part], index: Index, depth: int, allowed: Mask) -> Ranking:
     """The best `depth` of the allowed documents for all parts together; ties by ascending id.
 
@@ -181,7 +188,7 @@ def rank_parts(ranker: Ranker, parts: Sequence[Part], index: Index, depth: int, 
     """
     if len(parts) == 1:
         return ranker.rank(parts[0].document, index, depth, allowed)
-    notes: dict[str, None] = {}
+    notes = dict.fromkeys(ranker.notes(index) if isinstance(ranker, _NotesIndex) else ())
     rows: list[Floats] = []
     for part in parts:
         if isinstance(ranker, _ScoresAll):

@@ -50,6 +50,7 @@ def columns(hits: Sequence[Hit]) -> dict[str, list[Value]]:
         "rank": [hit.rank for hit in hits],
         "id": [hit.id for hit in hits],
         "title": [hit.title for hit in hits],
+        **({"collection": [hit.collection for hit in hits]} if any(hit.collection for hit in hits) else {}),
         "relation": [hit.relation for hit in hits],
         **_coverage("query", [hit.query_coverage for hit in hits]),
         **_coverage("document", [hit.document_coverage for hit in hits]),

@@ -24,6 +24,7 @@ class Duplicate:
     score: float
     rank: int  # in the list without groups
     metadata: Metadata
+    collection: str = ""  # of a search over several collections: the one that has it
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class Hit:
     document_coverage: Coverage | None = None
     relation: Relation = "different"
     duplicates: tuple[Duplicate, ...] = ()
+    collection: str = ""  # of a search over several collections: the one that has it
 
     @property
     def qp(self) -> float:

@@ -103,8 +103,14 @@ def hit_object(hit: Hit, query: str) -> dict[str, Any]:
         "query_coverage": coverage_object(hit.query_coverage),
         "document_coverage": coverage_object(hit.document_coverage),
         "relation": hit.relation,
-        "duplicates": [asdict(duplicate) for duplicate in hit.duplicates],
+        "duplicates": [_named(asdict(duplicate)) for duplicate in hit.duplicates],
+        **({"collection": hit.collection} if hit.collection else {}),
     }
+
+
+def _named(duplicate: dict[str, Any]) -> dict[str, Any]:
+    """Without the collection where there is only one."""
+    return {name: value for name, value in duplicate.items() if value or name != "collection"}
 
 
 def coverage_object(coverage: Coverage | None) -> dict[str, Any] | None:
@@ -176,7 +182,7 @@ def _number(value: float) -> float | None:
 
 _HIT_FIELDS = (
     *("query", "rank", "id", "title", "score", "first_rank", "first_score", "metadata", "pairs"),
-    *("query_coverage", "document_coverage", "relation", "duplicates"),
+    *("query_coverage", "document_coverage", "relation", "duplicates", "collection"),
 )
 _EXPLANATION_FIELDS = (
     *("in_pool", "query_title", "query_sentences", "sentences", "query_boilerplate", "document_boilerplate"),
@@ -201,6 +207,7 @@ def hit_from(values: Mapping[str, Any]) -> Hit:
         document_coverage=_coverage(values["document_coverage"]),
         relation=values["relation"],
         duplicates=tuple(Duplicate(**duplicate) for duplicate in values["duplicates"]),
+        collection=values.get("collection", ""),
     )
 
 

@@ -207,6 +207,7 @@ class Hit(BaseModel):
     document_coverage: Coverage | None
     relation: Relation
     duplicates: list[Duplicate]
+    collection: str = Field("", description="Of all collections together: the name of the one that has the document.")
 
 
 class Uncovered(BaseModel):

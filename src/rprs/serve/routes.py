@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response, StreamingResponse
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from rprs.charts.formats import CHART_FORMATS
@@ -22,13 +23,13 @@ from rprs.serve.collections import Collections
 from rprs.serve.coverage import CoverageHandlers
 from rprs.serve.errors import failure
 from rprs.serve.events import event, stream
-from rprs.serve.handlers import Handlers, as_json
+from rprs.serve.handlers import File, Handlers, as_json
 from rprs.serve.jobs import Job, Jobs, Limiter
 from rprs.serve.limits import Limits
 from rprs.serve.log import frames
 from rprs.serve.matters import add_matters
 from rprs.serve.passages import add_passages
-from rprs.serve.requests import body_schema, read_request
+from rprs.serve.requests import Submission, body_schema, read_request
 from rprs.serve.responses import EVENTS, XJob
 from rprs.serve.responses import download as _download
 from rprs.serve.responses import errors as _errors
@@ -38,6 +39,8 @@ __all__ = ["API", "JobRunner", "make_router"]
 
 API = "/api/v1"
 Result = TypeVar("Result")
+Body = TypeVar("Body", bound=BaseModel)
+_STATUSES = (404, 409, 415, 504)  # of requests with a query
 
 
 class JobRunner:
@@ -145,7 +148,7 @@ def make_router(
 
     @router.delete("/jobs/{job}", status_code=204, responses=_errors(404))
     def cancel(job: str) -> Response:
-        """Cancel a job by its name; its request returns an error. It may have ended, or not begun."""
+        """Cancel a job by its name; its request then returns an error. One that has ended or not begun is accepted."""
         if not runner.jobs.cancel(job):
             raise HTTPException(404, "No job can have this name: it must be 32 to 64 hexadecimal digits")
         return Response(status_code=204)
@@ -154,29 +157,22 @@ def make_router(
 
 
 def _add_search(router: APIRouter, runner: JobRunner, handlers: Handlers) -> None:
-    @router.post(
-        "/search",
-        responses={**_success(models.SearchResponse, True), **_errors(404, 409, 415, 504)},
-        openapi_extra=body_schema(models.SearchRequest),
+    _add_job(
+        router,
+        runner,
+        ("search", models.SearchRequest, models.SearchResponse, handlers.search),
+        "Find the documents most similar to a whole document, or to several combined into one query.",
     )
-    async def search(request: Request, x_job: XJob = None) -> Response:
-        """Find the documents most similar to a whole document, or to several combined into one query."""
-        submission = await read_request(request, models.SearchRequest)
-        return await runner.respond(request, x_job, lambda job: handlers.search(job, submission))
-
-    @router.post(
-        "/explain",
-        responses={**_success(models.ExplainResponse, True), **_errors(404, 409, 415, 504)},
-        openapi_extra=body_schema(models.ExplainRequest),
+    _add_job(
+        router,
+        runner,
+        ("explain", models.ExplainRequest, models.ExplainResponse, handlers.explain),
+        "Show why a document in the index is similar to the query: both texts and all matching passages.",
     )
-    async def explain(request: Request, x_job: XJob = None) -> Response:
-        """Show why a document in the index is similar to the query: both texts and all matching passages."""
-        submission = await read_request(request, models.ExplainRequest)
-        return await runner.respond(request, x_job, lambda job: handlers.explain(job, submission))
 
     @router.post(
         "/sentences",
-        responses={**_success(models.AlignedText), **_errors(404, 409, 415, 504)},
+        responses={**_success(models.AlignedText), **_errors(*_STATUSES)},
         openapi_extra=body_schema(models.SearchRequest),
     )
     async def sentences(request: Request, x_job: XJob = None) -> Response:
@@ -185,71 +181,101 @@ def _add_search(router: APIRouter, runner: JobRunner, handlers: Handlers) -> Non
         data = await runner.run(request, x_job, lambda job: handlers.sentences(job, submission))
         return Response(data, media_type="application/json")
 
-    @router.post(
-        "/align",
-        responses={**_success(models.AlignResponse, True), **_errors(404, 409, 415, 504)},
-        openapi_extra=body_schema(models.AlignRequest, files=False),
+    _add_job(
+        router,
+        runner,
+        ("align", models.AlignRequest, models.AlignResponse, handlers.align),
+        "Show what two documents have in common, without a search; each is a text, or a document in the index.",
+        no_files="The body must be application/json: send both documents as texts or ids",
     )
-    async def align(request: Request, x_job: XJob = None) -> Response:
-        """Show what two documents have in common, without a search; each is a text, or a document in the index."""
-        submission = await read_request(request, models.AlignRequest)
-        if submission.files:
-            raise HTTPException(415, "The body must be application/json: send both documents as texts or ids")
-        return await runner.respond(request, x_job, lambda job: handlers.align(job, submission))
 
 
 def _add_export(router: APIRouter, runner: JobRunner, handlers: Handlers) -> None:
-    kinds = {format.media_type: {"schema": {"type": "string"}} for format in FORMATS.values()}
-
-    @router.post(
-        "/export",
-        responses={200: {"content": kinds, "description": "The file."}, **_errors(404, 409, 415, 504)},
-        openapi_extra=body_schema(models.ExportRequest),
-        response_class=Response,
+    _add_download(
+        router,
+        runner,
+        ("export", models.ExportRequest, handlers.export),
+        [format.media_type for format in FORMATS.values()],
+        "Export the hits of a search as a file named for the query, with everything needed to reproduce them.",
     )
-    async def export(request: Request, x_job: XJob = None) -> Response:
-        """Export the hits of a search as a file named for the query, with everything needed to reproduce them."""
-        submission = await read_request(request, models.ExportRequest)
-        return _download(await runner.run(request, x_job, lambda job: handlers.export(job, submission)))
-
-    @router.post(
-        "/report",
-        responses={200: {"content": {"text/html": {"schema": {"type": "string"}}}}, **_errors(404, 409, 415, 504)},
-        openapi_extra=body_schema(models.ReportRequest),
-        response_class=Response,
+    _add_download(
+        router,
+        runner,
+        ("report", models.ReportRequest, handlers.report),
+        ["text/html"],
+        "Export both texts with their matches as one self-contained HTML file.",
     )
-    async def report(request: Request, x_job: XJob = None) -> Response:
-        """Export both texts with their matches as one self-contained HTML file."""
-        submission = await read_request(request, models.ReportRequest)
-        return _download(await runner.run(request, x_job, lambda job: handlers.report(job, submission)))
 
 
 def _add_coverage(router: APIRouter, runner: JobRunner, handlers: CoverageHandlers) -> None:
-    @router.post(
-        "/coverage",
-        responses={**_success(coverage_models.CoverageResponse, True), **_errors(404, 409, 415, 504)},
-        openapi_extra=body_schema(coverage_models.CoverageRequest),
+    _add_job(
+        router,
+        runner,
+        ("coverage", coverage_models.CoverageRequest, coverage_models.CoverageResponse, handlers.coverage),
+        "Show which parts of a document the best hits cover, and how, and what none of them covers.",
     )
-    async def coverage(request: Request, x_job: XJob = None) -> Response:
-        """Show which parts of a document the best hits cover, and how, and what none of them covers."""
-        submission = await read_request(request, coverage_models.CoverageRequest)
-        return await runner.respond(request, x_job, lambda job: handlers.coverage(job, submission))
+    _add_download(
+        router,
+        runner,
+        ("coverage/export", coverage_models.CoverageExportRequest, handlers.export),
+        [format.media_type for format in CHART_FORMATS.values()],
+        "Export the chart of a coverage as a file for Word, as CSV or as JSON, named for the document.",
+    )
 
-    kinds = {
-        format.media_type: {"schema": {"type": "object" if format.media_type == "application/json" else "string"}}
-        for format in CHART_FORMATS.values()
-    }
 
-    @router.post(
-        "/coverage/export",
-        responses={200: {"content": kinds, "description": "The file."}, **_errors(404, 409, 415, 504)},
-        openapi_extra=body_schema(coverage_models.CoverageExportRequest),
+def _add_job(
+    router: APIRouter,
+    runner: JobRunner,
+    route: tuple[str, type[Body], type[BaseModel], Callable[[Job, Submission[Body]], bytes]],
+    description: str,
+    *,
+    no_files: str = "",
+) -> None:
+    """A route whose request is read and processed as a job; `no_files` says what to send in place of files."""
+    path, model, response, handle = route
+
+    async def respond(request: Request, x_job: XJob = None) -> Response:
+        submission = await read_request(request, model)
+        if no_files and submission.files:
+            raise HTTPException(415, no_files)
+        return await runner.respond(request, x_job, lambda job: handle(job, submission))
+
+    router.add_api_route(
+        f"/{path}",
+        respond,
+        methods=["POST"],
+        name=path,
+        description=description,
+        responses={**_success(response, True), **_errors(*_STATUSES)},
+        openapi_extra=body_schema(model, files=not no_files),
+    )
+
+
+def _add_download(
+    router: APIRouter,
+    runner: JobRunner,
+    route: tuple[str, type[Body], Callable[[Job, Submission[Body]], File]],
+    media_types: Iterable[str],
+    description: str,
+) -> None:
+    """A route that responds with a file."""
+    path, model, handle = route
+
+    async def respond(request: Request, x_job: XJob = None) -> Response:
+        submission = await read_request(request, model)
+        return _download(await runner.run(request, x_job, lambda job: handle(job, submission)))
+
+    kinds = {kind: {"schema": {"type": "object" if kind == "application/json" else "string"}} for kind in media_types}
+    router.add_api_route(
+        f"/{path}",
+        respond,
+        methods=["POST"],
+        name=path.replace("/", "_"),
+        description=description,
+        responses={200: {"content": kinds, "description": "The file."}, **_errors(*_STATUSES)},
+        openapi_extra=body_schema(model),
         response_class=Response,
     )
-    async def coverage_export(request: Request, x_job: XJob = None) -> Response:
-        """Export the chart of a coverage as a file for Word, as CSV or as JSON, named for the document."""
-        submission = await read_request(request, coverage_models.CoverageExportRequest)
-        return _download(await runner.run(request, x_job, lambda job: handlers.export(job, submission)))
 
 
 def _add_documents(

@@ -18,25 +18,51 @@ const NAME = 60; // characters of a title there
 /** @typedef {{lanes: number, open: (id: string, at?: [number, number]) => void, search: (text: string) => void}} How */
 
 export class ChartGroup {
-  /** @param {import("./chart.js").Chart} chart @param {import("./chart.js").Group} group @param {How} how */
+  /** The text alone, until `show`. @param {import("./chart.js").Chart} chart @param {import("./chart.js").Group} group @param {How} how */
   constructor(chart, group, how) {
     Object.assign(this, { chart, group, how });
     this.rows = chart.rowsOf(group);
+    this.words = chart.wordsOf(group);
+    this.shown = false;
+    this.stale = false; // something has arrived since it was drawn
+    /** @type {HTMLElement[]} a button for each gap */
+    this.gapButtons = [];
     this.lanes = lanesOf(how.lanes);
     this.spans = this.rows.map((row) => el("span", { class: "chart-row" }, group.claim !== null && el("span", { class: "row-label" }, row.label), flat(row.text)));
     this.text = el("p", { class: group.claim === null ? "chart-text" : "chart-text claim" }, this.spans.flatMap((span) => [span, " "]));
     this.who = el("ul", { class: "who" });
+    this.body = el("div", { class: "chart-body" }, group.claim !== null && el("h2", {}, group.label), this.text);
+    this.root = el("article", { class: "chart-group", tabindex: "-1", "aria-label": group.label }, this.lanes, this.body, this.who);
+    this.root.style.setProperty("--words", String(this.words));
+  }
+
+  /** Whether the group is near the screen; what is not is drawn later. @param {boolean} near */
+  show(near = true) {
+    if (near && !this.fold) this.addFold();
+    this.shown = near;
+    if (near && this.stale) this.draw();
+  }
+
+  addFold() {
     this.table = el("div");
     this.fold = el("details", { class: "fold chart-rows", hidden: true }, el("summary", {}, icon("chevron"), "Compare the words"), this.table);
     this.fold.addEventListener("toggle", () => this.drawRows());
-    this.root = el("article", { class: "chart-group", tabindex: "-1", "aria-label": group.label },
-      this.lanes, el("div", { class: "chart-body" }, group.claim !== null && el("h2", {}, group.label), this.text, this.fold), this.who);
-    this.root.style.setProperty("--words", String(chart.wordsOf(group)));
-    if (this.rows.some(({ covers }) => covers.length)) this.draw();
+    this.body.append(this.fold);
   }
 
-  /** What has arrived so far. */
+  /** Something has arrived: a source that covers a part of this group, or, with the last, that nothing else does. */
+  update() {
+    this.stale = true;
+    if (this.shown) this.draw();
+  }
+
   draw() {
+    this.stale = false;
+    if (this.rows.some(({ covers }) => covers.length)) this.drawCovers();
+    if (this.chart.coverage) this.drawGaps();
+  }
+
+  drawCovers() {
     drawLanes(this.lanes, this.rows, this.how.lanes);
     this.rows.forEach((row, at) => {
       const [best] = row.covers;
@@ -53,24 +79,29 @@ export class ChartGroup {
   /** A source, and how much of this group it covers. */
   source({ source: place, words, kind, at }) {
     const source = this.chart.sources[place];
-    const share = Math.max(Math.round((100 * words) / Math.max(this.chart.wordsOf(this.group), 1)), 1);
+    const share = Math.max(Math.round((100 * words) / Math.max(this.words, 1)), 1);
     const label = `${source.rank}. ${displayName(source)}: ${kind}, ${share}% of this ${this.group.claim === null ? "paragraph" : "claim"}. Read side by side`;
     return el("li", {}, el("button", { type: "button", class: `source ${kindClass(kind)}`, title: displayName(source), "aria-label": label, on: { click: () => this.how.open(source.id, at) } },
       el("span", { class: "rank" }, count(source.rank)), el("span", { class: "sign" }, signOf(kind)), el("span", { class: "name" }, excerpt(displayName(source), NAME)), el("span", { class: "share" }, `${share}%`)));
   }
 
   /** All sources have arrived: what has no source now stands out. */
-  finish() {
+  drawGaps() {
     const gaps = this.chart.gapsOf(this.group);
-    for (const { first, stop, text } of gaps) {
-      for (let row = first; row < stop; row += 1) this.spans[row - this.group.first].classList.add("gap");
-      const words = flat(text);
-      this.spans[stop - 1 - this.group.first].after(" ", el("button", { type: "button", class: "gap-search", "aria-label": `Search for this passage: ${excerpt(words, NAME)}`, on: { click: () => this.how.search(text) } },
-        icon("search"), "Search for this passage"));
-    }
+    if (this.gapButtons.length < gaps.length) this.gapButtons = gaps.map((gap) => this.gapButton(gap));
     const covered = this.rows.some(({ covers }) => covers.length);
     if (!covered) fill(this.who, gaps.length ? el("li", { class: "nobody" }, "Nobody") : boilerplateNote());
     this.root.classList.toggle("has-gap", gaps.length > 0);
+  }
+
+  /** Mark a gap, with a button behind it. */
+  gapButton({ first, stop, text }) {
+    const spans = this.spans.slice(first - this.group.first, stop - this.group.first);
+    for (const span of spans) span.classList.add("gap");
+    const button = el("button", { type: "button", class: "gap-search", "aria-label": `Search for this passage: ${excerpt(flat(text), NAME)}`, on: { click: () => this.how.search(text) } },
+      icon("search"), "Search for this passage");
+    spans.at(-1).after(" ", button);
+    return button;
   }
 
   // ------------------------------------------------------------------------ rows in full

@@ -23,8 +23,13 @@ import { displayName } from "./query.js";
  * @property {(format: string) => Promise<void>} exportAs
  */
 
-/** @typedef {import("./chart-group.js").ChartGroup} Group */
+/**
+ * @typedef {import("./chart-group.js").ChartGroup} Group
+ * @typedef {{group: Group, at: number}} Gap the passage without a source at this place of the group
+ */
 
+const FIRST_WORDS = 1500; // drawn at once, more than a screen has; the rest is drawn when it comes near
+const NEAR = "100% 0px"; // a screen above and below
 const SHORTCUTS = "Keys: n and p for the next and previous passage without a source, j and k for paragraphs, Esc for the results.";
 
 export class CoverageView {
@@ -37,6 +42,8 @@ export class CoverageView {
     this.chart = null;
     /** @type {Group[]} */
     this.groups = [];
+    /** @type {Gap[]} */
+    this.gaps = [];
     this.changed = new Set(); // groups to draw before the next frame
     this.places = { error: el("div"), progress: el("div", { class: "chart-progress" }), summary: el("div", { class: "chart-summary" }), tools: el("div", { class: "tools" }) };
     this.heading = el("h1", { id: "coverage-title", tabindex: "-1" }, name);
@@ -47,6 +54,10 @@ export class CoverageView {
     this.ended = new AbortController();
     fill(root, this.head(), this.places.error, this.places.progress, this.body());
     document.addEventListener("keydown", (event) => this.pressed(event), { signal: this.ended.signal });
+    addEventListener("beforeprint", () => this.groups.forEach((group) => group.show()), { signal: this.ended.signal });
+    this.watch = new IntersectionObserver((entries) => {
+      for (const { target, isIntersecting } of entries) this.groups[Number(target.dataset.group)]?.show(isIntersecting);
+    }, { rootMargin: NEAR });
   }
 
   head() {
@@ -73,13 +84,31 @@ export class CoverageView {
     this.chart = chart;
     if (chart.title) this.heading.textContent = chart.title;
     this.groups = chart.groups.map((group, number) => new ChartGroup(chart, group, { lanes: this.lanes, open: (id, at) => this.open(number, id, at), search: this.exits.search }));
+    this.showFirst();
     fill(this.list, this.groups.map(({ root }) => root));
+    this.groups.forEach(({ root }, number) => {
+      root.dataset.group = String(number);
+      this.watch.observe(root);
+    });
     if (!chart.coverage) return;
     this.finished();
-    const group = opened !== null && this.groups[chart.left]?.root;
-    if (!group) return;
-    group.scrollIntoView({ block: "center" });
-    (group.querySelector(".source") ?? group).focus({ preventScroll: true });
+    if (opened !== null && this.groups[chart.left]) this.returnTo(this.groups[chart.left]);
+  }
+
+  showFirst() {
+    let words = 0;
+    for (const group of this.groups) {
+      group.show();
+      words += group.words;
+      if (words > FIRST_WORDS) return;
+    }
+  }
+
+  /** @param {Group} group that the reader left for a source */
+  returnTo(group) {
+    group.show();
+    group.root.scrollIntoView({ block: "center" });
+    (group.root.querySelector(".source") ?? group.root).focus({ preventScroll: true });
   }
 
   /** Leave for a source. @param {number} group the number of the group that it was chosen in */
@@ -96,7 +125,7 @@ export class CoverageView {
 
   drawChanged() {
     this.frame = 0;
-    for (const number of this.changed) this.groups[number].draw();
+    for (const number of this.changed) this.groups[number].update();
     this.changed.clear();
     this.drawSources();
   }
@@ -110,8 +139,8 @@ export class CoverageView {
 
   finished() {
     this.drawSources();
-    for (const group of this.groups) group.finish();
-    this.gaps = [...this.list.querySelectorAll(".gap-search")];
+    for (const group of this.groups) group.update();
+    this.gaps = this.groups.flatMap((group) => this.chart.gapsOf(group.group).map((_, at) => ({ group, at })));
     this.root.dataset.complete = "";
     const { coverage, notes, sources } = this.chart;
     fill(this.places.summary,
@@ -150,35 +179,36 @@ export class CoverageView {
     act();
   }
 
-  /** To the next passage without a source, from where the focus is. */
+  /** To the next passage without a source, from where the focus is, or from the last one that was stepped to. */
   step(by) {
-    const next = neighbour(this.gaps ?? [], by, this.stepped);
+    const focused = this.gaps.findIndex(({ group, at }) => group.gapButtons[at] === document.activeElement);
+    const next = neighbour(this.gaps, focused >= 0 ? focused : this.gaps.indexOf(this.stepped), by);
     if (!next) return announce(`No ${by > 0 ? "further" : "earlier"} passage without a source.`);
     this.stepped = next;
-    next.focus({ preventScroll: true });
-    next.scrollIntoView({ block: "center" });
+    next.group.show();
+    const button = next.group.gapButtons[next.at];
+    button.focus({ preventScroll: true });
+    button.scrollIntoView({ block: "center" });
   }
 
   stepGroup(by) {
-    const next = neighbour(this.groups.map(({ root }) => root), by, document.activeElement.closest(".chart-group"));
+    const focused = document.activeElement.closest(".chart-group");
+    const next = neighbour(this.groups, this.groups.findIndex(({ root }) => root === focused), by)?.root;
     next?.focus({ preventScroll: true });
     next?.scrollIntoView({ block: "nearest" });
   }
 
   close() {
     this.ended.abort();
+    this.watch.disconnect();
     cancelAnimationFrame(this.frame);
     delete this.root.dataset.complete;
     fill(this.root);
   }
 }
 
-/** The element after or before the one with the focus, or the last one that was stepped to; else the first. */
-function neighbour(elements, by, last) {
-  const focused = elements.indexOf(document.activeElement);
-  const at = focused >= 0 ? focused : elements.indexOf(last);
-  return elements[at < 0 && by < 0 ? elements.length - 1 : at + by];
-}
+/** What comes after or before a place in a list; without a place, the first or the last. */
+const neighbour = (list, at, by) => list[at < 0 && by < 0 ? list.length - 1 : at + by];
 
 function legend() {
   const kinds = KINDS.map(({ kind, sign, help }) => el("li", { class: kindClass(kind) }, el("span", { class: "sign" }, sign), ` ${kind}: ${help}`));

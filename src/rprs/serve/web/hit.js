@@ -16,10 +16,10 @@ const ONLY_BOILERPLATE = "Only headings, citations or standard wording match. Re
 const SHORT = 48; // characters of a value beyond which it is folded
 
 /**
- * @typedef {{id: string, title: string, relation: string, score: number | null, rank: number, metadata: Record<string, unknown>}} Duplicate
+ * @typedef {{id: string, title: string, relation: string, score: number | null, rank: number, metadata: Record<string, unknown>, collection?: string}} Duplicate
  * @typedef {{rank: number, id: string, title: string, score: number | null, qp: number | null, dp: number | null, first_rank: number,
  *   metadata: Record<string, unknown>, pairs: any[], query_coverage: import("./kinds.js").Coverage | null,
- *   document_coverage: import("./kinds.js").Coverage | null, relation: string, duplicates: Duplicate[]}} Hit
+ *   document_coverage: import("./kinds.js").Coverage | null, relation: string, duplicates: Duplicate[], collection?: string}} Hit
  * @typedef {[number, number]} At where a pair begins in the query and in the document
  */
 
@@ -33,7 +33,8 @@ const SHORT = 48; // characters of a value beyond which it is folded
  * @property {(id: string) => string} alone the address of the document alone
  * @property {(id: string) => void} read alone
  * @property {() => void} hide
- * @property {(hit: Hit, name: string) => Node[]} marks buttons and notes
+ * @property {Node} note that the user wrote
+ * @property {Node[]} marks buttons, and a fold to write a note
  */
 
 /** @param {Hit} hit @param {How} how */
@@ -45,7 +46,9 @@ export function hitItem(hit, how) {
       el("div", { class: "hit-head" },
         el("h2", {}, opener("hit-open", name, how, hit.id), relationLabel(hit.relation)),
         name !== hit.id && el("p", { class: "hit-id" }, hit.id),
-        metadata(hit, how.order)),
+        hit.collection && el("p", { class: "hit-collection" }, "Collection: ", el("b", {}, hit.collection)),
+        metadata(hit, how.order),
+        how.note),
       hit.query_coverage && el("div", { class: "coverages" }, coverageBar(hit.query_coverage, "query"), coverageBar(hit.document_coverage, "document")),
       hit.pairs.length > 0 && el("ol", { class: "pairs", "aria-label": "The most telling matches" }, hit.pairs.map((pair) => evidence(pair, hit, how))),
       !hit.pairs.length && hit.query_coverage?.matched > 0 && el("p", { class: "common hint" }, ONLY_BOILERPLATE),
@@ -72,7 +75,7 @@ function actions(hit, name, how) {
     opener("compare", ["Read side by side", icon("right")], how, hit.id, `Read side by side: ${name}`),
     follow("action alone", "Read alone", how.alone(hit.id), () => how.read(hit.id), `Read alone: ${name}`),
     follow("action similar", "More like this", how.similar(hit.id), () => how.more(document), `More like this: ${name}`),
-    how.marks(hit, name),
+    how.marks,
     el("details", { class: "technical" }, el("summary", {}, "Technical details"), el("dl", {}, scoresOf(hit))),
     el("button", { type: "button", class: "quiet hide", "aria-label": `Hide ${name}`, on: { click: how.hide } }, icon("close"), "Hide"));
 }
@@ -100,8 +103,8 @@ function duplicates(documents, how) {
   const parts = [identical && plural(identical, "document with identical text", "documents with identical text"), near && plural(near, "near duplicate")];
   return el("details", { class: "duplicates" },
     el("summary", {}, parts.filter(Boolean).join(", ")),
-    el("ul", {}, documents.map(({ id, title, relation }) => el("li", { dataset: { id } },
-      opener("duplicate", displayName({ id, title }), how, id), " ", relationLabel(relation), title && title !== id && el("span", { class: "hit-id" }, id)))));
+    el("ul", {}, documents.map(({ id, title, relation, collection }) => el("li", { dataset: { id } },
+      opener("duplicate", displayName({ id, title }), how, id), " ", relationLabel(relation), title && title !== id && el("span", { class: "hit-id" }, id), collection && el("span", { class: "hit-collection" }, ` in ${collection}`)))));
 }
 
 // ---------------------------------------------------------------------------- metadata

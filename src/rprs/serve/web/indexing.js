@@ -17,34 +17,38 @@ const BYTES = 32 * 2 ** 20; // of a request; a larger file is sent alone
 export function indexing(places, refresh) {
   return {
     /** @param {string} name @param {string | null} encoder @param {Source} source */
-    create: (name, encoder, source) => run(`Creating ${name}`, source, (request, first, follow) =>
+    create: (name, encoder, source) => run(`Creating ${name}`, source, createdSoFar, (request, first, follow) =>
       first ? api.createCollection(payload({ ...request, name, encoder }), follow) : api.addDocuments(name, payload(request), follow)),
     /** @param {string} name @param {Source} source */
-    add: (name, source) => run(`Adding to ${name}`, source, (request, _first, follow) => api.addDocuments(name, payload(request), follow)),
+    add: (name, source) => run(`Adding to ${name}`, source, () => "Documents that were already added stay.", (request, _first, follow) => api.addDocuments(name, payload(request), follow)),
   };
 
-  async function run(what, source, send) {
+  async function run(what, source, left, send) {
     fill(places.error);
     const batches = batchesOf(source);
     if (!batches.length) return showError(places.error, new api.ApiError(422, "", "Choose files or a folder first."), { index: "" });
     const running = new AbortController();
     const line = progress(places.outcome, what, () => running.abort());
-    const total = { added: 0, changed: 0, unchanged: 0, skipped: [] };
+    const total = { parts: 0, added: 0, changed: 0, unchanged: 0, skipped: [] };
     try {
       for (const [place, request] of batches.entries()) {
         line.batch(place, batches.length);
         const answer = await send(request, place === 0, { signal: running.signal, onEvent: line.onEvent });
         for (const key of ["added", "changed", "unchanged"]) total[key] += answer[key];
         total.skipped.push(...answer.skipped_by_reason);
+        total.parts += 1;
       }
       showOutcome(places.outcome, what, total);
     } catch (error) {
-      fill(places.outcome, running.signal.aborted && el("p", { class: "notice", role: "status" }, `${what} was cancelled. Documents that were already added stay.`));
+      fill(places.outcome, running.signal.aborted && el("p", { class: "notice", role: "status" }, `${what} was cancelled. ${left(total)}`));
       if (!running.signal.aborted) showError(places.error, error, { index: "" });
     }
     await refresh();
   }
 }
+
+/** What a cancelled creation leaves behind: the parts that were complete. */
+const createdSoFar = ({ parts, added }) => (parts ? `The collection has ${plural(added, "document")}: those of the parts before.` : "No collection was created.");
 
 /** The requests for a source. @param {Source} source */
 function batchesOf({ files, folder }) {

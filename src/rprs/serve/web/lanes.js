@@ -20,29 +20,34 @@ export function lanesOf(lanes) {
 }
 
 /**
- * Draw the lanes of one group; heights are in words.
+ * Draw the lanes of one group; heights are in words. There is one shape for each look, not for each mark: of a long document,
+ * a screen has thousands of marks.
  * @param {Element} box of `lanesOf`
  * @param {import("./chart.js").Row[]} rows
  * @param {number} lanes
  */
 export function drawLanes(box, rows, lanes) {
   const picture = box.firstElementChild;
-  const marks = [];
+  /** @type {Map<string, string>} */
+  const outlines = new Map();
   let top = 0;
   for (const { words, covers } of rows) {
-    for (const cover of covers) marks.push(mark(cover, top, words));
+    for (const { source, kind, words: covered, boilerplate } of covers) {
+      const look = `${kindClass(kind)}${boilerplate ? " common" : ""}`;
+      const width = 2 * covered >= words ? WIDTH : PART;
+      outlines.set(look, `${outlines.get(look) ?? ""}M${source} ${top}h${width}v${Math.max(words, 0.5)}h${-width}z`);
+    }
     top += words;
   }
   picture.setAttribute("viewBox", `0 0 ${lanes} ${Math.max(top, 1)}`);
-  picture.replaceChildren(...marks);
+  picture.replaceChildren(...[...outlines].map(([look, outline]) => shape(look, outline)));
 }
 
-function mark({ source, kind, words: covered, boilerplate }, top, words) {
-  const shape = document.createElementNS(SPACE, "rect");
-  const place = { x: source, y: top, width: 2 * covered >= words ? WIDTH : PART, height: Math.max(words, 0.5) };
-  for (const [name, value] of Object.entries(place)) shape.setAttribute(name, String(value));
-  shape.setAttribute("class", `${kindClass(kind)}${boilerplate ? " common" : ""}`);
-  return shape;
+function shape(look, outline) {
+  const path = document.createElementNS(SPACE, "path");
+  path.setAttribute("class", look);
+  path.setAttribute("d", outline);
+  return path;
 }
 
 /** The numbers above the lanes. @param {import("./chart.js").Source[]} sources */

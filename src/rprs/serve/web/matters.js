@@ -5,7 +5,7 @@
  */
 
 import * as api from "./api.js";
-import { announce, el, fill } from "./dom.js";
+import { announce, el, fill, icon } from "./dom.js";
 import { download } from "./export.js";
 import { dateLimit, filterText, NO_FILTER } from "./filter-text.js";
 import { plural } from "./format.js";
@@ -20,6 +20,18 @@ let current = null;
 
 /** The name of the matter of this tab, if there is one. */
 export const matterName = () => current?.matter.name ?? null;
+
+/** What the matter of a search is called, when it was saved, and its notes. @param {Entry} entry */
+export function matterHead(entry) {
+  if (!current || entry.matter?.id !== current.matter.id) return null;
+  const { name, notes, tags, saved, searches } = current.matter;
+  const place = searches.length > 1 ? `, search ${entry.matter.place + 1} of ${searches.length}` : "";
+  return el("section", { class: "matter-head", id: "matter-head", "aria-label": "Matter" },
+    el("p", {}, icon("book"), el("b", {}, name), el("span", { class: "hint" }, `Matter${place}, saved ${new Date(saved).toLocaleDateString(undefined, { dateStyle: "long" })}`), tagList(tags)),
+    notes && el("p", { class: "note-text" }, notes));
+}
+
+const tagList = (tags) => tags.length > 0 && el("span", { class: "tags" }, tags.map((tag) => el("span", { class: "tag" }, `#${tag}`)));
 
 // ---------------------------------------------------------------------------- to and from a file
 
@@ -183,21 +195,28 @@ export function openDialog(info, open) {
 
 // ---------------------------------------------------------------------------- notes on results
 
-/** The note and the tags of a result. @param {Entry} entry @param {string} id @param {string} name @param {() => void} changed */
-export function noteFold(entry, id, name, changed) {
+/** The note and the tags of a result, and a fold to edit them. @param {Entry} entry @param {string} id @param {string} name @param {() => void} changed */
+export function noteOn(entry, id, name, changed) {
   const note = el("textarea", { rows: "3", "aria-label": `Note on ${name}` }, entry.notes[id] ?? "");
   const tags = el("input", { type: "text", "aria-label": `Tags of ${name}, separated by commas`, placeholder: "Tags", value: (entry.tags[id] ?? []).join(", ") });
-  const words = () => [entry.notes[id] && "Note", ...(entry.tags[id] ?? []).map((tag) => `#${tag}`)].filter(Boolean).join(" ") || "Add a note";
-  const summary = el("summary", {}, words());
+  const shown = el("div", { class: "note-shown" });
+  const summary = el("summary", {});
+  const draw = () => {
+    const [text, list] = [entry.notes[id] ?? "", entry.tags[id] ?? []];
+    shown.hidden = !text && !list.length;
+    fill(shown, text && el("p", { class: "note-text" }, text), tagList(list));
+    summary.textContent = shown.hidden ? "Add a note" : "Edit the note";
+  };
   const keep = () => {
     entry.notes = without(entry.notes, id, note.value.trim() ? note.value : null);
     const list = tags.value.split(",").map((tag) => tag.trim()).filter(Boolean);
     entry.tags = without(entry.tags, id, list.length ? list : null);
-    summary.textContent = words();
+    draw();
     changed();
   };
   for (const input of [note, tags]) input.addEventListener("change", keep);
-  return el("details", { class: "note-fold" }, summary, note, tags);
+  draw();
+  return { shown, fold: el("details", { class: "note-fold" }, summary, note, tags) };
 }
 
 function without(values, id, value) {

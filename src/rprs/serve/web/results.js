@@ -14,8 +14,8 @@ import { hitItem } from "./hit.js";
 import { showError } from "./notice.js";
 import { progressLine } from "./progress.js";
 import { markButtons, marksBar, marksOf, withDocument } from "./marks.js";
-import { matterName, noteFold } from "./matters.js";
-import { addressOf, queryName, documentNames, EMPTY_QUERY } from "./query.js";
+import { matterHead, matterName, noteOn } from "./matters.js";
+import { addressOf, displayName, queryName, documentNames, EMPTY_QUERY } from "./query.js";
 import { rejectedControl } from "./search-form.js";
 
 const WIDE = matchMedia("(min-width: 1000px)");
@@ -84,11 +84,11 @@ export function resultsView(info, actions) {
     const { answer, query, choice } = entry;
     const similar = (id) => addressOf({ ...EMPTY_QUERY, indexed: [{ id, title: "" }] }, { ...choice, marks: undefined });
     const items = sorted(kept(entry), choice.sort, dated).map((hit) => hitItem(hit, {
-      order, similar, alone: readerAddress, more: actions.more, read: actions.read, open: actions.open,
+      ...notesOf(entry, hit), order, similar, alone: readerAddress, more: actions.more, read: actions.read, open: actions.open,
       address: (id, at) => addressOf(query, choice, id, at), hide: () => hide(entry, hit.id),
-      marks: (one, name) => [markButtons(one, name, (kind) => mark(entry, kind, one)), noteFold(entry, one.id, name, () => actions.keep(entry))],
     }));
     fill(list,
+      matterHead(entry),
       marksBar(marksOf(choice), {
         remove: (kind, document) => mark(entry, kind, document), open: actions.open, sentences: () => actions.sentences(entry),
         clear: () => actions.rerun({ ...choice, marks: undefined }, "#mark-sentences"),
@@ -99,6 +99,13 @@ export function resultsView(info, actions) {
       !answer.hits.length && noResults(choice),
       answer.hits.length > 0 && workedExample(),
       technicalDetails(answer));
+  }
+
+  /** What the user marks and writes on a result. */
+  function notesOf(entry, hit) {
+    const name = displayName(hit);
+    const { shown, fold: editor } = noteOn(entry, hit.id, name, () => actions.keep(entry));
+    return { note: shown, marks: [markButtons(hit, name, (kind) => mark(entry, kind, hit)), editor] };
   }
 
   function saveMatterButton(entry) {
