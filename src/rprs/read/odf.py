@@ -13,7 +13,7 @@ from rprs.read.dates import iso_date
 from rprs.read.package import Package
 from rprs.read.paragraphs import Paragraphs, walk
 from rprs.read.source import Source
-from rprs.read.titles import embedded_title
+from rprs.read.titles import embedded_title, styled_heading
 from rprs.read.xml_tree import Element, inline, local
 
 __all__ = ["read_odf"]
@@ -48,7 +48,7 @@ def _properties(package: Package) -> dict[str, str]:
 
 def _first_heading(body: Element) -> str:
     headings = (element for element in body.iter() if local(element) == "h" or element.get(_CLASS) == "title")
-    return next(filter(None, (" ".join(_text(heading, []).split()) for heading in headings)), "")
+    return next(filter(None, (styled_heading(_text(heading, [])) for heading in headings)), "")
 
 
 def _text(root: Element, notes: list[Element]) -> str:
