@@ -351,6 +351,7 @@ class Added(BaseModel):
     unchanged: int
     skipped: list[str]
     skipped_by_reason: list[SkippedFiles] = []
+    notes: list[str] = []
     fingerprint: str
 
 
@@ -363,6 +364,7 @@ class Created(BaseModel):
     unchanged: int
     skipped: list[str]
     skipped_by_reason: list[SkippedFiles]
+    notes: list[str] = []
 
 
 class Collection(BaseModel):
