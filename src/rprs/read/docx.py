@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rprs.document import Document
+from rprs.progress import Advance, no_op
 from rprs.read.package import Package
 from rprs.read.paragraphs import Paragraphs, walk
 from rprs.read.source import Source
@@ -32,7 +33,7 @@ def read_docx(source: Source, package: Package) -> Document:
     """A Word file is one document; title, author and date come from its properties."""
     body = _xml(package, _MAIN)
     notes = [_xml(package, name) for kind in ("footnotes", "endnotes") for name in package.related(_MAIN, kind)]
-    text = "\n\n".join(filter(None, (_text(root) for root in (body, *notes) if root is not None)))
+    text = "\n\n".join(filter(None, (_text(root, source.advance) for root in (body, *notes) if root is not None)))
     title = embedded_title(package.properties.get("title", ""), source, text) or _first_heading(package, body)
     return Document(source.id, text, title, package.metadata())
 
@@ -64,8 +65,8 @@ def _children(element: Element) -> Iterable[Element]:
     return () if element.tag in _DROPPED else element
 
 
-def _text(root: Element) -> str:
-    text, cells, first = Paragraphs(), 0, False
+def _text(root: Element, advance: Advance = no_op) -> str:
+    text, cells, first = Paragraphs(advance), 0, False
     for element, entering in walk(root, _children):
         tag = element.tag
         if tag == _TEXT and entering:

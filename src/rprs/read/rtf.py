@@ -53,7 +53,7 @@ def read_rtf(source: Source) -> Iterator[Document | Skipped]:
     data = source.data()
     if not data.lstrip().startswith(b"{\\rtf"):
         raise ReadError(r"not an RTF file, or damaged: it does not begin with {\rtf")
-    reading = _Reading()
+    reading = _Reading(body=Paragraphs(source.advance))
     reading.run(data)
     info = {name: " ".join("".join(pieces).split()) for name, pieces in reading.info.items()}
     metadata: dict[str, Value] = {"author": info["author"]} if info.get("author") else {}
