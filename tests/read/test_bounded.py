@@ -15,12 +15,12 @@ import pytest
 
 from rprs.document import Document
 from rprs.progress import Advance, show_reading
-from rprs.read import read
+from rprs.read import read, read_one
 from rprs.read.bounded import DAMAGED, TOO_SLOW, use_processes
 from rprs.read.source import Skipped
 from tests.support import hostile_files
 from tests.support.office_samples import FIXTURES, archive, mail, mailbox
-from tests.support.read_samples import PROSE, pdf
+from tests.support.read_samples import PROSE, pdf, word
 
 
 def children() -> set[int]:
@@ -123,6 +123,25 @@ def test_the_progress_of_a_large_file_is_shown_here(tmp_path: Path) -> None:
     with show_reading(progress), use_processes(1):
         assert len(list(read(tmp_path))) == 20
     assert steps == [("messages", 1)] * 20
+
+
+@pytest.mark.parametrize("kind", ["docx", "rtf"])
+def test_a_large_file_without_pages_shows_its_paragraphs(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rprs.read.files.LARGE", 2**14)
+    data = word(*["The rent is due."] * 2_500) if kind == "docx" else rb"{\rtf1 " + rb"Rent.\par " * 2_500 + b"}"
+    path = tmp_path / f"large.{kind}"
+    path.write_bytes(data)
+    steps: list[tuple[str, str, int]] = []
+
+    @contextmanager
+    def progress(what: str, total: int | None = None, unit: str = "") -> Iterator[Advance]:
+        yield lambda amount: steps.append((what, unit, amount))
+
+    with show_reading(progress):
+        assert read_one(path).text.count("ent") == 2_500
+    assert steps == [(f"reading {path}", "paragraphs", 1_000)] * 2
 
 
 def test_a_caller_that_stops_leaves_no_process(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import shutil
+import struct
 from pathlib import Path
 
 import pytest
@@ -10,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rprs.read import read_one
+from rprs.read.doc_styles import Piece, first_heading
 from rprs.read.source import Source
 from rprs.read.titles import embedded_title, plain_heading
+from tests.support.office_samples import FIXTURES
 from tests.support.read_samples import pdf, word
 
 OPINION = "SUPREME COURT OF UNITED STATES\n\nHolland v. Illinois\n\nNo. 88-5050. Decided January 22, 1990."
@@ -106,3 +110,60 @@ def test_the_heading_of_plain_text_and_rtf_is_the_title(tmp_path: Path) -> None:
     (tmp_path / "c.txt").write_text(f"---\ntitle: Another title\n---\nLEASE OF A DWELLING\n\n{PARAGRAPH}\n")
     titles = [read_one(tmp_path / name).title for name in ("a.txt", "b.rtf", "c.txt")]
     assert titles == ["LEASE OF A DWELLING", "LEASE OF A DWELLING", "Another title"]
+
+
+# ---------------------------------------------------------------------------- headings by their style
+
+STYLES = r"{\stylesheet{\s0 Normal;}{\s1\outlinelevel0 heading 1;}{\s7\sbasedon0 Title;}{\*\cs3 heading 2 Char;}}"
+
+
+@pytest.mark.parametrize("name", ["heading.doc", "heading.rtf"])
+def test_the_first_heading_of_old_word_files_and_rtf_is_the_title(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    shutil.copy(FIXTURES / name, path)  # below a letterhead and an empty heading, without a title in its properties
+    document = read_one(path)
+    assert document.title == "Lease of the café at the harbour"
+    assert document.text.startswith("Clerk and Moss\n\n12 Harbour Street")
+
+
+def test_headings_of_a_word_file_that_was_edited_are_complete() -> None:
+    """A paragraph may be in several pieces of the file, in one or two bytes a character; its mark has its style."""
+    headings, body = "Lease of the café\r", "The rent is due.\r"
+    stream = bytearray(0x600)
+    struct.pack_into("<II", stream, 0x00A2, 0, 100)
+    struct.pack_into("<II", stream, 0x0102, 100, 12)
+    styles = [(0, 0), (1, 1), (2, 4)]  # a style of the document, and its built-in number; 4 is "heading 4"
+    sheet = struct.pack("<HH", 4, len(styles)) + bytes(2)
+    sheet += b"".join(struct.pack("<HHH", 4, built_in, 0) for _, built_in in styles)
+    table = sheet.ljust(100, b"\0") + struct.pack("<III", 0x400, 0x500, 2)
+    page = bytearray(512)
+    struct.pack_into("<III", page, 0, 0x400, 0x400 + 2 * len(headings), 0x400 + 2 * len(headings + body))
+    for number, style in ((0, 1), (1, 2)):
+        page[12 + 13 * number] = 200 + 4 * number
+        struct.pack_into("<BBH", page, 2 * (200 + 4 * number), 0, 1, style)
+    page[-1] = 2
+    stream[0x400:0x600] = page
+    half = len(headings) // 2
+    pieces = [Piece(0, 0x10000, 1), Piece(half, 0x400 + 2 * half, 2)]
+    assert first_heading(bytes(stream), table, pieces, list(headings + body)) == "Lease of the café"
+    assert first_heading(bytes(stream), table, [Piece(0, 0x400 + 2 * len(headings), 2)], list(body)) == ""
+
+
+@pytest.mark.parametrize(
+    ("body", "title"),
+    [
+        (r"\pard\s0 Clerk and Moss\par\pard\s1 Lease of a house\par\pard\s0 Rent.\par", "Lease of a house"),
+        (r"\pard\s7 The lease\line of a house\par\pard\s1 Rent\par", "The lease of a house"),
+        (r"{\pard\s0 Moss\par}{\pard\outlinelevel1 Miete {\b und} Pacht\par}\pard Rent.\par", "Miete und Pacht"),
+        (r"\pard\s1 Lease{\footnote\pard\s0 A note.\par} of a house\par", "Lease of a house"),
+        (r"\pard\s1 {\deleted Sale}Lease\par", "Lease"),
+        (r"\pard\s1 {\listtext\pard 1.\tab}Lease\par", "Lease"),
+        (r"\pard\s1 Untitled\par\pard\s1 Document1\par\pard\s1 Lease\par", "Lease"),
+        (r"\pard\s1 " + "A paragraph of prose in the style of a heading. " * 9 + r"\par", "file"),
+        (r"\pard\s1\outlinelevel9 Body\par\pard\s0 Rent.\par", "file"),
+        (r"\pard\s5 No such style\par", "file"),
+    ],
+)
+def test_the_first_heading_of_rtf_by_style_or_outline_level(body: str, title: str, tmp_path: Path) -> None:
+    (tmp_path / "file.rtf").write_text(rf"{{\rtf1\ansi{STYLES}{body}}}")
+    assert read_one(tmp_path / "file.rtf").title == title

@@ -49,8 +49,9 @@ def test_the_same_document_as_from_a_folder_but_for_its_path(suffix: str, tmp_pa
     file = tmp_path / f"lease.{suffix}"
     file.write_bytes(data)
     there = read_one(file)
-    here = read_upload(io.BytesIO(data), f"C:\\Users\\me\\{file.name}", LIMITS)
+    here, notes = read_upload(io.BytesIO(data), f"C:\\Users\\me\\{file.name}", LIMITS)
     assert (here.id, here.title, here.text) == (there.id, there.title, there.text)
+    assert notes == []
     assert "path" not in here.metadata
     assert here.metadata.items() <= there.metadata.items()
 
@@ -60,7 +61,7 @@ def test_spooled_files() -> None:
     for size in (10, 10_000):
         with tempfile.SpooledTemporaryFile(max_size=size) as file:
             file.write(SAMPLES["txt"])
-            assert read_upload(file, "a.txt", LIMITS).text == SAMPLES["txt"].decode()
+            assert read_upload(file, "a.txt", LIMITS)[0].text == SAMPLES["txt"].decode()
 
 
 def test_several_documents_and_skipped_records() -> None:
@@ -93,7 +94,8 @@ def test_names(upload_name: str, name: str) -> None:
 
 
 def test_a_file_without_a_name_is_text() -> None:
-    assert read_upload(io.BytesIO(b"The tenant pays."), "", LIMITS) == Document("query", "The tenant pays.", "query")
+    expected = Document("query", "The tenant pays.", "query")
+    assert read_upload(io.BytesIO(b"The tenant pays."), "", LIMITS) == (expected, [])
 
 
 # ---------------------------------------------------------------------------- refused files
@@ -145,7 +147,7 @@ def children() -> list[int]:
 
 
 @contextmanager
-def reading(stop: Event | None = None) -> Iterator[tuple[int, Future[Document]]]:
+def reading(stop: Event | None = None) -> Iterator[tuple[int, Future[tuple[Document, list[str]]]]]:
     """A long-running reading process, and its future result."""
     before = set(children())
     with ThreadPoolExecutor(1) as threads:
@@ -197,7 +199,7 @@ def test_no_file_is_left_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_modules_in_the_current_folder_are_not_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "json.py").write_text("raise SystemExit")
     monkeypatch.chdir(tmp_path)
-    assert read_upload(io.BytesIO(b"\n\n".join(line.encode() for line in PROSE)), "a.txt", LIMITS).title == "a"
+    assert read_upload(io.BytesIO(b"\n\n".join(line.encode() for line in PROSE)), "a.txt", LIMITS)[0].title == "a"
 
 
 TOLERATED = Limits(reading_bytes=2**30, reading_seconds=20.0)

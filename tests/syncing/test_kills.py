@@ -26,6 +26,8 @@ from tests.support.crash import (
     rankings,
 )
 
+PARTS = 8  # of the test at every step, which takes long
+
 
 @dataclass(frozen=True)
 class Scene:
@@ -146,10 +148,11 @@ def test_killed_at_a_few_steps(crasher: Crasher, scenes: list[Scene], number: in
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
+@pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("number", [0, 1])
-def test_killed_at_every_step(crasher: Crasher, scenes: list[Scene], number: int) -> None:
+def test_killed_at_every_step(crasher: Crasher, scenes: list[Scene], number: int, part: int) -> None:
     scene = scenes[number]
-    for step in range(1, scene.steps + 1):
+    for step in range(1 + part, scene.steps + 1, PARTS):
         _kill_and_resume(crasher, scene, step)
 
 

@@ -58,12 +58,15 @@ def read_file(file: str) -> Document:
     from rprs.document import Document
     from rprs.read import read_one
     from rprs.read.encoding import clean, decode
-    from rprs.read.ocr import use_ocr
+    from rprs.read.ocr import recognition_notes, use_ocr
 
     if file == STDIN:
         return Document("stdin", clean(decode(sys.stdin.buffer.read())), "standard input")
     with use_ocr("auto"):
-        return read_one(file, skipped=lambda item: typer.echo(f"partly read {item}", err=True))
+        document = read_one(file, skipped=lambda item: typer.echo(f"partly read {item}", err=True))
+    for note in recognition_notes([document]):
+        typer.echo(note, err=True)
+    return document
 
 
 def read_listed_queries(messages: Messages, queries: Path, ids_file: Path | None) -> list[Document]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rprs.cli.messages import Messages, counted
-from rprs.cli.options import FIRST, RERANK, Depth, First, Rerank, SettingsFile, SystemName
+from rprs.cli.options import FIRST, RERANK, Depth, First, OcrModes, Rerank, SettingsFile, SystemName
 from rprs.cli.system import selected_system
 from rprs.errors import UsageError
 from rprs.spec import DEPTH
@@ -36,6 +36,14 @@ Folders = Annotated[
         help="A folder whose files may be added to collections in the browser. May be repeated.",
         metavar="FOLDER",
         show_default="none",
+    ),
+]
+UploadOcr = Annotated[
+    OcrModes,
+    typer.Option(
+        "--ocr",
+        help="Recognise the text of scanned pages in uploads: auto if Tesseract or the extra ocr is installed, never, "
+        "or always, also for pages that have text.",
     ),
 ]
 OpenBrowser = Annotated[bool, typer.Option("--open/--no-open", help="Open the web interface in the browser.")]
@@ -104,6 +112,7 @@ def serve(
     root_path: RootPathOption = "",
     matters: MattersFolder = None,
     files: Folders = None,
+    ocr: UploadOcr = OcrModes.auto,
     system: SystemName = None,
     first: First = FIRST,
     rerank: Rerank = RERANK,
@@ -155,6 +164,7 @@ def serve(
         seconds=max_seconds,
         at_once=at_once or cores(),
         waiting=waiting,
+        ocr=ocr.value,
     )
     found, home = find_indexes(paths)
     if not found and not (home and (allow_write or token)):

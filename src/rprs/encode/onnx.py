@@ -23,7 +23,17 @@ from rprs.files.hashes import sha256
 from rprs.progress import Advance, Progress, no_op, silent
 from rprs.spec import Component, Kind, require
 
-__all__ = ["GRAPH_VERSION", "Onnx", "OnnxEncoder", "Pooling", "Precision", "deduplicate", "frame", "scale_to_unit", "unit"]
+__all__ = [
+    "GRAPH_VERSION",
+    "Onnx",
+    "OnnxEncoder",
+    "Pooling",
+    "Precision",
+    "deduplicate",
+    "frame",
+    "scale_to_unit",
+    "unit",
+]
 
 GRAPH_VERSION = 2  # of the graphs that graph.py builds; increase it if the vectors change
 CHUNK = 8192  # sentences tokenised at a time

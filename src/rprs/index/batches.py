@@ -11,7 +11,8 @@ from typing import Any
 from rprs.document import Document
 from rprs.errors import ReadError
 from rprs.index.arguments import require_document
-from rprs.index.catalog import Catalog, metadata_json
+from rprs.index.catalog import Catalog
+from rprs.index.rows import metadata_json
 from rprs.index.segment import Entry, term_hashes
 from rprs.text.analyze import ngrams
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rprs.index.catalog import SegmentRow
 from rprs.index.files import File, RowFile, folder_mode, save, save_rows
 from rprs.index.phrases import merge_phrases, streams
+from rprs.index.rows import SegmentRow
 from rprs.index.segment import Inverted, Segment, ends, folder, invert, vectors_path
 from rprs.progress import Advance, no_op
 

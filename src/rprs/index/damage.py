@@ -10,8 +10,9 @@ import numpy as np
 
 from rprs.errors import IndexCorrupt, InvalidIndex
 from rprs.files.hashes import sha256
-from rprs.index.catalog import Catalog, StoredDocument, label_checksum, text_checksum
+from rprs.index.catalog import Catalog
 from rprs.index.files import File, load, load_checked
+from rprs.index.rows import StoredDocument, label_checksum, text_checksum
 from rprs.index.segment import folder
 from rprs.progress import Progress
 

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from rprs import spec
 from rprs.encode import Encoder, Fittable, FittedEncoder, models
 from rprs.errors import IndexCorrupt, IndexMismatch, ModelError
-from rprs.files.atomic import sync_folder
 from rprs.files.hashes import sha256
-from rprs.index.catalog import Catalog, EncoderRow
-from rprs.index.files import File, file_mode, folder_mode, register
+from rprs.index.catalog import Catalog
+from rprs.index.files import File, file_mode, folder_mode, register, sync_place
+from rprs.index.rows import EncoderRow
 from rprs.index.sample import sample_sentences
 from rprs.index.segment import Segment
 from rprs.progress import Advance, Progress, no_op
@@ -127,8 +127,7 @@ def store_encoder(catalog: Catalog, root: Path, loaded: LoadedEncoder) -> Stored
         for file in place.iterdir():
             file.chmod(file_mode(root))
         files = tuple(register(root, f"{folder(generation)}/{file.name}") for file in sorted(place.iterdir()))
-        sync_folder(place)
-        sync_folder(place.parent)
+        sync_place(root, folder(generation))
     return StoredEncoder(loaded.encoder, loaded.row(generation), files)
 
 

@@ -22,6 +22,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from rprs.errors import DiskFull, IndexCorrupt, InvalidIndex
+from rprs.files.atomic import sync_folder
 from rprs.files.mapping import map_file
 from rprs.index.blocks import Blocks, block_sums
 
@@ -38,6 +39,7 @@ __all__ = [
     "register",
     "save",
     "save_rows",
+    "sync_place",
     "watch_disk",
 ]
 
@@ -111,6 +113,12 @@ def register(root: Path, path: str) -> File:
         os.fsync(stream.fileno())
     content = map_file(root / path)
     return File(path, len(content), hashlib.sha256(content.data).hexdigest(), block_sums(content))
+
+
+def sync_place(root: Path, place: str) -> None:
+    """Make sure that the names of new files in a folder of the index survive a power failure."""
+    sync_folder(root / place)
+    sync_folder((root / place).parent)
 
 
 def load(root: Path, path: str) -> NDArray[Any]:

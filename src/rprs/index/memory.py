@@ -18,11 +18,12 @@ from rprs.encode import Fittable
 from rprs.errors import UsageError
 from rprs.index.arguments import parse_components, require_choice, require_vector_type, settings_of
 from rprs.index.batches import batches, prepare
-from rprs.index.catalog import Catalog, SegmentRow
+from rprs.index.catalog import Catalog
 from rprs.index.database import create_tables, prepare_connection
 from rprs.index.encoders import Load, LoadedEncoder, encode_sentences, fit_encoder, load_encoder
 from rprs.index.language import measure_language
 from rprs.index.reader import Index
+from rprs.index.rows import SegmentRow
 from rprs.index.segment import Entry, Segment, segment_arrays, segment_phrases
 from rprs.progress import Progress
 from rprs.scoring.phrases import Stream

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from rprs.document import Document
 from rprs.errors import IndexCorrupt
-from rprs.index.catalog import Catalog, StoredDocument, stored_document
+from rprs.index.catalog import Catalog
 from rprs.index.damage import Damage, damaged_files, document_damage
 from rprs.index.files import register
+from rprs.index.rows import StoredDocument, stored_document
 from rprs.progress import Progress
 
 __all__ = ["Diagnosis", "Repaired", "accept_listing", "diagnose", "sound_documents"]

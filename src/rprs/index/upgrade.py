@@ -10,10 +10,11 @@ import numpy as np
 
 from rprs.files.atomic import sync_folder
 from rprs.index.batches import FAST_BATCH
-from rprs.index.catalog import Catalog, SegmentRow
+from rprs.index.catalog import Catalog
 from rprs.index.damage import refuse_damage
 from rprs.index.files import register
 from rprs.index.phrases import merge_phrases
+from rprs.index.rows import SegmentRow
 from rprs.index.segment import folder, open_phrases, term_hashes, write_phrases
 from rprs.progress import Advance, Progress
 from rprs.scoring.phrases import stream

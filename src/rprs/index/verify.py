@@ -11,10 +11,11 @@ from rprs.errors import IndexCorrupt
 from rprs.files.mapping import map_file
 from rprs.index.arguments import index_path
 from rprs.index.blocks import block_sums
-from rprs.index.catalog import Catalog, SegmentRow, StoredDocument
+from rprs.index.catalog import Catalog
 from rprs.index.damage import damaged_files, document_damage
 from rprs.index.files import File
 from rprs.index.leftovers import leftovers
+from rprs.index.rows import SegmentRow, StoredDocument
 from rprs.index.segment import NAMES, PHRASE_NAMES, Segment, folder, vectors_path
 from rprs.progress import Progress, as_progress
 from rprs.scoring.phrases import in_order

@@ -20,10 +20,8 @@ from numpy.typing import NDArray
 
 from rprs import spec
 from rprs.document import Document, document_id
-from rprs.encode import Encoder, Fittable
-from rprs.errors import IndexMismatch, InvalidIndex, UsageError
+from rprs.errors import InvalidIndex, UsageError
 from rprs.files.atomic import sync_folder
-from rprs.files.hashes import digest
 from rprs.index.arguments import (
     index_path,
     parse_components,
@@ -33,32 +31,23 @@ from rprs.index.arguments import (
     settings_of,
 )
 from rprs.index.batches import FAST_BATCH, SLOW_BATCH, Batch, batches, prepare, take_characters
-from rprs.index.calibrate import measure_calibration
-from rprs.index.catalog import Catalog, SegmentRow
+from rprs.index.catalog import Catalog
 from rprs.index.compact import merge_segments
 from rprs.index.damage import refuse_damage
 from rprs.index.database import NO_INDEX
-from rprs.index.encoders import (
-    LoadedEncoder,
-    StoredEncoder,
-    encode_sentences,
-    fit_encoder,
-    grown_enough,
-    load_encoder,
-    open_encoder,
-    store_encoder,
-)
-from rprs.index.files import File, folder_mode, load, next_folder, save, save_rows, watch_disk
+from rprs.index.encoders import grown_enough
+from rprs.index.encoding import Encoding
+from rprs.index.files import File, folder_mode, sync_place, watch_disk
 from rprs.index.folder import create_folder, lock_index
-from rprs.index.language import measure_language
 from rprs.index.leftovers import GROUPS, delete_leftovers
-from rprs.index.phrases import squared_norms
-from rprs.index.reader import Index
 from rprs.index.repair import Repaired, accept_listing, diagnose, sound_documents
-from rprs.index.segment import Entry, Segment, folder, vectors_path, write_arrays
+from rprs.index.rows import SegmentRow
+from rprs.index.segment import Entry, Segment, folder, write_arrays
+from rprs.index.settings import check_settings
+from rprs.index.statistics import calibrate, calibrate_once, measure
 from rprs.index.upgrade import add_checksums, add_phrases
 from rprs.progress import Advance, Progress, as_progress, no_op
-from rprs.scoring.vectors import PRECISIONS, VectorType
+from rprs.scoring.vectors import VectorType
 
 __all__ = ["Added", "Writer"]
 
@@ -133,8 +122,7 @@ class Writer:
             except BaseException:
                 self._lock.release()
                 raise
-        slow = not isinstance(self.encoder, Fittable)
-        self.batch = size or (SLOW_BATCH if slow else FAST_BATCH)
+        self.batch = size or (FAST_BATCH if self._encoding.is_fitted else SLOW_BATCH)
 
     def _open(
         self,
@@ -150,13 +138,11 @@ class Writer:
         try:
             if not repairing:
                 self.catalog.check_history(self.catalog.recorded)
-            self._check_settings(components)
-            self._check_phrases(phrases)
-            self._check_vectors(vectors)
+            check_settings(self.path, self.catalog, components, phrases, vectors)
             self.splitter = spec.parse("splitter", str(self.catalog.setting("splitter")))
             self.analyzer = spec.parse("analyzer", str(self.catalog.setting("analyzer")))
             self.encoder: Any = spec.parse("encoder", str(self.catalog.setting("encoder")))
-            self._loaded: Encoder | None = None
+            self._encoding = Encoding(self.path, self.catalog, self.encoder, self.progress)
             for group in GROUPS:
                 (self.path / group).mkdir(folder_mode(self.path), exist_ok=True)
             sync_folder(self.path)
@@ -164,28 +150,6 @@ class Writer:
         except BaseException:
             self.catalog.close()
             raise
-
-    def _check_settings(self, components: dict[spec.Kind, Any]) -> None:
-        for kind, component in components.items():
-            stored, text = str(self.catalog.setting(kind)), spec.text(component, full=True)
-            if text != stored:
-                raise IndexMismatch(
-                    f"{self.path} was made with the {kind} {stored}, not {text}: "
-                    "leave the option out, or make a new index"
-                )
-
-    def _check_phrases(self, phrases: bool | None) -> None:
-        if phrases is not None and phrases != self.catalog.phrases:
-            advice = f"run `rprs upgrade {self.path}`" if phrases else "leave the option out"
-            state = "without" if phrases else "with"
-            raise IndexMismatch(f"{self.path} was made {state} phrases: {advice}, or make a new index")
-
-    def _check_vectors(self, vectors: VectorType | None) -> None:
-        if vectors is not None and vectors != self.catalog.vectors:
-            raise IndexMismatch(
-                f"{self.path} stores its vectors as {self.catalog.vectors}, not {vectors}: "
-                "leave the option out, or make a new index"
-            )
 
     def close(self) -> None:
         """Close the index and release its lock."""
@@ -234,7 +198,7 @@ class Writer:
             raise UsageError(f"Expected an iterable of rprs.Document. Got {documents!r:.80}")
         total, unchanged = Added(), Counter[str]()
         with self._change():
-            self._load_encoder()
+            self._encoding.prepare()
             with self.progress("reading", unit="documents") as advance:
                 for batch in batches(documents, self.catalog, self.batch, unchanged):
                     total += self.commit(batch, advance)
@@ -244,7 +208,7 @@ class Writer:
     def commit(self, batch: Batch, advance: Advance = no_op) -> Added:
         """Commit a batch of changes; call `finish` after the last one."""
         with self._change():
-            self._load_encoder()
+            self._encoding.prepare()
             entries = []
             for document in batch.documents:
                 entries.append(self._prepare(document))
@@ -258,11 +222,6 @@ class Writer:
             sum(entry.length for entry in entries),
         )
 
-    def _load_encoder(self) -> None:
-        """Load an encoder that is not fitted, before the first segment is written."""
-        if self.catalog.generation is None and not isinstance(self.encoder, Fittable):
-            self._use(self._store(load_encoder(self.encoder, self.progress)))
-
     def _prepare(self, document: Document) -> Entry:
         return prepare(document.text, self.splitter, self.analyzer, phrases=self.catalog.phrases)
 
@@ -275,8 +234,8 @@ class Writer:
             files += write_arrays(self.path, number, entries)
             if generation is not None:
                 texts = ((place, document.text) for place, document in enumerate(batch.documents))
-                files.append(self._write_vectors(number, generation, self._encoder_in_use(), texts))
-            self._sync(folder(number))
+                files.append(self._encoding.write(number, generation, self._encoding.encoder(), texts))
+            sync_place(self.path, folder(number))
         with self.catalog.transaction():
             for old, document in batch.renamed.items():
                 self.catalog.rename(old, document)
@@ -294,16 +253,12 @@ class Writer:
             if batch.record is not None:
                 batch.record()
 
-    def _sync(self, place: str) -> None:
-        sync_folder(self.path / place)
-        sync_folder((self.path / place).parent)
-
     # ------------------------------------------------------------------------ encoding
 
     def finish(self) -> tuple[str, ...]:
         """Encode the documents that are not encoded yet, and compact if there are many segments; notes on failures."""
         with self._change():
-            self._encode_waiting()
+            self._encoding.encode_waiting()
             notes = self._compact_many() if self.compact_automatically else ()
             self._measure(self.catalog.language or None)  # kept where documents were only renamed
         if grown_enough(self.catalog):
@@ -325,92 +280,8 @@ class Writer:
         return ()
 
     def _measure(self, language: dict[str, Any] | None = None) -> None:
-        """Measure the present documents, unless that was done: norms for the cosine, the encoder's language, the bar.
-
-        Removing documents keeps the `language` that was measured before, since measuring it loads the encoder, and the
-        calibration, so that the alignment of two documents never depends on the removal of a third.
-        """
-        generation = self.catalog.generation
-        if generation is None or self.catalog.has_statistics:
-            return
-        norms, place = None, ""
-        with Index(self.path) as snapshot:
-            if language is None:
-                self._calibrate(snapshot)
-                segments = {segment.number: segment for segment in snapshot.segments}
-                language = measure_language(self.catalog, segments, self._encoder_in_use())
-            if snapshot.has_phrases:
-                with self.progress("weighing phrases", unit="postings") as advance:
-                    squares = squared_norms(snapshot.segments, snapshot.numbers, len(snapshot), advance)
-                place = next_folder(self.path, "norms")
-                norms = save(self.path, f"{place}/squared.npy", squares)
-                self._sync(place)
-        with self.catalog.transaction():
-            self.catalog.use_statistics(language, norms)
-        self._delete_unlisted()
-
-    def _calibrate(self, snapshot: Index) -> None:
-        """Measure the bar for sentences with the same idea, and store it."""
-        segments = {segment.number: segment for segment in snapshot.segments}
-        calibration = measure_calibration(snapshot.catalog, segments, snapshot.generation)
-        with self.catalog.transaction():
-            self.catalog.use_calibration(calibration)
-
-    def _encode_waiting(self) -> None:
-        """Fit the encoder if there is none yet, and encode the segments without vectors."""
-        if self.catalog.generation is None and self.catalog.segments():
-            self._use(self._fit())
-        generation = self.catalog.generation
-        waiting = [row for row in self.catalog.segments() if row.generation != generation]
-        if generation is None or not waiting:
-            return
-        with self.progress("encoding", sum(row.sentences for row in waiting), "sentences") as advance:
-            for row in waiting:
-                self._encode(row.number, generation, advance)
-
-    def _encode(self, number: int, generation: int, advance: Advance) -> None:
-        """Write the vectors of a segment."""
-        file = self._write_vectors(number, generation, self._encoder_in_use(), self.catalog.texts(number), advance)
-        self._sync(folder(number))
-        with self.catalog.transaction():
-            self.catalog.add_vectors(number, generation, file)
-
-    def _fit(self) -> StoredEncoder:
-        """Fit the encoder to the present collection."""
-
-        def segments() -> dict[int, Segment]:
-            return {row.number: Segment.open(self.path, row.number, None) for row in self.catalog.segments()}
-
-        return self._store(fit_encoder(self.catalog, segments, self.encoder, self.progress))
-
-    def _store(self, loaded: LoadedEncoder) -> StoredEncoder:
-        return store_encoder(self.catalog, self.path, loaded)
-
-    def _use(self, stored: StoredEncoder) -> None:
-        """Use the first encoder, before anything is encoded."""
-        with self.catalog.transaction():
-            self.catalog.use_encoder(stored.row, stored.files)
-        self._loaded = stored.encoder
-
-    def _encoder_in_use(self) -> Encoder:
-        self._loaded = self._loaded or open_encoder(self.catalog, self.path)
-        return self._loaded
-
-    def _write_vectors(
-        self,
-        number: int,
-        generation: int,
-        encoder: Encoder,
-        texts: Iterable[tuple[int, str]],
-        advance: Advance = no_op,
-    ) -> File:
-        """Encode the sentences of a segment in their order and write the vectors as one array."""
-        offsets = load(self.path, f"{folder(number)}/sentence_offsets.npy")
-        spans = load(self.path, f"{folder(number)}/spans.npy")
-        vector_type = self.catalog.vectors
-        blocks = encode_sentences(encoder, texts, offsets, spans, vector_type, advance)
-        stored = PRECISIONS[vector_type].stored
-        return save_rows(self.path, vectors_path(number, generation), blocks, stored, (encoder.dimension,))
+        if measure(self.path, self.catalog, self._encoding.encoder, self.progress, language):
+            self._delete_unlisted()
 
     def refit(self) -> None:
         """Fit the encoder to the present collection and encode all sentences anew.
@@ -418,43 +289,10 @@ class Writer:
         Searches see either the old or the new state. An interrupted call is resumed by the next one, unless documents
         were added or removed in between.
         """
-        if not isinstance(self.encoder, Fittable):
-            raise UsageError(f"{self.path} uses {spec.text(self.encoder)}, which is not fitted to a collection")
         with self._change():
-            self._encode_waiting()
-            if self.catalog.generation is None:
-                raise UsageError(f"{self.path} has no documents yet: add some first")
-            encoder, generation = self._begin_refit()
-            done = {file.path for file in self.catalog.files()}
-            rows = [row for row in self.catalog.segments() if vectors_path(row.number, generation) not in done]
-            with self.progress("encoding", sum(row.sentences for row in rows), "sentences") as advance:
-                for row in rows:
-                    texts = self.catalog.texts(row.number)
-                    file = self._write_vectors(row.number, generation, encoder, texts, advance)
-                    self._sync(folder(row.number))
-                    with self.catalog.transaction():
-                        self.catalog.add_files([file])
-            with self.catalog.transaction():
-                self.catalog.end_refit(use=True)
-            self._loaded = encoder
+            self._encoding.refit()
             self._delete_unlisted()
-            with Index(self.path) as snapshot:
-                self._calibrate(snapshot)
-
-    def _begin_refit(self) -> tuple[Encoder, int]:
-        """The fitted encoder and its generation: that of an interrupted refit if the collection is still the same."""
-        collection = digest([[row.number for row in self.catalog.segments()], self.catalog.content_hashes()])
-        if self.catalog.refit is not None:
-            generation, fitted_to = self.catalog.refit
-            if fitted_to == collection:
-                return open_encoder(self.catalog, self.path, generation), generation
-            with self.catalog.transaction():
-                self.catalog.end_refit(use=False)
-            self._delete_unlisted()
-        stored = self._fit()
-        with self.catalog.transaction():
-            self.catalog.begin_refit(stored.row, stored.files, collection)
-        return stored.encoder, stored.row.generation
+            calibrate(self.path, self.catalog)
 
     def upgrade(self) -> bool:
         """Bring an index up to date: add phrases, from its own texts, and checksums; False if it has both already.
@@ -467,11 +305,9 @@ class Writer:
         with self._change():
             if not self.catalog.phrases:
                 add_phrases(self.path, self.catalog, self.analyzer, self.progress)
-            self._encode_waiting()
+            self._encoding.encode_waiting()
             self._measure(self.catalog.language or None)
-            if self.catalog.calibration is None and self.catalog.generation is not None:
-                with Index(self.path) as snapshot:
-                    self._calibrate(snapshot)
+            calibrate_once(self.path, self.catalog)
             if not self.catalog.has_sums:
                 add_checksums(self.path, self.catalog, self.progress)
             self._delete_unlisted()
@@ -486,9 +322,7 @@ class Writer:
         texts = [document_id(id) for id in ids]
         with self._change():
             language = self.catalog.language if self.catalog.has_statistics else None
-            if self.catalog.calibration is None and self.catalog.generation is not None:
-                with Index(self.path) as snapshot:
-                    self._calibrate(snapshot)
+            calibrate_once(self.path, self.catalog)
             with self.catalog.transaction():
                 count = self.catalog.remove(texts)
                 if count:
@@ -499,7 +333,7 @@ class Writer:
     def compact(self) -> None:
         """Merge all segments into one, without removed documents; `IndexCorrupt` if any of their bytes have changed."""
         with self._change():
-            self._encode_waiting()
+            self._encoding.encode_waiting()
             old = self.catalog.segments()
             if len(old) <= 1 and not self.catalog.removed():
                 return
@@ -513,7 +347,7 @@ class Writer:
             live = [self._live(row) for row in old]
             with self.progress("compacting", sum(row.sentences for row in old), "sentences") as advance:
                 files, row = merge_segments(self.path, number, generation, segments, live, advance)
-            self._sync(folder(number))
+            sync_place(self.path, folder(number))
             with self.catalog.transaction():
                 self.catalog.replace_segments(row, files)
             self.catalog.free_space()
@@ -536,7 +370,7 @@ class Writer:
                     self.catalog.forget_encoder()
             self._delete_unlisted()
             count = self._rebuild(damage.segments)
-            self._encode_waiting()
+            self._encoding.encode_waiting()
             self._measure()
             self._delete_unlisted()
         return Repaired(tuple(each.path for each in damage.files), count, tuple(damage.lost.values()))

@@ -14,6 +14,7 @@ from bisect import bisect_right
 from typing import Any
 
 from rprs.errors import ReadError
+from rprs.read.doc_styles import Piece, fields_replaced, first_heading, place, property_pages
 
 __all__ = ["doc_text"]
 
@@ -22,22 +23,19 @@ _COUNTS = 0x4C  # where the numbers of characters of the parts begin
 _PARTS = ("body", "footnotes", "headers", "macros", "comments", "endnotes", "boxes", "header boxes")
 _READ = ("body", "footnotes", "endnotes", "boxes")
 _PIECES, _RUNS = 0x01A2, 0x00FA  # where the places of two tables are
-_PAGE = 512
 _DELETED = 0x0800  # the character property
 _OPERANDS = {0: 1, 1: 1, 2: 2, 3: 4, 4: 2, 5: 2, 7: 3}  # bytes of a property by the kind of its operand; 6: variable
 
-_FIELD = re.compile("\x13[^\x13\x14\x15]*\x14([^\x13\x14\x15]*)\x15|\x13[^\x13\x14\x15]*\x15")
 _CONTROLS = {
     **dict.fromkeys("\r\x0c\x0e", "\n\n"),
     **{"\x07": "\t", "\x0b": "\n", "\x1e": "-", "\t": " ", "\n": " ", "\xa0": " "},
     **dict.fromkeys("\x01\x02\x03\x04\x05\x08\x13\x14\x15\x1f", ""),
 }
 _CONTROL = re.compile("[\x01-\x08\x0b\x0c\x0e\r\t\n\x13-\x15\x1e\x1f\xa0]")
-_FIELD_DEPTH = 8
 
 
-def doc_text(file: Any) -> str:
-    """The text of a Word document that olefile has opened."""
+def doc_text(file: Any) -> tuple[str, str]:
+    """The text and the first heading of a Word document that olefile has opened."""
     stream = file.openstream("WordDocument").read()
     if len(stream) < _PIECES + 8 or struct.unpack_from("<H", stream)[0] not in (0xA5EC, 0xA5DC):
         raise ReadError("a Word file that can't be opened; it may be damaged")
@@ -47,24 +45,20 @@ def doc_text(file: Any) -> str:
     if version < 0xC1:
         raise ReadError("a file of Word 95 or older: save it as .docx")
     table = file.openstream("1Table" if flags & _TABLE_1 else "0Table").read()
-    characters = _characters(stream, table, _deleted_runs(stream, table))
+    characters, pieces = _characters(stream, table, _deleted_runs(stream, table))
     counts = struct.unpack_from(f"<{len(_PARTS)}I", stream, _COUNTS)
     parts, start = [], 0
     for name, count in zip(_PARTS, counts, strict=True):
         if name in _READ:
             parts.append(_plain("".join(characters[start : start + count])))
         start += count
-    return "\n\n".join(filter(None, parts))
+    heading = first_heading(stream, table, pieces, characters[: counts[0]])
+    return "\n\n".join(filter(None, parts)), heading
 
 
-def _place(stream: bytes, table: bytes, where: int) -> bytes:
-    offset, length = struct.unpack_from("<II", stream, where)
-    return table[offset : offset + length]
-
-
-def _characters(stream: bytes, table: bytes, deleted: tuple[list[int], list[bool]]) -> list[str]:
+def _characters(stream: bytes, table: bytes, deleted: tuple[list[int], list[bool]]) -> tuple[list[str], list[Piece]]:
     """All characters of the document, in order; deleted ones are empty, so that positions stay correct."""
-    pieces = _place(stream, table, _PIECES)
+    pieces = place(stream, table, _PIECES)
     position = 0
     while pieces[position : position + 1] == b"\x01":  # properties come before the pieces
         position += 3 + struct.unpack_from("<H", pieces, position + 1)[0]
@@ -74,6 +68,7 @@ def _characters(stream: bytes, table: bytes, deleted: tuple[list[int], list[bool
     number = (len(plc) - 4) // 12
     places = struct.unpack_from(f"<{number + 1}I", plc)
     characters: list[str] = []
+    read: list[Piece] = []
     for piece in range(number):
         count = places[piece + 1] - places[piece]
         raw = struct.unpack_from("<I", plc, 4 * (number + 1) + 8 * piece + 2)[0]
@@ -85,8 +80,9 @@ def _characters(stream: bytes, table: bytes, deleted: tuple[list[int], list[bool
         text = data.decode("cp1252" if width == 1 else "utf-16-le", "replace" if width == 1 else "surrogatepass")
         # A character outside of the basic plane is two characters in the file.
         units = list(text) if len(text) == count else [unit for char in text for unit in _units(char)]
+        read.append(Piece(len(characters), start, width))
         characters += _without_deleted(units, start, width, deleted)
-    return characters
+    return characters, read
 
 
 def _units(char: str) -> tuple[str, ...]:
@@ -108,19 +104,10 @@ def _without_deleted(units: list[str], start: int, width: int, deleted: tuple[li
 
 def _deleted_runs(stream: bytes, table: bytes) -> tuple[list[int], list[bool]]:
     """Where runs of characters begin in the stream, in order, and whether each was deleted."""
-    plc = _place(stream, table, _RUNS)
-    number = (len(plc) - 4) // 8
     runs: dict[int, bool] = {}
-    for page_number in struct.unpack_from(f"<{number}I", plc, 4 * (number + 1)) if number > 0 else ():
-        page = stream[page_number * _PAGE : (page_number + 1) * _PAGE]
-        if len(page) < _PAGE:
-            continue
-        count = page[-1]
-        if 4 * (count + 1) + count > _PAGE - 1:
-            continue
-        starts = struct.unpack_from(f"<{count + 1}I", page)
-        for run in range(count):
-            offset = 2 * page[4 * (count + 1) + run]
+    for page, starts in property_pages(stream, table, _RUNS, 1):
+        for run in range(len(starts) - 1):
+            offset = 2 * page[4 * len(starts) + run]
             runs[starts[run]] = bool(offset) and _is_deleted(page[offset + 1 : offset + 1 + page[offset]])
             runs.setdefault(starts[run + 1], False)
     ordered = sorted(runs.items())
@@ -143,11 +130,7 @@ def _is_deleted(properties: bytes) -> bool:
 
 def _plain(text: str) -> str:
     """Text without the instructions of fields and other controls; two cell marks in a row end a row."""
-    for _ in range(_FIELD_DEPTH):  # from the inside out
-        text, count = _FIELD.subn(lambda match: match[1] or "", text)
-        if not count:
-            break
-    text = text.replace("\x07\x07", "\r").replace("\r\x07", "\x07")
+    text = fields_replaced(text).replace("\x07\x07", "\r").replace("\r\x07", "\x07")
     text = _CONTROL.sub(lambda match: _CONTROLS.get(match[0], ""), text)
     paragraphs = (" ".join(part.strip(" ").split(" ")) for part in re.split(r"\n\n+", text))
     return "\n\n".join(re.sub("  +", " ", part).strip() for part in paragraphs if part.strip())

@@ -5,14 +5,14 @@ Inserted text of tracked changes is read, deleted text is not.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from rprs.document import Document
+from rprs.progress import Advance, no_op
 from rprs.read.package import Package
 from rprs.read.paragraphs import Paragraphs, walk
 from rprs.read.source import Source
-from rprs.read.titles import embedded_title
+from rprs.read.titles import HEADING_STYLE, embedded_title, styled_heading
 from rprs.read.xml_tree import Element, parse
 
 __all__ = ["read_docx"]
@@ -26,7 +26,6 @@ _DROPPED = {  # duplicates: a text box for old programs, and text at the place f
 _TEXT, _PARAGRAPH, _ROW, _CELL = (_WORD + tag for tag in ("t", "p", "tr", "tc"))
 _MARKS = {_WORD + "tab": " ", _WORD + "noBreakHyphen": "-"}
 _LINES = {_WORD + "br", _WORD + "cr"}
-_HEADING = re.compile(r"title|heading [1-3]", re.IGNORECASE)
 _MAIN = "word/document.xml"
 
 
@@ -34,7 +33,7 @@ def read_docx(source: Source, package: Package) -> Document:
     """A Word file is one document; title, author and date come from its properties."""
     body = _xml(package, _MAIN)
     notes = [_xml(package, name) for kind in ("footnotes", "endnotes") for name in package.related(_MAIN, kind)]
-    text = "\n\n".join(filter(None, (_text(root) for root in (body, *notes) if root is not None)))
+    text = "\n\n".join(filter(None, (_text(root, source.advance) for root in (body, *notes) if root is not None)))
     title = embedded_title(package.properties.get("title", ""), source, text) or _first_heading(package, body)
     return Document(source.id, text, title, package.metadata())
 
@@ -51,10 +50,9 @@ def _first_heading(package: Package, body: Element) -> str:
     names = {} if styles is None else {style.get(_WORD + "styleId"): _style_name(style) for style in styles}
     for paragraph in body.iter(_PARAGRAPH):
         style = paragraph.find(f"{_WORD}pPr/{_WORD}pStyle")
-        if style is not None and _HEADING.fullmatch(names.get(style.get(_WORD + "val"), "")):
-            heading = " ".join(_text(paragraph).split())
-            if heading:
-                return heading
+        is_heading = style is not None and HEADING_STYLE.match(names.get(style.get(_WORD + "val"), ""))
+        if is_heading and (heading := styled_heading(_text(paragraph))):
+            return heading
     return ""
 
 
@@ -67,8 +65,8 @@ def _children(element: Element) -> Iterable[Element]:
     return () if element.tag in _DROPPED else element
 
 
-def _text(root: Element) -> str:
-    text, cells, first = Paragraphs(), 0, False
+def _text(root: Element, advance: Advance = no_op) -> str:
+    text, cells, first = Paragraphs(advance), 0, False
     for element, entering in walk(root, _children):
         tag = element.tag
         if tag == _TEXT and entering:

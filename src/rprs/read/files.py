@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import AbstractContextManager, closing
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -13,7 +13,7 @@ from stat import S_ISDIR, S_ISREG
 
 from rprs.document import Document
 from rprs.errors import ReadError, UsageError
-from rprs.progress import reading_progress
+from rprs.progress import Advance, reading_progress, silent
 from rprs.read.encoding import clean
 from rprs.read.kinds import is_passed_over, read_any, read_named
 from rprs.read.members import is_attached
@@ -247,17 +247,18 @@ def documents(reader: Reader, path: Path, id: str, fields: Fields = USUAL) -> It
     """The documents of one file, ready to be stored. Any problem with the file is a `Skipped`."""
     shown = displayed(path)
     try:
-        with opened(path) as stream, _progress(path, shown):
-            yield from storable(reader, Source(clean(id), shown, stream, fields), {"path": shown})
+        with opened(path) as stream, _progress(path, shown) as advance:
+            yield from storable(reader, Source(clean(id), shown, stream, fields, advance=advance), {"path": shown})
     # The one place where every exception is caught: format libraries raise all kinds on damaged or hostile files,
     # and one file must not stop the reading of ten thousand others. The reason is always reported.
     except Exception as error:
         yield Skipped(shown, reason(error))
 
 
-def _progress(path: Path, shown: str) -> AbstractContextManager[object]:
+def _progress(path: Path, shown: str) -> AbstractContextManager[Advance]:
     """A large file shows that it is being read, also where its reader can't tell how far it is."""
-    return reading_progress.get()(f"reading {shown}") if path.stat().st_size >= LARGE else nullcontext()
+    progress = reading_progress.get() if path.stat().st_size >= LARGE else silent
+    return progress(f"reading {shown}", unit="paragraphs")
 
 
 def documents_of_stream(reader: Reader, raw: io.BufferedReader, name: str) -> Iterator[Document | Skipped]:

@@ -12,7 +12,8 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -21,19 +22,35 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rprs.document import Document
 from rprs.errors import ReadError, UsageError
 from rprs.files.atomic import write_atomically
 
-__all__ = ["DPI", "Ocr", "Recognised", "engine", "ocr_mode", "recognise", "use_ocr"]
+__all__ = [
+    "DPI",
+    "MAX_PIXELS",
+    "Ocr",
+    "Picture",
+    "Recognised",
+    "check_mode",
+    "engine",
+    "ocr_mode",
+    "recognise",
+    "recognise_with",
+    "recognition_notes",
+    "use_ocr",
+    "use_recogniser",
+]
 
 Ocr = Literal["auto", "never", "always"]
 Picture = NDArray[np.uint8]  # rows of grey values
 DPI = 200  # of the picture of a page
+MAX_PIXELS = 10**8  # of the picture of a page: larger pages have fewer dots per inch
 NO_ENGINE = "OCR needs Tesseract (Debian: apt install tesseract-ocr) or the extra: pip install 'rprs[ocr]'"
 _SECONDS = 300  # for one page
 _VERSION = 1  # of the stored results
@@ -45,15 +62,20 @@ ocr_mode: ContextVar[Ocr] = ContextVar("ocr_mode", default="never")
 @contextmanager
 def use_ocr(mode: str) -> Iterator[None]:
     """Recognise scanned pages where an engine is installed (auto), never, or all pages of all PDFs (always)."""
-    if mode not in ("auto", "never", "always"):
-        raise UsageError(f"OCR must be auto, never or always. Got {mode!r} instead.")
-    if mode == "always" and engine() is None:
-        raise UsageError(NO_ENGINE)
-    token = ocr_mode.set(mode)  # type: ignore[arg-type]  # checked above
+    token = ocr_mode.set(check_mode(mode))
     try:
         yield
     finally:
         ocr_mode.reset(token)
+
+
+def check_mode(mode: str) -> Ocr:
+    """One of the three modes; all pages can be recognised only where an engine is installed."""
+    if mode not in ("auto", "never", "always"):
+        raise UsageError(f"OCR must be auto, never or always. Got {mode!r} instead.")
+    if mode == "always" and engine() is None:
+        raise UsageError(NO_ENGINE)
+    return cast("Ocr", mode)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +86,30 @@ class Recognised:
     confidence: float
 
 
-@cache
+Recogniser = Callable[[Iterable[Picture]], Iterator[Recognised]]
+
+# The name of an engine in another process, and a function that has it recognise pictures, in place of one here.
+_elsewhere: ContextVar[tuple[str, Recogniser] | None] = ContextVar("_elsewhere", default=None)
+
+
+@contextmanager
+def use_recogniser(name: str, function: Recogniser) -> Iterator[None]:
+    """Within this block, let a function recognise pictures."""
+    token = _elsewhere.set((name, function))
+    try:
+        yield
+    finally:
+        _elsewhere.reset(token)
+
+
 def engine() -> str | None:
-    """The engine that is installed, with its version: `tesseract 5.3.0`, `rapidocr 1.4.4`, or None."""
+    """The engine that is used, with its version: `tesseract 5.3.0 eng`, `rapidocr 1.4.4`, or None."""
+    elsewhere = _elsewhere.get()
+    return _installed() if elsewhere is None else elsewhere[0]
+
+
+@cache
+def _installed() -> str | None:
     if shutil.which("tesseract"):
         output = subprocess.run(["tesseract", "--version"], capture_output=True, text=True, check=False)
         words = (output.stdout or output.stderr).split()
@@ -88,22 +131,46 @@ def _languages() -> str:
 
 
 def recognise(pictures: Iterable[Picture]) -> Iterator[Recognised]:
-    """The text of pictures of pages (grey values), in their order; several are recognised at once.
-
-    Few pictures are in memory at a time, however many pages there are.
-    """
-    name = engine()
+    """The text of pictures of pages (grey values), in their order, each from the cache if it was recognised before."""
+    name, elsewhere = engine(), _elsewhere.get()
     if name is None:
         raise ReadError(NO_ENGINE)
-    workers = os.cpu_count() or 1
+    if elsewhere is not None:
+        return elsewhere[1](pictures)
+    return recognise_with(name, pictures, os.cpu_count() or 1, _stored)
+
+
+def recognition_notes(documents: Iterable[Document]) -> list[str]:
+    """A line for each document of which OCR has read pages."""
+    facts = ((document.id, document.metadata) for document in documents)
+    return [
+        f"{id}: {about['ocr_pages']:,} of {about['pages']:,} pages were read by OCR ({about['ocr_engine']}), "
+        f"mean confidence {about['ocr_confidence']:.0%}"
+        for id, about in facts
+        if {"ocr_pages", "ocr_engine", "ocr_confidence", "pages"} <= about.keys()
+    ]
+
+
+def recognise_with(
+    name: str, pictures: Iterable[Picture], workers: int, page: Callable[[Picture, str], Recognised] | None = None
+) -> Iterator[Recognised]:
+    """The text of pictures of pages, in their order, of which so many are recognised at once, without a cache.
+
+    Few pictures are in memory at a time, however many pages there are: when `workers` + 1 are waiting, the first of
+    them is awaited before the next is taken.
+    """
     with ThreadPoolExecutor(workers) as pool:
-        waiting: list[Future[Recognised]] = []
+        waiting: deque[Future[Recognised]] = deque()
         for picture in pictures:
-            waiting.append(pool.submit(_stored, picture, name))
+            waiting.append(pool.submit(page or _page, picture, name))
             if len(waiting) > workers:
-                yield waiting.pop(0).result()
+                yield waiting.popleft().result()
         for future in waiting:
             yield future.result()
+
+
+def _page(picture: Picture, name: str) -> Recognised:
+    return _tesseract(picture) if name.startswith("tesseract") else _rapidocr(picture)
 
 
 def _stored(picture: Picture, name: str) -> Recognised:
@@ -114,7 +181,7 @@ def _stored(picture: Picture, name: str) -> Recognised:
         return Recognised([str(line) for line in stored["lines"]], float(stored["confidence"]))
     except (OSError, ValueError, KeyError, TypeError):
         pass  # not stored yet, or damaged
-    page = _tesseract(picture) if name.startswith("tesseract") else _rapidocr(picture)
+    page = _page(picture, name)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, json.dumps({"lines": page.lines, "confidence": page.confidence}, ensure_ascii=False))
     return page

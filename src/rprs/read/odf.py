@@ -9,11 +9,12 @@ from collections.abc import Iterable
 
 from rprs.document import Document, Value
 from rprs.errors import ReadError
+from rprs.progress import Advance, no_op
 from rprs.read.dates import iso_date
 from rprs.read.package import Package
 from rprs.read.paragraphs import Paragraphs, walk
 from rprs.read.source import Source
-from rprs.read.titles import embedded_title
+from rprs.read.titles import embedded_title, styled_heading
 from rprs.read.xml_tree import Element, inline, local
 
 __all__ = ["read_odf"]
@@ -31,7 +32,7 @@ def read_odf(source: Source, package: Package) -> Document:
     root = package.require("content.xml")
     body = next((element for element in root if local(element) == "body"), root)
     notes: list[Element] = []
-    main = _text(body, notes)
+    main = _text(body, notes, source.advance)
     text = "\n\n".join(filter(None, (main, *(_text(note, []) for note in notes))))
     properties = _properties(package)
     author = properties.get("initial-creator") or properties.get("creator", "")
@@ -48,10 +49,10 @@ def _properties(package: Package) -> dict[str, str]:
 
 def _first_heading(body: Element) -> str:
     headings = (element for element in body.iter() if local(element) == "h" or element.get(_CLASS) == "title")
-    return next(filter(None, (" ".join(_text(heading, []).split()) for heading in headings)), "")
+    return next(filter(None, (styled_heading(_text(heading, [])) for heading in headings)), "")
 
 
-def _text(root: Element, notes: list[Element]) -> str:
+def _text(root: Element, notes: list[Element], advance: Advance = no_op) -> str:
     """The text of an element; the bodies of its notes are added to `notes` instead."""
 
     def children(element: Element) -> Iterable[Element]:
@@ -61,7 +62,7 @@ def _text(root: Element, notes: list[Element]) -> str:
             return ()
         return () if name in _DROPPED else element
 
-    text, depth, cells = Paragraphs(), 0, 0  # text outside of paragraphs is markup of the format
+    text, depth, cells = Paragraphs(advance), 0, 0  # text outside of paragraphs is markup of the format
     for element, entering in walk(root, children):
         name = local(element)
         if name in ("p", "h"):

@@ -32,28 +32,29 @@ def read_ole(source: Source) -> Iterator[Document | Skipped]:
 
             yield from read_message(source, file)
             return
-        text, facts = _text(source, file, streams)
+        text, heading, facts = _text(source, file, streams)
         properties, author_and_date = _properties(file)
-        title = embedded_title(properties, source, text)
-        if "WordDocument" in streams:
-            title = title or plain_heading(text)
+        title = embedded_title(properties, source, text) or heading
         yield Document(source.id, text, title, {**facts, **author_and_date})
 
 
-def _text(source: Source, file: OleFile, streams: set[str]) -> tuple[str, dict[str, Value]]:
+def _text(source: Source, file: OleFile, streams: set[str]) -> tuple[str, str, dict[str, Value]]:
+    """The text, the first heading and metadata."""
     if "EncryptedPackage" in streams:
         raise ReadError("an encrypted file: save a copy that opens without a password")
     if "WordDocument" in streams:
         from rprs.read.doc import doc_text
 
-        return doc_text(file), {}
+        text, heading = doc_text(file)
+        return text, heading or plain_heading(text), {}
     if streams & {"Workbook", "Book"}:
         from rprs.read.sheets import read_xls
 
         # xlrd is given the stream alone: in a damaged file it follows circular chains of sectors without end.
-        return read_xls(source, file.openstream("Workbook" if "Workbook" in streams else "Book").read())
+        text, facts = read_xls(source, file.openstream("Workbook" if "Workbook" in streams else "Book").read())
+        return text, "", facts
     if "PowerPoint Document" in streams:
-        return _slides(file.openstream("PowerPoint Document").read()), {}
+        return _slides(file.openstream("PowerPoint Document").read()), "", {}
     raise ReadError("not a file of Word, Excel, PowerPoint or Outlook")
 
 

@@ -6,9 +6,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
+from rprs.progress import Advance, no_op
+
 __all__ = ["Paragraphs", "walk"]
 
 Node = TypeVar("Node")
+STEP = 1_000  # paragraphs between two signs of progress
 
 
 def walk(root: Node, children: Callable[[Node], Iterable[Node]]) -> Iterator[tuple[Node, bool]]:
@@ -23,11 +26,15 @@ def walk(root: Node, children: Callable[[Node], Iterable[Node]]) -> Iterator[tup
 
 
 class Paragraphs:
-    """Builds a text from inline pieces and ends of lines, cells and paragraphs, and normalises white space."""
+    """Builds a text from inline pieces and ends of lines, cells and paragraphs, and normalises white space.
 
-    def __init__(self) -> None:
+    `advance` is called with the number of paragraphs, from time to time.
+    """
+
+    def __init__(self, advance: Advance = no_op) -> None:
         self._done: list[str] = []
         self._pieces: list[str] = []
+        self._advance, self._reported = advance, 0
 
     def write(self, text: str) -> None:
         """Add running text, in which any white space is one space."""
@@ -50,6 +57,9 @@ class Paragraphs:
         text = re.sub(r" *(\n|\t) *", r"\1", re.sub("  +", " ", "".join(self._pieces)))
         self._pieces.clear()
         self._done += [part.strip() for part in re.split(r"\n\s*\n", text) if part.strip()]
+        if len(self._done) >= self._reported + STEP:
+            self._advance(len(self._done) - self._reported)
+            self._reported = len(self._done)
 
     def __str__(self) -> str:
         self.end()

@@ -28,7 +28,7 @@ from rprs.document import Document, Value
 from rprs.errors import ReadError
 from rprs.progress import reading_progress
 from rprs.read.dates import iso_date
-from rprs.read.ocr import DPI, Picture, Recognised, engine, ocr_mode, recognise
+from rprs.read.ocr import DPI, MAX_PIXELS, Picture, Recognised, engine, ocr_mode, recognise
 from rprs.read.pdf_layout import Piece, heading, reading_order, without_line_numbers
 from rprs.read.source import Skipped, Source
 from rprs.read.titles import embedded_title
@@ -118,7 +118,8 @@ def _recognised(source: Source, pdf: Any, pages: Sequence[Page]) -> dict[int, Re
 
 def _picture(page: Any) -> Picture:
     """A page in grey; PDFium may leave bytes at the ends of rows unused."""
-    bitmap = page.render(scale=DPI / 72, grayscale=True)
+    area = page.get_width() * page.get_height() or 1.0  # in points, of which an inch has 72
+    bitmap = page.render(scale=min(DPI / 72, (0.99 * MAX_PIXELS / area) ** 0.5), grayscale=True)
     grey = np.ascontiguousarray(bitmap.to_numpy().reshape(bitmap.height, -1)[:, : bitmap.width])
     page.close()
     return grey

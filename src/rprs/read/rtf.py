@@ -16,7 +16,7 @@ from rprs.errors import ReadError
 from rprs.read.dates import iso_date
 from rprs.read.paragraphs import Paragraphs
 from rprs.read.source import Skipped, Source
-from rprs.read.titles import embedded_title, plain_heading
+from rprs.read.titles import HEADING_STYLE, embedded_title, plain_heading, styled_heading
 
 __all__ = ["read_rtf", "rtf_text"]
 
@@ -44,6 +44,7 @@ _CHARACTERS = {
     **{b"bullet": "•", b"tab": " ", b"emspace": " ", b"enspace": " ", b"qmspace": " "},
 }
 _SYMBOLS = {b"~": " ", b"_": "-", b"-": "", b"{": "{", b"}": "}", b"\\": "\\"}
+_LEVELS = range(3)  # outline levels of headings
 _DEPTH = 10_000  # of groups: deeper nesting is an attack
 
 
@@ -52,7 +53,7 @@ def read_rtf(source: Source) -> Iterator[Document | Skipped]:
     data = source.data()
     if not data.lstrip().startswith(b"{\\rtf"):
         raise ReadError(r"not an RTF file, or damaged: it does not begin with {\rtf")
-    reading = _Reading()
+    reading = _Reading(body=Paragraphs(source.advance))
     reading.run(data)
     info = {name: " ".join("".join(pieces).split()) for name, pieces in reading.info.items()}
     metadata: dict[str, Value] = {"author": info["author"]} if info.get("author") else {}
@@ -61,7 +62,7 @@ def read_rtf(source: Source) -> Iterator[Document | Skipped]:
         if date := iso_date(f"{year}-{month:0>2}-{day:0>2}"):
             metadata["date"] = date
     text = reading.text
-    title = embedded_title(info.get("title", ""), source, text) or plain_heading(text)
+    title = embedded_title(info.get("title", ""), source, text) or reading.first_heading or plain_heading(text)
     yield Document(source.id, text, title, metadata)
 
 
@@ -84,6 +85,8 @@ class _Group:
     fallback: int = 1  # characters after \u for programs without Unicode
     font: int = -1
     in_fonts: bool = False
+    in_styles: bool = False
+    in_heading: bool = False  # the paragraph has a style or an outline level of a heading
 
 
 @dataclass
@@ -100,6 +103,8 @@ class _Reading:
     pending: bytearray = field(default_factory=bytearray)  # bytes of one run, since a character may have several
     high: str = ""  # the first half of a surrogate pair
     to_skip: int = 0
+    heading: list[str] = field(default_factory=list)  # the beginning of a paragraph that is one
+    first_heading: str = ""
 
     @property
     def text(self) -> str:
@@ -129,6 +134,7 @@ class _Reading:
             elif symbol is not None:
                 self.symbol(symbol)
         self.flush()
+        self.end_heading()
 
     def open(self) -> None:
         self.flush()
@@ -162,6 +168,8 @@ class _Reading:
             self.info.setdefault(self.group.info, []).append(text)
         elif not self.group.dropped and not self.group.deleted:
             self.out.write(text)
+            if self.group.in_heading and not self.group.in_note and not self.first_heading:
+                self.heading.append(text)
 
     def symbol(self, symbol: bytes) -> None:
         if symbol == b"*":
@@ -186,7 +194,8 @@ class _Reading:
         elif word in (b"title", b"author") and group.dropped and not group.in_fonts:
             self.group = replace(group, info=word.decode())
         elif word in _DROPPED:
-            self.group = replace(group, dropped=True, ignorable=False, info="", in_fonts=word == b"fonttbl")
+            fonts, styles = word == b"fonttbl", word == b"stylesheet"
+            self.group = replace(group, dropped=True, ignorable=False, info="", in_fonts=fonts, in_styles=styles)
         elif word in _NOTES:
             self.notes += [] if group.dropped else [Paragraphs()]
             self.group = replace(group, in_note=not group.dropped, ignorable=False)
@@ -196,6 +205,8 @@ class _Reading:
             self.group = replace(group, deleted=False)
         elif word in (b"f", b"fcharset", b"ansicpg", *_PAGES):
             self.encoding(word, number)
+        elif word in (b"s", b"outlinelevel", b"pard"):
+            self.style(word, number)
         elif not (group.dropped or group.deleted):
             self.shown(word)
 
@@ -203,12 +214,30 @@ class _Reading:
         """A word that stands for a character or a break."""
         if word in _BREAKS:
             self.out.end()
+            self.end_heading()
         elif word in (b"cell", b"nestcell"):
             self.out.cell()
+            self.end_heading()
         elif word == b"line":
             self.out.line()
+            self.heading += " " if self.heading else ""
         elif word in _CHARACTERS:
             self.write(_CHARACTERS[word])
+
+    def style(self, word: bytes, number: int | None) -> None:
+        """A style, in the table of styles or of a paragraph; `\\pard` is the beginning of one without properties."""
+        if self.group.in_styles:
+            self.group = replace(self.group, info=f"style {number}") if word == b"s" else self.group
+        elif word == b"outlinelevel":
+            self.group = replace(self.group, in_heading=number in _LEVELS)
+        else:
+            name = self.info.get(f"style {number}", [""])[0] if word == b"s" else ""
+            self.group = replace(self.group, in_heading=HEADING_STYLE.match(name) is not None)
+
+    def end_heading(self) -> None:
+        if self.heading and not self.group.in_note:
+            self.first_heading = self.first_heading or styled_heading("".join(self.heading))
+            self.heading = []
 
     def encoding(self, word: bytes, number: int | None) -> None:
         if word == b"f":

@@ -22,6 +22,7 @@ from typing import Any, TypeAlias, cast
 
 from rprs.document import Document
 from rprs.errors import ReadError
+from rprs.progress import Advance, no_op
 from rprs.read.encoding import decode
 
 __all__ = [
@@ -115,6 +116,7 @@ class Source:
     fields: Fields = USUAL
     depth: int = 0  # of archives and messages around this file
     budget: Budget = field(default_factory=Budget)
+    advance: Advance = no_op  # called with numbers of paragraphs, by readers of formats without pages or members
 
     def data(self) -> bytes:
         """All bytes of the file."""

@@ -13,7 +13,7 @@ from pathlib import PurePath
 
 from rprs.read.source import Source, stem_of
 
-__all__ = ["embedded_title", "plain_heading"]
+__all__ = ["HEADING_STYLE", "embedded_title", "plain_heading", "styled_heading"]
 
 BEGINNING = 3_000  # characters of the text in which a title is expected
 AGREEMENT = 0.5  # of the words of a title, in the name of the file or the beginning of the text
@@ -46,6 +46,8 @@ _NO_HEADING = re.compile(
     re.IGNORECASE,
 )
 LONGEST, FEWEST, MOST = 120, 2, 16  # characters of a heading; words of it
+LONGEST_STYLED = 300  # characters of a paragraph in a heading style that is a heading
+HEADING_STYLE = re.compile(r" ?(?:title|heading [1-3]) ?(?:[,;]|$)", re.IGNORECASE)  # in files of all languages
 PROSE = 60  # characters of the paragraph after a heading, at least
 
 
@@ -56,10 +58,15 @@ def embedded_title(title: str, source: Source, text: str) -> str:
     titles most of whose words are neither in the name of the file nor in the beginning of the text.
     """
     line = " ".join(title.split())
-    bare = line.strip(" .-–—_*()[]{}<>\"'")
-    if not bare or _PRINT_JOB.match(bare) or _FILE.fullmatch(line) or _PLACEHOLDER.fullmatch(bare):
+    if not _says_something(line):
         return ""
     return line if _agrees(line, f"{stem_of(PurePath(source.id))} {text[:BEGINNING]}") else ""
+
+
+def styled_heading(text: str) -> str:
+    """A paragraph in a heading style as a title, or nothing if it is a placeholder or too long for a heading."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_STYLED and _says_something(line) else ""
 
 
 def plain_heading(text: str) -> str:
@@ -83,6 +90,12 @@ def plain_heading(text: str) -> str:
     words = _WORD.findall(line)
     bounded = len(line) <= LONGEST and FEWEST <= len(words) <= MOST and line[-1] not in ".,;:?!"
     return line if bounded and (underlined or line.isupper()) and not _NO_HEADING.fullmatch(line) else ""
+
+
+def _says_something(line: str) -> bool:
+    """Whether a line is neither empty nor a placeholder, the name of a file or that of a print job."""
+    bare = line.strip(" .-–—_*()[]{}<>\"'")
+    return bool(bare) and not (_PRINT_JOB.match(bare) or _FILE.fullmatch(line) or _PLACEHOLDER.fullmatch(bare))
 
 
 def _agrees(title: str, context: str) -> bool:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from rprs.document import Document
 from rprs.errors import NotAllowed, ReadError, UsageError
 from rprs.index import Added
+from rprs.progress import show_reading
 from rprs.read import Skipped, read
+from rprs.read.bounded import use_processes
+from rprs.read.ocr import recognition_notes, use_ocr
 from rprs.read.reasons import group_by_reason
 from rprs.serve.collections import Collections
 from rprs.serve.handlers import as_json
@@ -51,16 +55,24 @@ class Adding:
         """Build a new collection."""
         request = submission.request
         source = _Source(self, job, submission)
-        added = self.collections.create(request.name, source.documents(), request.encoder, job.progress)
+        with self._reading(job):
+            added = self.collections.create(request.name, source.documents(), request.encoder, job.progress)
         return as_json({**self._outcome(added, source), "name": request.name})
 
     def add(self, job: Job, submission: Submission[AddRequest]) -> bytes:
         """Add documents to the collection of the request."""
         source = _Source(self, job, submission)
         documents = source.documents()  # those of a folder are read while others wait: they may not fit into memory
-        added = self.collections.add(documents if submission.request.folder else list(documents), job.progress)
+        with self._reading(job):
+            added = self.collections.add(documents if submission.request.folder else list(documents), job.progress)
         with self.collections.snapshot() as snapshot:
             return as_json({**self._outcome(added, source), "fingerprint": snapshot.fingerprint})
+
+    @contextmanager
+    def _reading(self, job: Job) -> Iterator[None]:
+        """Within this block, the files of folders are read as on the command line."""
+        with show_reading(job.progress), use_ocr(self.limits.ocr), use_processes():
+            yield
 
     def _outcome(self, added: Added, source: _Source) -> dict[str, Any]:
         counts = {"added": added.added, "changed": added.changed, "unchanged": added.unchanged}
@@ -68,7 +80,8 @@ class Adding:
             {"reason": reason, "count": len(items), "names": [item.path for item in items[:NAMES]]}
             for reason, items in group_by_reason(source.skipped)
         ]
-        return {**counts, "skipped": [str(item) for item in source.skipped], "skipped_by_reason": groups}
+        skipped = [str(item) for item in source.skipped]
+        return {**counts, "skipped": skipped, "skipped_by_reason": groups, "notes": source.notes}
 
     def allowed(self, folder: str) -> Path:
         """A folder of this computer that may be read; a link that leads out of an allowed folder does not help."""
@@ -89,6 +102,7 @@ class _Source:
     def __init__(self, adding: Adding, job: Job, submission: Submission[Any]) -> None:
         self._adding, self._job, self._submission = adding, job, submission
         self.skipped: list[Skipped] = []
+        self.notes: list[str] = []
         folder = submission.request.folder
         self._folder = None if folder is None else adding.allowed(folder)
         if not (submission.files or submission.request.documents or self._folder):
@@ -101,6 +115,7 @@ class _Source:
             self._job.check()
             if document.text.strip():
                 count += 1
+                self.notes += recognition_notes([document])[: NAMES - len(self.notes)]
                 yield document
             else:
                 self.skipped.append(Skipped(document.id, "contains no text"))

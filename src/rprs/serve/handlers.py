@@ -48,6 +48,7 @@ class Search:
     query: Document
     searcher: Searcher
     fingerprint: str
+    notes: tuple[str, ...] = ()  # on how the files of the query were read
 
     @property
     def about(self) -> About:
@@ -71,7 +72,7 @@ class Search:
         request = self.request
         evidence: dict[str, Any] = {name: getattr(request, name) for name in ("pairs", "group", "boilerplate")}
         results = self.searcher.search(self.seeds, request.k, **self.filters, **evidence)
-        return replace(results, notes=(*results.notes, *self._same_ids()))
+        return replace(results, notes=(*self.notes, *results.notes, *self._same_ids()))
 
     def _same_ids(self) -> list[str]:
         """A line for each document that is left out only because of its id: its text may be a different one."""
@@ -99,8 +100,8 @@ class Handlers:
     def opened(self, job: Job, snapshot: Snapshot, submission: Submission[Any]) -> Search:
         """The search of a request, with its query documents read."""
         searcher = self.service.searcher(snapshot, job.progress)
-        seeds = query_documents(job, snapshot.index, submission, self.limits)
-        return Search(submission.request, seeds, combine(seeds), searcher, snapshot.fingerprint)
+        seeds, notes = query_documents(job, snapshot.index, submission, self.limits)
+        return Search(submission.request, seeds, combine(seeds), searcher, snapshot.fingerprint, tuple(notes))
 
     def search(self, job: Job, submission: Submission[SearchRequest]) -> bytes:
         """Hits as JSON."""
@@ -130,7 +131,7 @@ class Handlers:
     def sentences(self, job: Job, submission: Submission[SearchRequest]) -> bytes:
         """The query as one text with its sentences, as JSON."""
         with self.service.snapshot() as snapshot:
-            seeds = query_documents(job, snapshot.index, submission, self.limits)
+            seeds, _ = query_documents(job, snapshot.index, submission, self.limits)
             query = combine(seeds)
             sentences = snapshot.index.splitter.split(query.text)
             return as_json(_aligned_text(query, sentences, seeds_object(seeds, snapshot.index)))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rprs.errors import UsageError
+from rprs.read.ocr import Ocr, check_mode
 
 __all__ = ["LINGER", "RETRY", "ASGIApp", "BodyLimit", "Limits", "Message", "Receive", "Scope", "Send", "refuse"]
 
@@ -31,7 +32,7 @@ MIN_ARRIVAL = 2**14  # bytes of a body that must arrive in `header_seconds`, unl
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of a server. A request beyond them is refused with one line."""
+    """What a server does for a request. One beyond these limits is refused with one line."""
 
     upload_bytes: int = 64 * 2**20  # of a request body
     bodies_bytes: int = 512 * 2**20  # of all bodies that the server holds; a request that would exceed it is refused
@@ -46,9 +47,13 @@ class Limits:
     body_seconds: float = 300.0  # until its body is complete
     idle_seconds: float = 30.0  # on a kept-alive connection, or for a client that does not read its response
     connections: int = 512  # open at the same time
+    ocr: Ocr = "never"  # of the pages of uploads, and of files in folders
 
     def __post_init__(self) -> None:
+        check_mode(self.ocr)
         for each in dataclasses.fields(self):
+            if each.name == "ocr":
+                continue
             value, least = getattr(self, each.name), 0 if each.name == "waiting" else 1
             integer = each.type == "int"
             if not (least <= value < float("inf") if integer else 0 < value < float("inf")):

@@ -352,6 +352,7 @@ class Added(BaseModel):
     unchanged: int
     skipped: list[str]
     skipped_by_reason: list[SkippedFiles] = []
+    notes: list[str] = []
     fingerprint: str
 
 
@@ -364,6 +365,7 @@ class Created(BaseModel):
     unchanged: int
     skipped: list[str]
     skipped_by_reason: list[SkippedFiles]
+    notes: list[str] = []
 
 
 class Collection(BaseModel):

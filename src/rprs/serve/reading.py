@@ -13,6 +13,7 @@ import resource
 import signal
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import PurePath
 from typing import Any, Final
@@ -20,8 +21,10 @@ from typing import Any, Final
 from rprs.document import Document
 from rprs.read.files import documents_of_stream
 from rprs.read.kinds import read_named
+from rprs.read.ocr import use_ocr
 from rprs.read.source import Skipped, suffix_of
 from rprs.read.worker import confine, document_record
+from rprs.serve.recognising import ocr_process
 
 __all__ = ["TASK", "main"]
 
@@ -44,11 +47,22 @@ def main() -> None:
     name: str = task["name"]
     for library in _LIBRARIES.get(suffix_of(PurePath(name)), ()):
         import_module(library)
-    _confine(task["seconds"], task["bytes"])
-    sys.stdin.buffer.seek(0)
-    for item in _items(name, task["characters"]):
-        sys.stdout.buffer.write(json.dumps(item, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
-    sys.stdout.flush()
+    with _ocr(task["seconds"], task["bytes"], **task["ocr"]):
+        _confine(task["seconds"], task["bytes"])
+        sys.stdin.buffer.seek(0)
+        for item in _items(name, task["characters"]):
+            sys.stdout.buffer.write(json.dumps(item, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+        sys.stdout.flush()
+
+
+@contextmanager
+def _ocr(seconds: float, space: int, mode: str, engine: str | None, workers: int) -> Iterator[None]:
+    """Recognise scanned pages within this block, if that is wanted and possible."""
+    if mode == "never" or engine is None:
+        yield
+        return
+    with ocr_process(engine, workers, seconds, space), use_ocr(mode):
+        yield
 
 
 def _confine(seconds: float, space: int) -> None:

@@ -128,14 +128,19 @@ def document_of(document: DocumentInput) -> Document:
     return Document(id, clean(document.text), title, metadata)
 
 
-def query_documents(job: Job, index: Index, submission: Submission[Any], limits: Limits) -> list[Document]:
-    """The query documents, in the order files, documents, text, ids."""
+def query_documents(
+    job: Job, index: Index, submission: Submission[Any], limits: Limits
+) -> tuple[list[Document], list[str]]:
+    """The query documents, in the order files, documents, text, ids, and notes on how the files were read."""
     request: SearchRequest = submission.request
     seeds: list[Document] = []
+    notes: list[str] = []
     if submission.files:
         with job.progress("reading", submission.size, "bytes") as advance:
             for file in submission.files:
-                seeds.append(read_upload(file.file, file.filename or "", limits, job.stop))
+                document, remarks = read_upload(file.file, file.filename or "", limits, job.stop)
+                seeds.append(document)
+                notes += remarks
                 advance(file.size or 0)
     seeds += [document_of(document) for document in request.documents]
     if request.text is not None:
@@ -144,7 +149,7 @@ def query_documents(job: Job, index: Index, submission: Submission[Any], limits:
     if not seeds:
         raise UsageError("The query is empty: give a text, documents, files, or ids of documents in the index")
     _check_length("The query", sum(len(seed.text) for seed in seeds), limits)
-    return seeds
+    return seeds, notes
 
 
 def aligned_document(index: Index, document: DocumentInput | str, limits: Limits) -> Document:

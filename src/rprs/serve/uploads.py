@@ -25,6 +25,7 @@ from rprs.document import Document
 from rprs.errors import Cancelled, ReadError, TooLarge
 from rprs.read.bounded import DAMAGED, MALFORMED, environment, parse_document
 from rprs.read.members import is_attached
+from rprs.read.ocr import engine, recognition_notes
 from rprs.serve.limits import Limits
 from rprs.serve.reading import TASK
 
@@ -46,8 +47,8 @@ class Stop(Protocol):
         ...
 
 
-def read_upload(data: Upload, name: str, limits: Limits, stop: Stop | None = None) -> Document:
-    """The single document in an upload; otherwise a `ReadError` that begins with the file name."""
+def read_upload(data: Upload, name: str, limits: Limits, stop: Stop | None = None) -> tuple[Document, list[str]]:
+    """The single document in an upload, with notes on how it was read; otherwise a `ReadError` with the file name."""
     name = clean_name(name)
     documents, skipped, minor = _read(data, name, limits, stop, limits.text_characters)
     if skipped or (minor and not documents):
@@ -56,7 +57,8 @@ def read_upload(data: Upload, name: str, limits: Limits, stop: Stop | None = Non
     if len(documents) != 1:
         several = "contains more than one document; upload a file with the query only"
         raise ReadError(f"{name}: {several if documents else 'contains no document'}")
-    return documents[0]
+    own = [line for line in minor if line.startswith(f"{name}: ")]  # attachments are no part of the query
+    return documents[0], [*recognition_notes(documents), *own]
 
 
 def read_uploads(data: Upload, name: str, limits: Limits, stop: Stop | None = None) -> tuple[list[Document], list[str]]:
@@ -87,6 +89,7 @@ def _read(data: Upload, name: str, limits: Limits, stop: Stop | None, characters
         "seconds": limits.reading_seconds,
         "bytes": limits.reading_bytes,
         "characters": characters,
+        "ocr": {"mode": limits.ocr, "engine": engine(), "workers": os.cpu_count() or 1},
     }
     contents = None
     with _unnamed_file(data) as file, _process(file, json.dumps(task)) as process, suppress(*MALFORMED):

@@ -29,13 +29,14 @@ export function indexing(places, refresh) {
     if (!batches.length) return showError(places.error, new api.ApiError(422, "", "Choose files or a folder first."), { index: "" });
     const running = new AbortController();
     const line = progress(places.outcome, what, () => running.abort());
-    const total = { parts: 0, added: 0, changed: 0, unchanged: 0, skipped: [] };
+    const total = { parts: 0, added: 0, changed: 0, unchanged: 0, skipped: [], notes: [] };
     try {
       for (const [place, request] of batches.entries()) {
         line.batch(place, batches.length);
         const answer = await send(request, place === 0, { signal: running.signal, onEvent: line.onEvent });
         for (const key of ["added", "changed", "unchanged"]) total[key] += answer[key];
         total.skipped.push(...answer.skipped_by_reason);
+        total.notes.push(...answer.notes);
         total.parts += 1;
       }
       showOutcome(places.outcome, what, total);
@@ -97,7 +98,7 @@ function progress(root, what, cancel) {
   };
 }
 
-function showOutcome(root, what, { added, changed, unchanged, skipped }) {
+function showOutcome(root, what, { added, changed, unchanged, skipped, notes }) {
   const groups = new Map();
   for (const { reason, count: size, names } of skipped) {
     const group = groups.get(reason) ?? { size: 0, names: [] };
@@ -107,6 +108,7 @@ function showOutcome(root, what, { added, changed, unchanged, skipped }) {
   const line = `${plural(added, "document")} added, ${count(changed)} changed, ${count(unchanged)} unchanged, ${count(total)} skipped`;
   announce(line);
   fill(root, el("div", { class: "notice outcome-notice" }, el("p", {}, `${what}: ${line}.`),
+    notes.map((note) => el("p", {}, note)),
     [...groups].map(([reason, { size, names }]) => el("details", {},
       el("summary", {}, `${plural(size, "file")}: ${reason}`),
       el("ul", {}, names.map((name) => el("li", {}, name)), size > names.length && el("li", {}, `and ${count(size - names.length)} more`))))));
