@@ -145,7 +145,7 @@ def make_router(
 
     @router.delete("/jobs/{job}", status_code=204, responses=_errors(404))
     def cancel(job: str) -> Response:
-        """Cancel a job by its name; its request then returns an error. A job that has ended or not begun is accepted."""
+        """Cancel a job by its name; its request then returns an error. One that has ended or not begun is accepted."""
         if not runner.jobs.cancel(job):
             raise HTTPException(404, "No job can have this name: it must be 32 to 64 hexadecimal digits")
         return Response(status_code=204)
