@@ -6,12 +6,13 @@ TORCH_VENV ?= .venv-torch
 TORCH ?= torch==2.13.0
 PYTEST ?= pytest
 FUZZ_SECONDS ?= 600
+SOAK_MINUTES ?= 30
 PARALLEL ?= -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 QUERY = demo/licences/agpl-3.0.LICENSE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all test-torch fuzz effectiveness runs lint bench screenshots lock sbom clean
+.PHONY: help demo test test-all test-torch fuzz soak effectiveness runs lint bench screenshots lock sbom clean
 
 help:  ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -91,6 +92,9 @@ test-torch: $(TORCH_VENV)/.dev  ## run the tests that require torch, in a separa
 
 fuzz: $(VENV)/.dev  ## look for inputs that break the readers and parsers, FUZZ_SECONDS for each of them
 	@$(VENV)/bin/python -m tests.fuzz --seconds $(FUZZ_SECONDS)
+
+soak: $(VENV)/.dev  ## write, read, back up, serve and kill at random for SOAK_MINUTES; rankings must equal a new index
+	@$(VENV)/bin/python -m tests.soak --minutes $(SOAK_MINUTES)
 
 effectiveness: $(VENV)/.dev  ## measure rankings on the collections in the folder RPRS_DATA
 	@test -d "$(RPRS_DATA)" || { echo "RPRS_DATA must be a folder of collections, as in: RPRS_DATA=folder make $@" >&2; exit 2; }

@@ -1,21 +1,27 @@
-"""What the checksums of blocks cost a search: `python -m benchmarks.checks`.
+"""What the checksums of blocks cost a search: `python -m benchmarks.checks [INDEX]`.
 
-An index of invented documents, and searches with documents of its kind. The first search of an opened index checks all
-that it reads; the later ones only what no search before has read. Processor time, the least of runs that take turns.
+Searches for documents of an index, with an index that is opened with checks and one that is opened without, in turns: a
+block is checked when a search first reads it. Processor time, so that other programs matter little. Without an INDEX,
+one of invented documents is made; `make demo` makes a real one, demo/licences.rprs.
 """
 
 from __future__ import annotations
 
+import argparse
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from time import process_time
+
+import numpy as np
 
 from rprs import Document, Index, Searcher
 from rprs.index import Writer
 
 DOCUMENTS, SENTENCES, WORDS = 1500, 150, 30_000
-ROUNDS, LATER = 6, 39
+ROUNDS, SEARCHES = 5, 40
 
 
 def _document(random: Random, id: str, sentences: int) -> Document:
@@ -24,33 +30,68 @@ def _document(random: Random, id: str, sentences: int) -> Document:
     return Document(id, " ".join(lines))
 
 
-def _measure(path: Path, queries: list[Document], check: bool) -> tuple[float, float, float]:
-    """Processor seconds to open the index, of the first search, and of all searches."""
-    start = process_time()
-    with Index(path, check=check) as index:
-        opened = process_time()
-        searcher = Searcher(index)
-        times = []
-        for query in queries:
-            begun = process_time()
-            searcher.search(query, 10)
-            times.append(process_time() - begun)
-    return opened - start, times[0], sum(times)
-
-
-def main() -> None:
-    """Print the times with and without checks, and their ratios."""
+@contextmanager
+def _invented_index() -> Iterator[Path]:
     random = Random(1)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "checks.rprs"
         with Writer(path, create=True, encoder="hashed(dimension=384)") as writer:
             writer.add(_document(random, f"d{number}", SENTENCES) for number in range(DOCUMENTS))
-        queries = [_document(random, f"q{number}", SENTENCES) for number in range(1 + LATER)]
-        _measure(path, queries, True)  # compile, and read the files into the cache
-        rounds = [(_measure(path, queries, True), _measure(path, queries, False)) for _ in range(ROUNDS)]
-        for place, name in enumerate(("open", "first search", f"{1 + LATER} searches")):
-            checked, plain = (min(each[which][place] for each in rounds) for which in (0, 1))
-            print(f"{name}: {checked * 1e3:.1f} ms with checks, {plain * 1e3:.1f} ms without: {checked / plain:.3f}")
+        yield path
+
+
+def _timed(path: Path, queries: list[Document]) -> dict[bool, list[float]]:
+    """Processor seconds with and without checks: to open the index, then of every search; both take turns."""
+    times: dict[bool, list[float]] = {True: [], False: []}
+    searchers: dict[bool, Searcher] = {}
+    for check in (True, False):
+        start = process_time()
+        searchers[check] = Searcher(Index(path, check=check))
+        times[check].append(process_time() - start)
+    for number, query in enumerate(queries):
+        for check in (True, False) if number % 2 else (False, True):
+            start = process_time()
+            searchers[check].search(query, 10)
+            times[check].append(process_time() - start)
+    for searcher in searchers.values():
+        searcher.index.close()
+    return times
+
+
+def _queries(path: Path) -> list[Document]:
+    with Index(path) as index:
+        ids = Random(2).sample(index.ids, SEARCHES)
+        return [Document(f"query {id}", index.document(id).text) for id in ids]
+
+
+def _measure(path: Path, rounds: int) -> None:
+    queries = _queries(path)
+    _timed(path, queries[:3])  # compile, and read the files into the cache
+    measured = [_timed(path, queries) for _ in range(rounds)]
+    least = {check: np.min([times[check] for times in measured], axis=0) for check in (True, False)}
+    parts = {
+        "open": slice(0, 1),
+        "first search": slice(1, 2),
+        "open and search once": slice(0, 2),
+        f"the next {SEARCHES - 1} searches": slice(2, None),
+        f"open and search {SEARCHES} times": slice(0, None),
+    }
+    for name, part in parts.items():
+        checked, plain = (float(least[check][part].sum()) for check in (True, False))
+        print(f"{name}: {checked * 1e3:.1f} ms with checks, {plain * 1e3:.1f} ms without: {checked / plain - 1:+.1%}")
+
+
+def main() -> None:
+    """Print the times with and without checks, and the difference."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.checks", description=__doc__)
+    parser.add_argument("index", nargs="?", type=Path)
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="the least time of each step counts")
+    options = parser.parse_args()
+    if options.index is not None:
+        _measure(options.index, options.rounds)
+    else:
+        with _invented_index() as path:
+            _measure(path, options.rounds)
 
 
 if __name__ == "__main__":

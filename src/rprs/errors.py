@@ -21,6 +21,8 @@ RprsError                 base class: one line with the problem, the value and w
     ├── NotAllowed        a token is missing or wrong, or the server is read-only
     ├── TooLarge          the request is larger than the server accepts
     └── TooLong           the request took longer than the server allows
+
+NetworkStorage            a warning: an index is written on a network file system
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ __all__ = [
     "MatterConflict",
     "MissingExtra",
     "ModelError",
+    "NetworkStorage",
     "NoCollection",
     "NoDocument",
     "NotAllowed",
@@ -136,3 +139,7 @@ class TooLarge(ServiceError):
 
 class TooLong(ServiceError):
     """The request took longer than the server allows."""
+
+
+class NetworkStorage(UserWarning):
+    """An index is written on a network file system, where one machine alone may open it."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Annotated, Any, cast
 
@@ -38,7 +39,7 @@ from rprs.cli import (
     system,
     tuning,
 )
-from rprs.errors import RprsError
+from rprs.errors import NetworkStorage, RprsError
 
 __all__ = ["app", "main"]
 
@@ -68,7 +69,10 @@ class Verbs(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the verb; an error that the user can act on becomes one line and an exit code."""
         try:
-            value = super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.simplefilter("always", NetworkStorage)
+                warnings.showwarning = _print_warning
+                value = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError:  # the reader has closed the pipe: `rprs search ... | head`
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -77,6 +81,11 @@ class Verbs(TyperGroup):
             if ctx.params["debug"]:
                 raise
             raise typer.Exit(_fail(_one_line(error))) from None
+        except MemoryError:
+            if ctx.params["debug"]:
+                raise
+            _fail("out of memory; committed work is kept: close other programs, or use a machine with more memory")
+            raise typer.Exit(2) from None
         except KeyboardInterrupt:
             if ctx.params["debug"]:
                 raise
@@ -89,6 +98,10 @@ def _one_line(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return " ".join(str(error).split())
+
+
+def _print_warning(message: Warning | str, *_: object) -> None:
+    print(f"rprs: {message}", file=sys.stderr)
 
 
 def _fail(line: str) -> int:

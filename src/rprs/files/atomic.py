@@ -12,7 +12,7 @@ from secrets import token_hex
 
 from rprs.errors import UsageError
 
-__all__ = ["atomic_file", "check_target", "sync_folder", "write_atomically", "write_compressed"]
+__all__ = ["atomic_file", "check_target", "errors_of", "sync_folder", "write_atomically", "write_compressed"]
 
 
 def check_target(path: str | PurePath) -> None:
@@ -52,10 +52,21 @@ def write_compressed(path: str | PurePath, content: str) -> None:
     write_atomically(path, gzip.compress(data) if suffix == ".gz" else lzma.compress(data) if suffix == ".xz" else data)
 
 
+@contextmanager
+def errors_of(path: Path) -> Iterator[None]:
+    """Let errors name the file: those of an open file do not."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
+
+
 def sync_folder(folder: Path) -> None:
     """Make the names in a folder durable."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    with errors_of(folder):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

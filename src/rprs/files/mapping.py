@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rprs.files.atomic import errors_of
+
 __all__ = ["map_file"]
 
 _READ, _SHARED = 1, 1  # PROT_READ and MAP_SHARED, the same on all systems
@@ -25,14 +27,15 @@ _READ, _SHARED = 1, 1  # PROT_READ and MAP_SHARED, the same on all systems
 
 def map_file(path: Path) -> NDArray[np.uint8]:
     """The bytes of a file, read when they are used; no descriptor stays open. An empty file is an empty array."""
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
-    try:
-        size = os.fstat(descriptor).st_size
-        if size == 0:
-            return np.empty(0, dtype=np.uint8)
-        content = np.frombuffer(_map(descriptor, size), dtype=np.uint8)
-    finally:
-        os.close(descriptor)
+    with errors_of(path):
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+        try:
+            size = os.fstat(descriptor).st_size
+            if size == 0:
+                return np.empty(0, dtype=np.uint8)
+            content = np.frombuffer(_map(descriptor, size), dtype=np.uint8)
+        finally:
+            os.close(descriptor)
     content.flags.writeable = False
     return content
 

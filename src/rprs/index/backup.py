@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from rprs.errors import IndexCorrupt, UsageError
-from rprs.files.atomic import sync_folder
+from rprs.files.atomic import errors_of, sync_folder
 from rprs.files.hashes import sha256
 from rprs.index.arguments import index_path
 from rprs.index.catalog import Catalog
@@ -57,8 +57,8 @@ def backup(index: str | Path, to: str | Path, progress: Progress | bool | None =
     """
     root, target, bars = index_path(index), Path(to), as_progress(progress)
     _refuse_nesting(root, target)
-    create_folder(target)
     with watch_disk(target):
+        create_folder(target)
         lock = lock_index(target)
         try:
             done = _copy(root, target, bars)
@@ -119,7 +119,7 @@ def _copy_file(source: Path, place: Path, file: File) -> None:
     """Copy a file durably; an error if it is not as it was written."""
     digest = hashlib.sha256()
     place.unlink(missing_ok=True)
-    with ExitStack() as opened:
+    with errors_of(place), ExitStack() as opened:
         try:
             stream = opened.enter_context(source.open("rb"))
         except FileNotFoundError as error:

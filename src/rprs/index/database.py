@@ -86,6 +86,7 @@ class Database:
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         self._connection, self._lost = connection, ""
+        self.in_doubt = False  # whether the last commit failed, so that it may be seen or not when the index is opened
         self._snapshot: str | None = None  # the number of the commit that a snapshot shows
         self.lock = RLock()  # held by a thread that uses the connection
         register(self)
@@ -118,6 +119,8 @@ class Database:
                 raise DiskFull(f"No space left to open {self.path.parent}: free some space and try again") from error
             if mode == "mode=ro" and "unable to open" in str(error) and not os.access(self.path.parent, os.W_OK):
                 return self._connect_unchanging()
+            if mode == "mode=ro" and "readonly" in str(error) and os.access(self.path, os.W_OK):
+                return self._connect_after_recovery()
             kind = IndexCorrupt if _damaged(error) else InvalidIndex
             raise kind(f"{self.path} cannot be opened as an index ({self._reason(error)})") from error
 
@@ -137,6 +140,15 @@ class Database:
         if log.exists() and log.stat().st_size:
             raise InvalidIndex(f"{log} holds changes not merged yet: open the index once where it can be written to")
         return self._connect("immutable=1")
+
+    def _connect_after_recovery(self) -> sqlite3.Connection:
+        """Let SQLite undo what a writer had begun outside of the log, which it cannot do for a reader."""
+        with suppress(sqlite3.Error), closing(sqlite3.connect(self.path)) as connection:
+            connection.execute("SELECT count(*) FROM settings").fetchone()
+        try:
+            return _connection(f"{self.path.absolute().as_uri()}?mode=ro")
+        except sqlite3.DatabaseError as error:
+            raise InvalidIndex(f"{self.path} cannot be opened as an index ({self._reason(error)})") from error
 
     def _check_format(self, root: Path) -> None:
         stored = self.setting("format")
@@ -254,14 +266,23 @@ class Database:
             number = max(self.commit, self.recorded) + 1
             self.change_setting("commit", str(number))
             seal(self.connection)
+            self.in_doubt = True
             self.connection.execute("COMMIT")
+            self.in_doubt = False
         except BaseException:
-            if self.connection.in_transaction:
-                self.connection.execute("ROLLBACK")
+            with suppress(sqlite3.Error):  # the first error says more
+                if self.connection.in_transaction:
+                    self.connection.execute("ROLLBACK")
             raise
-        with suppress(sqlite3.OperationalError, OSError):  # the commit is durable; the next one tries again
+        with suppress(sqlite3.Error, OSError):  # the commit is durable; the next one tries again
             self.record(number)
             self.merge()
+
+    def settle(self) -> None:
+        """Overwrite what a commit that failed may have left in the log: SQLite would find it there after a crash."""
+        if self.in_doubt:
+            with self.transaction():
+                pass
 
     # ------------------------------------------------------------------------ the history
 
@@ -280,7 +301,9 @@ class Database:
         flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
         handle = os.open(self.path.with_name(HISTORY), flags, file_mode(self.path.parent))
         try:
-            os.pwrite(handle, f"{number:020d}\n".encode("ascii"), 0)
+            line = f"{number:020d}\n".encode("ascii")
+            if os.pwrite(handle, line, 0) < len(line):
+                os.pwrite(handle, line, 0)
             os.fsync(handle)
         finally:
             os.close(handle)
@@ -309,9 +332,11 @@ class Database:
                     raise self._corrupt("a text is not valid")
                 yield row
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            if not _damaged(error):
+            if _damaged(error):
+                raise self._corrupt(error) from error
+            if self._write or "disk I/O" not in str(error):  # a writer says more, and the disk may be full
                 raise
-            raise self._corrupt(error) from error
+            raise InvalidIndex(f"{self.path} cannot be read ({_brief(error)}): check the disk") from error
 
     def _corrupt(self, reason: object) -> IndexCorrupt:
         return IndexCorrupt(f"{self.path} is damaged ({_brief(reason)}): run `rprs verify {self.path.parent}`")
@@ -394,7 +419,8 @@ def _connection(uri: str) -> sqlite3.Connection:
         connection.execute("PRAGMA busy_timeout = 10000")
         prepare_connection(connection)
         if uri.endswith("mode=rw"):
-            connection.execute("PRAGMA journal_mode = WAL")
+            if connection.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):  # SQLite does not say why
+                raise sqlite3.OperationalError("the file system does not support the log of SQLite")
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA secure_delete = ON")
         connection.execute("SELECT count(*) FROM settings").fetchone()

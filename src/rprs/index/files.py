@@ -22,7 +22,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from rprs.errors import DiskFull, IndexCorrupt, InvalidIndex
-from rprs.files.atomic import sync_folder
+from rprs.files.atomic import errors_of, sync_folder
 from rprs.files.mapping import map_file
 from rprs.index.blocks import Blocks, block_sums
 
@@ -44,6 +44,7 @@ __all__ = [
 ]
 
 HEADER = 2**12  # bytes: more than the header of any array of an index takes
+CATALOG = "catalog.sqlite"
 MINIMUM_FREE = 2**16  # bytes: with less, SQLite cannot even open its log
 
 
@@ -70,13 +71,15 @@ class RowFile:
         """Write further rows."""
         self.rows += len(block)
         if block.size:
-            self._stream.write(np.ascontiguousarray(block, dtype=self.dtype).data.cast("B"))
+            with errors_of(self.root / self.path):
+                self._stream.write(np.ascontiguousarray(block, dtype=self.dtype).data.cast("B"))
 
     def close(self) -> File:
         """Complete the header, sync and hash."""
-        self._stream.seek(0)
-        self._write_header()  # as long as before: NumPy leaves room for the number of rows
-        self._stream.close()
+        with errors_of(self.root / self.path):
+            self._stream.seek(0)
+            self._write_header()  # as long as before: NumPy leaves room for the number of rows
+            self._stream.close()
         return register(self.root, self.path)
 
     def __enter__(self) -> RowFile:
@@ -109,7 +112,7 @@ def save(root: Path, path: str, array: NDArray[Any]) -> File:
 
 def register(root: Path, path: str) -> File:
     """Sync and hash a file that is already written."""
-    with (root / path).open("rb") as stream:
+    with errors_of(root / path), (root / path).open("rb") as stream:
         os.fsync(stream.fileno())
     content = map_file(root / path)
     return File(path, len(content), hashlib.sha256(content.data).hexdigest(), block_sums(content))
@@ -189,7 +192,7 @@ def next_folder(root: Path, group: str) -> str:
 def no_space(error: BaseException, root: Path) -> bool:
     """Whether the cause of an error is a full disk, a quota or a limit on file sizes."""
     if isinstance(error, sqlite3.Error):  # SQLite does not always say why a file cannot grow
-        full = "disk I/O error" in str(error) and shutil.disk_usage(root).free < MINIMUM_FREE
+        full = "disk I/O error" in str(error) and _free(root) < MINIMUM_FREE
         return full or "disk is full" in str(error)
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -199,22 +202,38 @@ def watch_disk(root: Path) -> Iterator[None]:
     """Turn errors of writing to the disk into an `InvalidIndex` of one line."""
     try:
         yield
-    except (OSError, sqlite3.OperationalError) as error:
+    except (OSError, sqlite3.DatabaseError) as error:
         if no_space(error, root):
-            free = shutil.disk_usage(root).free // 2**20
             raise DiskFull(
-                f"No space left while writing to {root} ({free} MB free): what was committed is complete; "
+                f"No space left while writing to {root} ({_free_space(root)}): what was committed is complete; "
                 "free some space and run the command again"
             ) from error
         if isinstance(error, OSError) and not _within(root, error.filename):
             raise
         if isinstance(error, FileNotFoundError):
             raise IndexCorrupt(f"{error.filename} is missing: run `rprs verify {root}`") from error
+        if type(error) is sqlite3.DatabaseError:  # so SQLite calls what it cannot read, for whatever reason
+            raise IndexCorrupt(f"{root / CATALOG} cannot be read ({error}): run `rprs verify {root}`") from error
+        if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):  # of this program, not of the disk
+            raise
         reason = plain_reason(error) if isinstance(error, OSError) else error
         raise InvalidIndex(
             f"Cannot write to {root} ({reason}): what was committed is complete; "
             "check the disk, its quota and permissions, and run the command again"
         ) from error
+
+
+def _free(root: Path) -> float:
+    """The bytes that are free, or infinity where a broken disk does not say."""
+    try:
+        return shutil.disk_usage(root).free
+    except OSError:
+        return math.inf
+
+
+def _free_space(root: Path) -> str:
+    free = _free(root)
+    return "nobody knows how much is free" if math.isinf(free) else f"{free // 2**20} MB free"
 
 
 def _within(root: Path, path: Any) -> bool:

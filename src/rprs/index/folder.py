@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
-from rprs.errors import IndexLocked, InvalidIndex
+from rprs.errors import InvalidIndex
 from rprs.files.atomic import sync_folder
 from rprs.index.database import HISTORY
 from rprs.index.files import file_mode
 from rprs.index.leftovers import GROUPS, refuse_links
+from rprs.index.storage import WriterLock, warn_of_network
 
 __all__ = ["create_folder", "lock_index"]
 
 
-def lock_index(path: Path) -> FileLock:
+def lock_index(path: Path) -> WriterLock:
     """The lock of an index, acquired; an error if another process has it, or if a part of the index is a link."""
     refuse_links(path)
-    lock = FileLock(path / "lock", mode=file_mode(path))
-    try:
-        lock.acquire(timeout=0)
-    except Timeout as error:
-        raise IndexLocked(f"{path} is being written to by another process: wait until it is done") from error
-    return lock
+    warn_of_network(path)
+    return WriterLock(path / "lock", file_mode(path))
 
 
 def create_folder(path: Path) -> None:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from rprs import spec
 from rprs.document import Document, document_id
 from rprs.errors import InvalidIndex, UsageError
-from rprs.files.atomic import sync_folder
+from rprs.files.atomic import errors_of, sync_folder
 from rprs.index.arguments import (
     index_path,
     parse_components,
@@ -111,11 +111,11 @@ class Writer:
         choice = None if phrases is None else require_choice("phrases", phrases)
         vector_type = None if vectors is None else require_vector_type(vectors)
         size = None if batch is None else require_count("batch", batch, 1)
-        if create:
-            create_folder(self.path)
-        elif not (self.path / "catalog.sqlite").is_file():
-            raise InvalidIndex(NO_INDEX.format(self.path))
-        with watch_disk(self.path):
+        with watch_disk(self.path), errors_of(self.path):
+            if create:
+                create_folder(self.path)
+            elif not (self.path / "catalog.sqlite").is_file():
+                raise InvalidIndex(NO_INDEX.format(self.path))
             self._lock = lock_index(self.path)
             try:
                 self._open(create, components, choice, vector_type, repairing)
@@ -153,8 +153,11 @@ class Writer:
 
     def close(self) -> None:
         """Close the index and release its lock."""
-        self.catalog.close()
-        self._lock.release()
+        with watch_disk(self.path), errors_of(self.path):
+            try:
+                self.catalog.close()
+            finally:
+                self._lock.release()
 
     def __enter__(self) -> Writer:
         return self
@@ -178,13 +181,20 @@ class Writer:
 
     @contextmanager
     def _change(self) -> Iterator[None]:
-        """Change the index; if that fails, delete the files that it wrote but did not commit."""
+        """Change the index; if that fails, delete the files that it wrote but did not commit.
+
+        If the commit itself failed, nobody knows which files it needs until another commit succeeds.
+        """
         with watch_disk(self.path):
+            if self.catalog.in_doubt:
+                self.catalog.settle()
+                self._delete_unlisted()
             try:
                 yield
             except BaseException:
-                with suppress(OSError, sqlite3.Error):
-                    self._delete_unlisted()
+                if not self.catalog.in_doubt:
+                    with suppress(OSError, sqlite3.Error, InvalidIndex):
+                        self._delete_unlisted()
                 raise
 
     # ------------------------------------------------------------------------ adding

@@ -181,6 +181,7 @@ def lines(stream: io.BufferedReader) -> io.TextIOWrapper:
     return io.TextIOWrapper(stream, encoding=detect(stream.peek()), errors=STRAY, newline="")
 
 
+PIECE = 2**18  # characters: a longer search would keep all other threads of a server waiting
 _ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u2028\u2029\ufeff]")
 _REPLACEMENTS = {
     **{"\x0b": "\n", "\x0c": "\n", "\u2028": "\n", "\u2029": "\n\n"},
@@ -196,7 +197,8 @@ def clean(text: str) -> str:
     """
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    text = _ODD.sub(lambda match: _REPLACEMENTS.get(match[0], ""), text)
+    pieces = (text[start : start + PIECE] for start in range(0, len(text), PIECE))
+    text = "".join(_ODD.sub(lambda match: _REPLACEMENTS.get(match[0], ""), piece) for piece in pieces)
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -18,6 +18,7 @@ import logging
 import resource
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, cast
@@ -34,6 +35,7 @@ __all__ = ["serve"]
 
 BACKLOG = 512
 MIN_PROGRESS = 2**14  # bytes of a response that a client must read in `idle_seconds`
+SWITCH = 0.0005  # seconds that a thread may compute while the event loop waits for Python's lock, where it can be taken
 GRACE = 3  # seconds for running requests to finish when the server stops
 
 
@@ -50,6 +52,7 @@ def serve(
     `log` receives one line, without the error's message, for an error outside any request.
     """
     _raise_file_limit()
+    sys.setswitchinterval(SWITCH)
     listener = _listen(host, port)
     connections = _Connections(limits)
     failures: list[Exception] = []

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from fastapi import Request
 from pydantic import BaseModel, ValidationError
 from python_multipart.multipart import parse_options_header
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
 
 from rprs.document import SEPARATOR, Document
 from rprs.errors import TooLarge, UsageError
+from rprs.forks import PerProcess
 from rprs.index import Index
 from rprs.read.encoding import clean
 from rprs.serve.jobs import Job
 from rprs.serve.limits import Limits
 from rprs.serve.models import DocumentInput, SearchRequest
+from rprs.serve.structure import MOST_VALUES, has_too_many_values
 from rprs.serve.uploads import read_upload
 
 __all__ = [
@@ -34,6 +37,8 @@ __all__ = [
 ]
 
 FILES = 100  # per request
+PARSERS = 2  # threads
+_parsers = PerProcess(lambda: ThreadPoolExecutor(PARSERS, "parser"))
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -55,7 +60,7 @@ async def read_request(request: Request, model: type[Model]) -> Submission[Model
     """Parse a body: JSON, or a form with parts `file` and `request`."""
     kind, options = parse_options_header(request.headers.get("content-type"))
     if kind == b"application/json":
-        return Submission(await run_in_threadpool(_parse, model, await request.body()))
+        return Submission(await _in_thread(model, await request.body()))
     if kind != b"multipart/form-data":
         raise HTTPException(415, "The body must be application/json, or multipart/form-data with files")
     if options.get(b"charset", b"utf-8").lower() not in (
@@ -78,14 +83,21 @@ async def read_request(request: Request, model: type[Model]) -> Submission[Model
             raise HTTPException(422, "A form may only contain files named `file` and one `request` as JSON")
     if not files:
         raise HTTPException(422, "The form has no part `file`")
-    return Submission(await run_in_threadpool(_parse, model, body.encode("utf-8", "replace")), tuple(files))
+    return Submission(await _in_thread(model, body.encode("utf-8", "replace")), tuple(files))
+
+
+async def _in_thread(model: type[Model], data: bytes) -> Model:
+    """Parse in a thread, few at a time: they compete with the event loop for Python's lock."""
+    return await asyncio.get_running_loop().run_in_executor(_parsers(), _parse, model, data)
 
 
 def _parse(model: type[Model], data: bytes) -> Model:
+    if has_too_many_values(data):
+        raise TooLarge(f"The JSON has more than {MOST_VALUES:,} values: send it in several requests")
     try:
         return model.model_validate_json(data)
     except ValidationError as error:
-        raise HTTPException(422, first_problem(error.errors())) from error
+        raise HTTPException(422, first_problem(error.errors(include_input=False, include_context=False))) from error
 
 
 def first_problem(errors: Any) -> str:
