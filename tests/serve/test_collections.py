@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -145,3 +146,23 @@ def test_what_is_served(tmp_path: Path, folder: Path) -> None:
     with Writer(tmp_path / "cases.rprs", create=True, encoder=ENCODER) as writer:
         writer.add(CASES[:1])
     assert "Two indexes have the name 'cases'" in rprs_error("serve", home / "cases.rprs", tmp_path / "cases.rprs")
+
+
+def test_a_collection_that_vanishes_is_one_line_and_the_others_go_on(tmp_path: Path) -> None:
+    write_index(tmp_path / "cases.rprs", CASES)
+    write_index(tmp_path / "contracts.rprs", CONTRACTS)
+    with served(tmp_path / "cases.rprs", tmp_path / "contracts.rprs") as server, server.client() as http:
+        query = {"documents": [{"text": QUERY}]}
+        assert http.post("/collections/contracts/search", json=query).json()["hits"]
+        shutil.rmtree(tmp_path / "contracts.rprs")
+        for route, body in {"search": query, "coverage": query, "passages": {"text": QUERY}}.items():
+            response = http.post(f"/collections/contracts/{route}", json=body)
+            line = response.json()["error"]
+            assert not response.is_success
+            assert "contracts.rprs" in line
+            assert "\n" not in line
+            assert str(tmp_path) not in line
+        assert http.post("/search", json=query).json()["hits"]
+        overview = http.get("/collections").json()
+        assert not overview["together"]
+        assert not http.post("/collections/_together/search", json=query).is_success

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rprs.document import Document
-from rprs.errors import NotAllowed, ReadError, UsageError
+from rprs.errors import InvalidIndex, NotAllowed, ReadError, UsageError
 from rprs.index import Added
 from rprs.progress import show_reading
 from rprs.read import Skipped, read
@@ -39,8 +39,11 @@ class Adding:
         """All collections, and whether they can be searched together."""
         listed = []
         for name, service in self.collections.services.items():
-            with service.snapshot() as snapshot:
-                facts = {key: snapshot.facts[key] for key in ("documents", "sentences", "fingerprint", "encoder")}
+            try:
+                with service.snapshot() as snapshot:
+                    facts = {key: snapshot.facts[key] for key in ("documents", "sentences", "fingerprint", "encoder")}
+            except InvalidIndex:  # the others can be searched all the same
+                facts = {"documents": 0, "sentences": 0, "fingerprint": "", "encoder": "cannot be opened"}
             listed.append({"name": name, **facts})
         reason = self.collections.why_not_together()
         return {

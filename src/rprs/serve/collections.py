@@ -143,8 +143,11 @@ class Collections:
         services = self.services
         if len(services) < 2:
             return "There is only one collection" if services else "There are no collections"
-        with _snapshots(services.values()) as snapshots:
-            return why_not_together([snapshot.index for snapshot in snapshots])
+        try:
+            with _snapshots(services.values()) as snapshots:
+                return why_not_together([snapshot.index for snapshot in snapshots])
+        except InvalidIndex:  # its message has the path, which is of no concern to clients
+            return "One of them cannot be opened: it may have been moved or deleted"
 
     def create(
         self, name: str, documents: Iterable[Document], encoder: NewEncoder | None = None, progress: Progress = silent

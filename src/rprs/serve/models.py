@@ -369,13 +369,13 @@ class Created(BaseModel):
 
 
 class Collection(BaseModel):
-    """A collection of this server."""
+    """A collection of this server; one that was moved or deleted has no documents and no fingerprint."""
 
     name: str
     documents: int
     sentences: int
     fingerprint: str
-    encoder: str
+    encoder: str = Field(description="How sentences become vectors, or `cannot be opened`.")
 
 
 class CollectionList(BaseModel):
