@@ -29,7 +29,7 @@ from tests.support.crash import CHANGED, COLLECTION, HASHED, REMOVED, memory_fol
 from tests.support.paths import ROOT
 
 LIBRARY = "RPRS_TEST_FAULTS"
-PATIENCE = 60  # seconds for a job
+PATIENCE = 240  # seconds for a job
 SPACE, CHANGE, READ, LOCK, MEMORY, SHORT, STATUS = 1, 2, 4, 8, 16, 32, 64  # groups of calls, as in faults.c
 LEAST_ALLOCATION = 2**12  # bytes: smaller ones come from pools that Python has already
 
