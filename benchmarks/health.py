@@ -29,6 +29,7 @@ from rprs.index import Writer
 from tests.support.server import served
 
 THREADS, SOCKETS = 16, 1000
+REOPENED = 50  # connections every half second: a flood of new ones is another attack
 PAUSE = 0.03  # seconds between two requests for /health
 Address = tuple[str, int]
 
@@ -105,10 +106,11 @@ def _silent_sockets(address: Address) -> None:
 
 
 def _hold(address: Address, beginning: bytes) -> None:
-    """Open many connections, and send a byte to each from time to time; open those again that are closed."""
+    """Open many connections, and send a byte to each from time to time; open some again that are closed."""
     connections: list[socket.socket] = []
+    missing = SOCKETS
     while True:
-        while len(connections) < SOCKETS:
+        for _ in range(missing):
             with suppress(OSError):
                 connections.append(socket.create_connection(address, timeout=5))
                 connections[-1].sendall(beginning)
@@ -123,6 +125,7 @@ def _hold(address: Address, beginning: bytes) -> None:
             except OSError:
                 connection.close()
                 connections.remove(connection)
+        missing = min(REOPENED, SOCKETS - len(connections))
         time.sleep(0.5)
 
 

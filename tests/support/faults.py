@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rprs.errors import RprsError
 from rprs.index import Writer
@@ -29,7 +30,7 @@ from tests.support.crash import CHANGED, COLLECTION, HASHED, REMOVED, memory_fol
 from tests.support.paths import ROOT
 
 LIBRARY = "RPRS_TEST_FAULTS"
-PATIENCE = 60  # seconds for a job
+PATIENCE = 240  # seconds for a job
 SPACE, CHANGE, READ, LOCK, MEMORY, SHORT, STATUS = 1, 2, 4, 8, 16, 32, 64  # groups of calls, as in faults.c
 LEAST_ALLOCATION = 2**12  # bytes: smaller ones come from pools that Python has already
 
@@ -168,12 +169,12 @@ class FaultyProcess:
         error, *_ = self._ask("states", job, path, str(to), 0)
         assert not error, error
 
-    def _ask(self, verb: str, job: str, path: Path, text: str, number: int) -> list[object]:
+    def _ask(self, verb: str, job: str, path: Path, text: str, number: int) -> list[Any]:
         assert self._server.stdin
         assert self._server.stdout
         self._server.stdin.write(json.dumps([verb, job, str(path), text, number]) + "\n")
         self._server.stdin.flush()
-        answer: list[object] = json.loads(self._server.stdout.readline())
+        answer: list[Any] = json.loads(self._server.stdout.readline())
         return answer
 
 

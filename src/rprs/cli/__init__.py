@@ -100,7 +100,7 @@ def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-def _print_warning(message: Warning | str, *_: object) -> None:
+def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     print(f"rprs: {message}", file=sys.stderr)
 
 

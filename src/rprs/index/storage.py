@@ -62,7 +62,7 @@ class WriterLock:
         except OSError as error:
             if error.errno not in NO_LOCKS:
                 raise
-            raise self._unsupported(error.strerror) from error
+            raise self._unsupported(error.strerror or str(error)) from error
         return True
 
     def _probe(self, mode: int) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rprs.errors import IndexCorrupt
+from rprs.errors import IndexCorrupt, InvalidIndex
 from rprs.files.mapping import map_file
 from rprs.index.arguments import index_path
 from rprs.index.blocks import block_sums
@@ -22,20 +22,34 @@ from rprs.scoring.phrases import in_order
 
 __all__ = ["verify"]
 
+ATTEMPTS = 20  # states of an index that is changed all the time
+
 
 def verify(path: str | Path, progress: Progress | bool | None = None) -> list[str]:
-    """Every problem of an index, one line each; an empty list if there is none."""
+    """Every problem of an index, one line each; an empty list if there is none.
+
+    Others may write meanwhile: what they have deleted is no problem, so that the new state is verified then.
+    """
     root, progress = index_path(path), as_progress(progress)
+    for _ in range(ATTEMPTS):
+        commit, problems = _verify_state(root, progress)
+        if not problems or commit == _last_commit(root):
+            break
+    return problems
+
+
+def _verify_state(root: Path, progress: Progress) -> tuple[int | None, list[str]]:
+    """The number of the last commit, or None if it cannot be read, and every problem of that state."""
     try:
         catalog = Catalog(root, write=False)
     except IndexCorrupt as error:
-        return [str(error)]
+        return None, [str(error)]
     try:
         recorded = catalog.recorded
         catalog.begin_snapshot()
         damage = list(_until_unreadable(_database(catalog)))
         if damage:  # then nothing else in the catalog can be trusted
-            return damage
+            return None, damage
         checks = (
             _history(catalog, root, recorded),
             _segments(catalog),
@@ -43,7 +57,20 @@ def verify(path: str | Path, progress: Progress | bool | None = None) -> list[st
             _files(catalog, root, progress),
             _contents(catalog, root, progress),
         )
-        return [line for check in checks for line in _until_unreadable(check)]
+        return catalog.commit, [line for check in checks for line in _until_unreadable(check)]
+    finally:
+        catalog.close()
+
+
+def _last_commit(root: Path) -> int | None:
+    try:
+        catalog = Catalog(root, write=False)
+    except InvalidIndex:
+        return None
+    try:
+        return catalog.commit
+    except IndexCorrupt:
+        return None
     finally:
         catalog.close()
 
@@ -54,6 +81,8 @@ def _until_unreadable(problems: Iterator[str]) -> Iterator[str]:
         yield from problems
     except IndexCorrupt as error:
         yield str(error)
+    except FileNotFoundError as error:
+        yield f"{error.filename} is missing"
 
 
 def _database(catalog: Catalog) -> Iterator[str]:
