@@ -18,7 +18,7 @@ from tests.support.cli import QUERY, sample_index
 from tests.support.server import Server, served
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
 BRIEF = Document("query", QUERY)
 
@@ -134,3 +134,21 @@ def test_a_matter_is_downloaded_and_opened_as_a_file(
         assert visited.shows(steered)
         page.locator(".remove-mark").click()
         assert visited.shows(plain)
+
+
+def test_a_note_that_is_written_while_a_search_runs_is_kept(chrome: Browser, server: Server) -> None:
+    with visit(chrome, server.url) as visited:
+        page = visited.search(text=QUERY)
+        waiting: list[Route] = []
+        page.route("**/search*", lambda route: waiting.append(route))  # the next search waits until it may go on
+        liked, *noted = (page.locator("#hits > .hit").nth(place) for place in (0, 1, 2))
+        ids = [str(hit.get_attribute("data-id")) for hit in noted]
+        liked.locator(".mark-like").click()
+        for hit, words in zip(noted, ("Done", "Half a sent"), strict=True):  # the second is still being written
+            hit.locator(".note-fold summary").click()
+            hit.locator(".note-fold textarea").fill(words)
+        assert len(waiting) == 1
+        waiting[0].continue_()
+        page.locator("#clear-marks").wait_for()
+        for id, words in zip(ids, ("Done", "Half a sent"), strict=True):
+            expect(page.locator(f'.hit[data-id="{id}"] .note-text')).to_have_text(words)

@@ -233,11 +233,11 @@ async function rerun(choice, focus = null) {
   current.leave = () => running.abort();
   const line = results.busy(() => (running.abort(), results.reset(old)));
   const entry = newEntry(old.query, choice);
-  entry.hidden = new Set(old.hidden);
-  Object.assign(entry, { notes: old.notes, tags: old.tags, matter: old.matter });
   try {
     await runSearch(entry, { signal: running.signal, onEvent: line.onEvent });
     if (running.signal.aborted) return;
+    document.activeElement.blur(); // a note that is being written is kept, too
+    Object.assign(entry, { hidden: new Set(old.hidden), notes: old.notes, tags: old.tags, matter: old.matter });
     push(entry);
     showView("results", entry, queryName(entry.query));
     results.draw(entry);
