@@ -1,24 +1,28 @@
 """What the checksums of blocks cost a search: `python -m benchmarks.checks [INDEX]`.
 
-Searches for documents of an index, with an index that is opened with checks and one that is opened without, in turns: a
-block is checked when a search first reads it. Processor time, so that other programs matter little. Without an INDEX,
-one of invented documents is made; `make demo` makes a real one, demo/licences.rprs.
+Searches for documents of an index, with an index that is opened with checks and one that is opened without, in turns:
+a block is checked when a search first reads it. Processor time, so that other programs matter little. The difference of
+two long times is noisy nevertheless, so that the time within the checks is measured as well, in rounds of its own.
+Without an INDEX, one of invented documents is made; `make demo` makes a real one, demo/licences.rprs.
 """
 
 from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from time import process_time
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
 from rprs import Document, Index, Searcher
 from rprs.index import Writer
+from rprs.index.blocks import Blocks
 
 DOCUMENTS, SENTENCES, WORDS = 1500, 150, 30_000
 ROUNDS, SEARCHES = 5, 40
@@ -58,8 +62,37 @@ def _timed(path: Path, queries: list[Document]) -> dict[bool, list[float]]:
     return times
 
 
+def _within_checks(path: Path, queries: list[Document]) -> list[float]:
+    """The share of the processor time of every search that is spent in checks."""
+    spent = 0.0
+
+    def timed(check: Callable[..., None]) -> Callable[..., None]:
+        def run(*arguments: Any) -> None:
+            nonlocal spent
+            start = process_time()
+            check(*arguments)
+            spent += process_time() - start
+
+        return run
+
+    shares = []
+    with (
+        patch.object(Blocks, "_check", timed(Blocks._check)),
+        patch.object(Blocks, "check_ranges", timed(Blocks.check_ranges)),
+        Index(path, check=True) as index,
+    ):
+        searcher = Searcher(index)
+        for query in queries:
+            start, spent = process_time(), 0.0
+            searcher.search(query, 10)
+            shares.append(spent / (process_time() - start))
+    return shares
+
+
 def _queries(path: Path) -> list[Document]:
-    with Index(path) as index:
+    with Index(path, check=True) as index:
+        if not index.catalog.has_sums:
+            raise SystemExit(f"{path} has no checksums: run `rprs upgrade` first")
         ids = Random(2).sample(index.ids, SEARCHES)
         return [Document(f"query {id}", index.document(id).text) for id in ids]
 
@@ -79,6 +112,8 @@ def _measure(path: Path, rounds: int) -> None:
     for name, part in parts.items():
         checked, plain = (float(least[check][part].sum()) for check in (True, False))
         print(f"{name}: {checked * 1e3:.1f} ms with checks, {plain * 1e3:.1f} ms without: {checked / plain - 1:+.1%}")
+    shares = np.median([_within_checks(path, queries) for _ in range(rounds)], axis=0)
+    print(f"within checks: {shares[0]:.1%} of the first search, {shares.mean():.1%} of {SEARCHES} searches")
 
 
 def main() -> None:

@@ -31,6 +31,7 @@ from tests.support.server import served
 THREADS, SOCKETS = 16, 1000
 REOPENED = 50  # connections every half second: a flood of new ones is another attack
 PAUSE = 0.03  # seconds between two requests for /health
+ONSET = 5  # seconds from the beginning of an attack to the first measurement
 Address = tuple[str, int]
 
 
@@ -169,7 +170,7 @@ def _timed(address: Address, seconds: float, attack: Callable[[Address], None] |
     attacker = context.Process(target=attack, args=(address,), daemon=True) if attack else None
     if attacker is not None:
         attacker.start()
-        time.sleep(1.5)
+        time.sleep(ONSET)
     prober = context.Process(target=_probe, args=(address, seconds, results), daemon=True)
     prober.start()
     measured: tuple[list[float], int] = results.get()

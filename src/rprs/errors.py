@@ -22,7 +22,7 @@ RprsError                 base class: one line with the problem, the value and w
     ├── TooLarge          the request is larger than the server accepts
     └── TooLong           the request took longer than the server allows
 
-NetworkStorage            a warning: an index is written on a network file system
+`NetworkStorage` is a warning: an index is written on a network file system.
 """
 
 from __future__ import annotations
@@ -40,7 +40,6 @@ __all__ = [
     "MatterConflict",
     "MissingExtra",
     "ModelError",
-    "NetworkStorage",
     "NoCollection",
     "NoDocument",
     "NotAllowed",

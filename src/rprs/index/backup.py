@@ -139,11 +139,17 @@ def _copy_catalog(catalog: Catalog, target: Path) -> None:
     """Replace the catalog of the copy by the snapshot of this one, in one transaction."""
     place, number = target / "catalog.sqlite", catalog.commit
     (target / HISTORY).unlink(missing_ok=True)  # the copy may go back to an earlier state, like the index itself
-    if not place.exists():
-        place.touch(file_mode(target))  # an empty file is an empty database
-    with closing(sqlite3.connect(place, isolation_level=None)) as connection:
+    is_new = not place.exists()
+    file = target / "catalog.draft" if is_new else place  # a new copy has no catalog until it is complete
+    if is_new:
+        for leftover in target.glob("catalog.draft*"):
+            leftover.unlink()
+        file.touch(file_mode(target))  # an empty file is an empty database
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
         connection.execute("PRAGMA synchronous = FULL")
         catalog.connection.backup(connection)
+    if is_new:
+        file.replace(place)
     copy = Catalog(target, write=True)
     try:
         copy.record(number)

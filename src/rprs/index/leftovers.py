@@ -57,7 +57,12 @@ def _folders(root: Path) -> Iterator[Path]:
 
 
 def _entries(folder: Path) -> list[Path]:
-    return sorted(folder.iterdir()) if folder.is_dir() and not folder.is_symlink() else []
+    if not folder.is_dir() or folder.is_symlink():
+        return []
+    try:
+        return sorted(folder.iterdir())
+    except FileNotFoundError:  # deleted meanwhile, by the writer that has the lock
+        return []
 
 
 def _made(file: Path) -> bool:

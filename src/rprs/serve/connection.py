@@ -21,6 +21,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from time import monotonic
 from typing import Any, cast
 
 import h11
@@ -36,6 +37,7 @@ __all__ = ["serve"]
 BACKLOG = 512
 MIN_PROGRESS = 2**14  # bytes of a response that a client must read in `idle_seconds`
 SWITCH = 0.0005  # seconds that a thread may compute while the event loop waits for Python's lock, where it can be taken
+JUST_COME = 1.0  # seconds
 GRACE = 3  # seconds for running requests to finish when the server stops
 
 
@@ -185,20 +187,27 @@ class _Connections:
             limits.connections if files == resource.RLIM_INFINITY else min(limits.connections, max(1, files // 2))
         )
         self.open: dict[object, _Connection] = {}  # by the client's address and port
-        self.waiting: dict[_Connection, None] = {}  # oldest first
+        self.waiting: dict[_Connection, float] = {}  # since when, oldest first
         self.sending: dict[_Connection, None] = {}  # those with a body that is still arriving, oldest first
 
     def admit(self, connection: _Connection) -> bool:
         """Register a connection, if necessary in place of the oldest slow one; false if all requests are complete."""
         if len(self.open) >= self.most:
-            oldest = next(iter(self.waiting), None) or next(iter(self.sending), None)
+            oldest = self._oldest()
             if oldest is None:
                 return False
             self.discard(oldest)
             oldest.transport.abort()
         self.open[connection.client] = connection
-        self.waiting[connection] = None
+        self.waiting[connection] = monotonic()
         return True
+
+    def _oldest(self) -> _Connection | None:
+        """The connection to give up: if others are slow, not one that has just come, whose request is on its way."""
+        waiting, sending = next(iter(self.waiting), None), next(iter(self.sending), None)
+        if waiting is None or (sending is not None and monotonic() - self.waiting[waiting] < JUST_COME):
+            return sending or waiting
+        return waiting
 
     def discard(self, connection: _Connection) -> None:
         self.waiting.pop(connection, None)
@@ -322,7 +331,7 @@ class _Connection(asyncio.Protocol):
         if self.transport.is_closing():
             return
         self.kept, self.unread = True, unread
-        self.connections.waiting[self] = None
+        self.connections.waiting[self] = monotonic()
         self.arriving.start(self.limits.idle_seconds, self.transport.close)
 
     # ------------------------------------------------------------------------ responses

@@ -6,13 +6,15 @@ Here the lock is free between small pieces, and nothing is made of the values.
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = ["MOST_VALUES", "has_too_many_values"]
 
 MOST_VALUES = 200_000  # of a body: a parser takes some hundredths of a second for them
-PIECE = 2**18  # bytes
+PIECE = 2**16  # bytes
 _QUOTE, _BACKSLASH = ord('"'), ord("\\")
 _BEGINNINGS = b",[{"  # before a value; a colon is always between a name and its value
 
@@ -22,7 +24,8 @@ def has_too_many_values(data: bytes, most: int = MOST_VALUES) -> bool:
     if len(data) <= most:
         return False
     pieces = range(0, len(data), PIECE)
-    if sum(data.count(sign, start, start + PIECE) for start in pieces for sign in _BEGINNINGS) <= most:
+    counts = accumulate(data.count(sign, start, start + PIECE) for start in pieces for sign in _BEGINNINGS)
+    if all(count <= most for count in counts):
         return False  # even with those in texts
     total, inside, slashes = 0, 0, 0
     for start in pieces:
