@@ -236,7 +236,7 @@ async function rerun(choice, focus = null) {
   try {
     await runSearch(entry, { signal: running.signal, onEvent: line.onEvent });
     if (running.signal.aborted) return;
-    document.activeElement.blur(); // a note that is being written is kept, too
+    if (document.activeElement.closest(".note-fold")) document.activeElement.blur(); // a note that is being written is kept, too
     Object.assign(entry, { hidden: new Set(old.hidden), notes: old.notes, tags: old.tags, matter: old.matter });
     push(entry);
     showView("results", entry, queryName(entry.query));
