@@ -21,8 +21,6 @@ RprsError                 base class: one line with the problem, the value and w
     ├── NotAllowed        a token is missing or wrong, or the server is read-only
     ├── TooLarge          the request is larger than the server accepts
     └── TooLong           the request took longer than the server allows
-
-`NetworkStorage` is a warning: an index is written on a network file system.
 """
 
 from __future__ import annotations
@@ -138,7 +136,3 @@ class TooLarge(ServiceError):
 
 class TooLong(ServiceError):
     """The request took longer than the server allows."""
-
-
-class NetworkStorage(UserWarning):
-    """An index is written on a network file system, where one machine alone may open it."""

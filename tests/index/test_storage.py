@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rprs.errors import IndexLocked, InvalidIndex, NetworkStorage
+from rprs.cautions import NetworkStorage
+from rprs.errors import IndexLocked, InvalidIndex
 from rprs.index import Index, Writer, storage
 from rprs.index.storage import WriterLock, network_type
 from tests.support.cli import rprs, rprs_error

@@ -17,6 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from rprs import __version__
+from rprs.cautions import NetworkStorage
 from rprs.cli import (
     adapting,
     aligning,
@@ -39,7 +40,7 @@ from rprs.cli import (
     system,
     tuning,
 )
-from rprs.errors import NetworkStorage, RprsError
+from rprs.errors import RprsError
 
 __all__ = ["app", "main"]
 

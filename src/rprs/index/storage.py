@@ -13,7 +13,8 @@ import warnings
 from contextlib import suppress
 from pathlib import Path
 
-from rprs.errors import IndexLocked, InvalidIndex, NetworkStorage
+from rprs.cautions import NetworkStorage
+from rprs.errors import IndexLocked, InvalidIndex
 from rprs.files.atomic import errors_of
 
 __all__ = ["WriterLock", "network_type", "warn_of_network"]

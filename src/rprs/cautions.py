@@ -1,0 +1,9 @@
+"""Warnings that rprs gives; what it cannot do is an error."""
+
+from __future__ import annotations
+
+__all__ = ["NetworkStorage"]
+
+
+class NetworkStorage(UserWarning):
+    """An index is written on a network file system, where one machine alone may open it."""
