@@ -13,6 +13,7 @@ from tests.support.paths import ROOT
 TOLERANCE = 0.03  # a quantised model differs a little between processors
 
 
+@pytest.mark.slow
 def test_the_figures_of_the_docs_are_measured() -> None:
     scores = measure()["all"]
     page = (ROOT / "docs/evidence.md").read_text("utf-8")

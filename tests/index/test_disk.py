@@ -274,6 +274,7 @@ def _growth(documents: int) -> int:
         return int(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_collection() -> None:
     few, many = _growth(60), _growth(480)  # 0.3 and 2.5 million characters, of which 0.1 are held at a time
     assert many < few + 8 * 1024  # all at once would take 11 MB

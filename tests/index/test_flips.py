@@ -8,7 +8,7 @@ from tests.support.crash import memory_folder
 from tests.support.flips import campaign, flips_of, small_index, table
 
 
-@pytest.mark.parametrize("step", [131, pytest.param(1, marks=[pytest.mark.slow, pytest.mark.timeout(7200)])])
+@pytest.mark.parametrize("step", [397, pytest.param(1, marks=[pytest.mark.slow, pytest.mark.timeout(7200)])])
 def test_a_flipped_bit_in_every_byte(step: int) -> None:
     with memory_folder() as folder:
         path = folder / "a.rprs"

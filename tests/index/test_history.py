@@ -93,7 +93,7 @@ def play(path: Path, history: list[Any], encoder: str, vectors: VectorType = "fl
     return expected
 
 
-@settings(max_examples=45)
+@settings(max_examples=25)
 @given(history=st.lists(steps, min_size=1, max_size=7), seed=st.integers(0, 9), vectors=st.sampled_from(VECTOR_TYPES))
 def test_any_history_ranks_as_an_index_built_at_once(history: list[Any], seed: int, vectors: VectorType) -> None:
     with memory_folder() as folder, small_pieces():
@@ -111,6 +111,7 @@ def test_any_history_ranks_as_an_index_built_at_once(history: list[Any], seed: i
 
 @settings(max_examples=12)
 @given(history=st.lists(steps, min_size=1, max_size=5), vectors=st.sampled_from(VECTOR_TYPES))
+@pytest.mark.slow
 def test_any_history_refitted_ranks_as_an_index_fitted_at_once(history: list[Any], vectors: VectorType) -> None:
     plug_in()
     with memory_folder() as folder, small_pieces():

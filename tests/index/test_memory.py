@@ -68,7 +68,7 @@ def results(index: Index, query: Document, system: dict[str, Any], where: str | 
 texts = st.builds(invented, st.sampled_from([f"id {number}" for number in range(8)]), st.integers(0, 3))
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(documents=st.lists(texts, max_size=12), query=st.integers(0, 2), vectors=st.sampled_from(VECTOR_TYPES))
 def test_the_same_documents_on_disk_and_in_memory_give_identical_results(
     documents: list[Document], query: int, vectors: VectorType

@@ -45,7 +45,6 @@ def _named(page: Path) -> str:
 ENTRY = {
     "README.md",
     "docs/tutorial.md",
-    "docs/how-to/api.md",
     "docs/how-to/keep-up-to-date.md",
     "docs/how-to/python.md",
 }

@@ -85,7 +85,7 @@ texts = st.lists(words, max_size=12).map(" ".join)
 collections = st.lists(texts, min_size=1, max_size=7)
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(
     collection=collections,
     query=texts,
@@ -144,7 +144,7 @@ class TestTheMixture:
         assert np.array_equal(np.argsort(blend.geometric(1000 * first, second / 7, 0.3)), order)
 
 
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(collection=collections, query=texts, weight=st.sampled_from([None, 0.0, 0.4, 1.0]))
 def test_the_blend_equals_the_oracle(collection: list[str], query: str, weight: float | None) -> None:
     named = {f"d{number}": text for number, text in enumerate(collection)}

@@ -334,6 +334,7 @@ def test_a_map_shows_matches_and_scrolls_to_them(view: Visit) -> None:
     assert 0 < chart.locator("canvas").evaluate(painted) < before
 
 
+@pytest.mark.slow
 def test_the_report_can_be_mailed(view: Visit, expected: Explanation, chrome: Browser) -> None:
     """A self-contained file, named for both documents, with the visible pairs and everything needed to reproduce it."""
     toggle(view.page, "reworded")

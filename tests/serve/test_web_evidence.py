@@ -136,6 +136,7 @@ def test_printed_cards_keep_their_colours_and_are_not_broken(chrome: Browser, se
         expect(page.locator(".hit-actions").first).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_pairs_can_be_printed_alone(chrome: Browser, server: Server, searcher: Searcher, tmp_path: Path) -> None:
     pairs = searcher.align(QUERY, "case-1").pairs
     with visit(chrome, server.url) as visited:

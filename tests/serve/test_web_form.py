@@ -95,6 +95,7 @@ def test_a_document_from_the_index(chrome: Browser, server: Server, searcher: Se
         assert "id=heron-v-otter" in page.url
 
 
+@pytest.mark.slow
 def test_several_documents_are_combined(chrome: Browser, server: Server, searcher: Searcher, tmp_path: Path) -> None:
     file = tmp_path / "lease of a boat.txt"
     file.write_text(TEXTS["loan.txt"])
@@ -228,6 +229,7 @@ def test_input_is_kept_when_the_server_stops(chrome: Browser, index_path: Path) 
             assert len(visited.ids()) == 10
 
 
+@pytest.mark.slow
 def test_a_token_is_requested_and_kept_for_the_tab(chrome: Browser, index_path: Path, tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.touch(0o600)

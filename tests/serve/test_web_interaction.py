@@ -73,6 +73,7 @@ def test_the_button_does_not_move_after_a_text_is_entered(chrome: Browser, serve
         assert before < at_once == page.evaluate(where)
 
 
+@pytest.mark.slow
 def test_a_pending_filter_is_discarded_with_its_results(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         page = visited.search(text=TEXT)
@@ -99,6 +100,7 @@ def test_a_double_click_on_back_goes_back_once(chrome: Browser, server: Server) 
         assert view(page) == "results"
 
 
+@pytest.mark.slow
 def test_hidden_results_survive_a_reload(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         page = visited.search(text=TEXT)
@@ -119,6 +121,7 @@ def test_an_error_disappears_once_it_is_resolved(chrome: Browser, server: Server
         expect(page.locator("#problems li")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_numbers_in_filters_accept_exponents(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         page = visited.search(text=TEXT)
@@ -147,6 +150,7 @@ def test_texts_in_every_script_are_complete_and_aligned_to_their_side(chrome: Br
         assert latin.evaluate("node => getComputedStyle(node).textAlign") == "start"
 
 
+@pytest.mark.slow
 def test_a_long_title_is_shortened(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         page = visited.search(text=TEXT)
@@ -161,6 +165,7 @@ def test_a_long_title_is_shortened(chrome: Browser, server: Server) -> None:
 # ---------------------------------------------------------------------------- restrictive browsers, print
 
 
+@pytest.mark.slow
 def test_browser_storage_is_not_required(chrome: Browser, index_path: Path, tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("a-token-for-a-browser-that-keeps-nothing")
@@ -190,6 +195,7 @@ def test_print_is_light_and_contains_both_texts(chrome: Browser, server: Server,
             assert last in printed
 
 
+@pytest.mark.slow
 def test_hundreds_of_results_are_rendered_on_demand(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         page = visited.page

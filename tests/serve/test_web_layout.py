@@ -40,6 +40,7 @@ def colours(page: Page, *selectors: str) -> list[str]:
 # ---------------------------------------------------------------------------- themes and widths
 
 
+@pytest.mark.slow
 def test_the_theme_follows_the_system_until_it_is_changed(chrome: Browser, server: Server) -> None:
     themes: dict[str, list[str]] = {}
     for scheme in ("light", "dark"):
@@ -156,6 +157,7 @@ REPEATED_IDS = """() => {
 }"""
 
 
+@pytest.mark.slow
 def test_ids_are_unique(chrome: Browser, server: Server) -> None:
     """Also beside the filters, whose ids are derived from the names of metadata fields."""
     with visit(chrome, server.url) as visited:
@@ -164,6 +166,7 @@ def test_ids_are_unique(chrome: Browser, server: Server) -> None:
         assert visited.compare("moss-v-reed").evaluate(REPEATED_IDS) == []
 
 
+@pytest.mark.slow
 def test_no_accessibility_violations(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url, bypass_csp=True, reduced_motion="reduce") as visited:
         page = visited.fill_form(text=QUERY, words=["moss"])

@@ -207,6 +207,7 @@ def test_filters_narrow_the_results(chrome: Browser, server: Server, searcher: S
         expect(page.locator("#filter-k")).to_have_value("10")
 
 
+@pytest.mark.slow
 def test_the_advanced_filter_and_its_errors(chrome: Browser, server: Server, searcher: Searcher) -> None:
     with visit(chrome, server.url) as visited:
         listed(visited)
@@ -225,6 +226,7 @@ def test_the_advanced_filter_and_its_errors(chrome: Browser, server: Server, sea
         expect(page.locator("#filter-error")).to_be_empty()
 
 
+@pytest.mark.slow
 def test_newer_documents_can_be_left_out(chrome: Browser, server: Server, searcher: Searcher) -> None:
     finch = searcher.index.document("finch-v-crane")
     limited = [hit.id for hit in searcher.search(finch, before="date")]
@@ -253,6 +255,7 @@ def test_newer_documents_can_be_left_out(chrome: Browser, server: Server, search
         assert visited.shows(everything)
 
 
+@pytest.mark.slow
 def test_a_date_limit_needs_a_date(chrome: Browser, server: Server, tmp_path: Path) -> None:
     stated = tmp_path / "stated.html"
     stated.write_text(f"<html><head><meta name='date' content='2008-11-20'></head><body><p>{QUERY}</p></body></html>")
@@ -295,6 +298,7 @@ def test_filters_can_be_set_in_the_form(chrome: Browser, server: Server, searche
 # ---------------------------------------------------------------------------- hiding and export
 
 
+@pytest.mark.slow
 def test_hidden_results_are_counted_omitted_and_restored_one_by_one(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         listed(visited)
@@ -327,6 +331,7 @@ def test_hidden_results_are_counted_omitted_and_restored_one_by_one(chrome: Brow
         assert visited.ids() == before
 
 
+@pytest.mark.slow
 def test_results_can_be_sorted_by_date(chrome: Browser, server: Server, searcher: Searcher) -> None:
     hits = list(searcher.search(searcher.index.document(ID)))
     dated = [hit for hit in hits if "date" in hit.metadata]
@@ -431,6 +436,7 @@ def test_results_are_exported_in_every_format(chrome: Browser, server: Server, s
 # ---------------------------------------------------------------------------- addresses and history
 
 
+@pytest.mark.slow
 def test_a_link_shows_the_same_results_to_others(chrome: Browser, server: Server, searcher: Searcher) -> None:
     allowed = ["clipboard-read", "clipboard-write"]
     with visit(chrome, server.url, permissions=allowed) as visited:
@@ -490,6 +496,7 @@ def test_back_forward_and_reload(chrome: Browser, server: Server) -> None:
         assert visited.ids() == ids
 
 
+@pytest.mark.slow
 def test_an_address_of_a_missing_document(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         visited.open("/?id=nobody")

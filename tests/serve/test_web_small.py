@@ -40,7 +40,14 @@ def compared(visited: Visit) -> Page:
     return visited.compare("case-1")
 
 
-@pytest.mark.parametrize("window", [PHONE, TABLET, ZOOMED], ids=["phone", "tablet", "200% zoom"])
+@pytest.mark.parametrize(
+    "window",
+    [
+        pytest.param(PHONE, id="phone"),
+        pytest.param(TABLET, id="tablet", marks=pytest.mark.slow),
+        pytest.param(ZOOMED, id="200% zoom", marks=pytest.mark.slow),
+    ],
+)
 def test_one_comfortable_column(window: dict[str, Any], chrome: Browser, server: Server) -> None:
     """The text has nearly the whole width, and the header scrolls away."""
     width = window["viewport"]["width"]
@@ -88,6 +95,7 @@ def test_the_counterpart_unfolds_under_a_match(chrome: Browser, server: Server) 
         expect(page.locator(".aligned-side.query .segment.current").first).to_be_in_viewport()
 
 
+@pytest.mark.slow
 def test_a_phone_on_its_side_shows_both_texts(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url, **SIDEWAYS) as visited:
         page = compared(visited)
@@ -104,6 +112,7 @@ def test_a_phone_on_its_side_shows_both_texts(chrome: Browser, server: Server) -
         expect(page.locator(".aligned-bar")).to_be_in_viewport()
 
 
+@pytest.mark.slow
 def test_turning_the_window_keeps_the_match(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url, **PHONE) as visited:
         page = compared(visited)
@@ -132,6 +141,7 @@ def test_controls_can_be_hit_with_a_finger(chrome: Browser, server: Server) -> N
         assert page.evaluate(SMALL_TARGETS) == []
 
 
+@pytest.mark.slow
 def test_no_accessibility_violations_on_a_phone(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url, bypass_csp=True, reduced_motion="reduce", **PHONE) as visited:
         page = visited.search(text=case_query())
