@@ -39,12 +39,13 @@ export function indexing(places, refresh) {
         total.notes.push(...answer.notes);
         total.parts += 1;
       }
+      await refresh(); // the list is drawn anew first: what a user opens in it afterwards stays open
       showOutcome(places.outcome, what, total);
     } catch (error) {
+      await refresh();
       fill(places.outcome, running.signal.aborted && el("p", { class: "notice", role: "status" }, `${what} was cancelled. ${left(total)}`));
       if (!running.signal.aborted) showError(places.error, error, { index: "" });
     }
-    await refresh();
   }
 }
 
