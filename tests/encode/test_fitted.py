@@ -141,6 +141,7 @@ def test_text_forms_parse_back() -> None:
         Fitted(sample=3)
 
 
+@pytest.mark.slow
 def test_the_default_fits_minilm() -> None:
     """The default teacher on a small sample of prose: agreement far above chance."""
     with pytest.MonkeyPatch.context() as patch:

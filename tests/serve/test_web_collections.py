@@ -113,6 +113,7 @@ def test_a_collection_is_created_extended_and_reduced_with_the_keyboard(chrome: 
         page.wait_for_url("**/?collection=ships")
 
 
+@pytest.mark.slow
 def test_a_cancelled_collection_leaves_nothing_behind_and_says_so(chrome: Browser, server: Server, root: Path) -> None:
     long_texts = root / "files" / "long"
     long_texts.mkdir()
@@ -152,6 +153,7 @@ def eventually(condition: Callable[[], bool], seconds: float = 30) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_nothing_is_said_about_an_empty_form(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         page = visited.open("/?manage=collections")

@@ -146,6 +146,7 @@ LOOKS = """nodes => nodes.map(node => {
 SIGNS = "nodes => nodes.map(node => [/kind-[a-z-]+/.exec(node.className)[0], node.dataset.sign])"
 
 
+@pytest.mark.slow
 def test_changed_words_of_a_reworded_pair_are_marked(view: Visit, expected: Explanation) -> None:
     page = view.page
     filled(page)
@@ -164,6 +165,7 @@ def test_changed_words_of_a_reworded_pair_are_marked(view: Visit, expected: Expl
         assert "".join(changed) == "".join(text[start:end] for start, end in spans)
 
 
+@pytest.mark.slow
 def test_coverage_is_that_of_the_searcher_and_scores_are_technical_details(view: Visit, expected: Explanation) -> None:
     page = view.page
     hit = expected.hit
@@ -208,6 +210,7 @@ def test_a_click_scrolls_to_the_matching_passage(view: Visit, expected: Explanat
 NUMBERS = "nodes => nodes.map(node => node.dataset.number)"
 
 
+@pytest.mark.slow
 def test_a_passage_with_many_matches_shows_the_best_and_lists_the_others(view: Visit, expected: Explanation) -> None:
     page = view.page
     filled(page)
@@ -255,6 +258,7 @@ def test_shortcuts_step_through_matches_and_back_to_the_results(view: Visit) -> 
     assert CHRONICLE.id in view.ids()
 
 
+@pytest.mark.slow
 def test_kinds_can_be_hidden_without_a_request(view: Visit, expected: Explanation) -> None:
     page = view.page
     pairs = expected.alignment.pairs
@@ -278,6 +282,7 @@ def test_kinds_can_be_hidden_without_a_request(view: Visit, expected: Explanatio
     assert len(view.api_requests) == requests
 
 
+@pytest.mark.slow
 def test_unmatched_text_is_highlighted_on_both_sides(view: Visit, expected: Explanation) -> None:
     """Including text whose matches are of hidden kinds."""
     page = view.page
@@ -314,6 +319,7 @@ def colour_of(locator: Locator) -> str:
     return str(locator.evaluate("node => getComputedStyle(node).backgroundColor"))
 
 
+@pytest.mark.slow
 def test_a_map_shows_matches_and_scrolls_to_them(view: Visit) -> None:
     page = view.page
     last = side(page, "document").locator(".sentence").last

@@ -55,6 +55,7 @@ def test_who_covers_each_paragraph_and_what_nobody_covers(chrome: Browser, serve
         accessible(page, "coverage")
 
 
+@pytest.mark.slow
 def test_a_source_opens_side_by_side_and_back(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         page = covered(visited)
@@ -90,6 +91,7 @@ def test_words_can_be_compared_and_the_chart_exported(chrome: Browser, server: S
         assert EDITED in table.read_text("utf-8-sig")
 
 
+@pytest.mark.slow
 def test_a_gap_can_be_searched_for_with_the_keyboard(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         page = covered(visited)
@@ -113,6 +115,7 @@ def test_a_gap_can_be_searched_for_with_the_keyboard(chrome: Browser, server: Se
         expect(page.locator(".gap-search:focus")).to_have_count(1)  # where the reader was
 
 
+@pytest.mark.slow
 def test_an_address_leads_to_the_coverage_and_hidden_results_are_no_sources(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         page = visited.open("/?id=case-2&k=10")
@@ -133,6 +136,7 @@ def test_an_address_leads_to_the_coverage_and_hidden_results_are_no_sources(chro
 
 
 @pytest.mark.parametrize("window", [PHONE], ids=["phone"])
+@pytest.mark.slow
 def test_on_a_phone(window: dict[str, Any], chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url, **window) as visited:
         page = covered(visited)
@@ -153,6 +157,7 @@ def test_on_a_phone(window: dict[str, Any], chrome: Browser, server: Server) -> 
         expect(page.locator("#passages textarea")).to_have_value(re.compile("Quarks"))
 
 
+@pytest.mark.slow
 def test_an_error_can_be_retried(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         page = visited.search(text=case_query())

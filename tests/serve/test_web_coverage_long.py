@@ -67,6 +67,7 @@ def longest(page: Page) -> float:
     return duration
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_words(
     chrome: Browser, server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -65,6 +65,7 @@ def sentences(query: object, document: object) -> list[str]:
     return [coverage_sentence(query, "query"), coverage_sentence(document, "document")]  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_cards_without_boilerplate(chrome: Browser, server: Server, searcher: Searcher) -> None:
     hit, bare = (searcher.search(QUERY, k=1, boilerplate=flag)[0] for flag in (True, False))
     assert hit.pairs[0].query == COPIED
@@ -106,6 +107,7 @@ def test_duplicates_are_grouped_and_named(chrome: Browser, server: Server, searc
         expect(page.locator(".aligned-side.document h2")).to_have_text(first.duplicates[-1].title)
 
 
+@pytest.mark.slow
 def test_a_copy_of_the_query_is_labelled(chrome: Browser, server: Server, searcher: Searcher) -> None:
     text = searcher.index.document("near").text.upper()  # the very same text would be the query itself, and left out
     with visit(chrome, server.url) as visited:
@@ -125,6 +127,7 @@ def test_a_copy_of_the_query_is_labelled(chrome: Browser, server: Server, search
 UNBROKEN = "nodes => nodes.map(node => getComputedStyle(node).breakInside)"
 
 
+@pytest.mark.slow
 def test_printed_cards_keep_their_colours_and_are_not_broken(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         page = visited.search(text=QUERY.text)

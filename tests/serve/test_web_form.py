@@ -65,6 +65,7 @@ def test_files_of_every_type(chrome: Browser, server: Server, searcher: Searcher
         expect(page.locator("#summary")).to_contain_text(f"your documents: {len(files) * len(LINES)} sentences")
 
 
+@pytest.mark.slow
 def test_a_pasted_text_with_the_keyboard(chrome: Browser, server: Server, searcher: Searcher) -> None:
     with visit(chrome, server.url) as visited:
         page = visited.fill_form(text=QUERY)
@@ -76,6 +77,7 @@ def test_a_pasted_text_with_the_keyboard(chrome: Browser, server: Server, search
         expect(page.locator("#no-link")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_document_from_the_index(chrome: Browser, server: Server, searcher: Searcher) -> None:
     with visit(chrome, server.url) as visited:
         page = visited.open()
@@ -115,6 +117,7 @@ def test_several_documents_are_combined(chrome: Browser, server: Server, searche
         expect(page.locator("#text")).to_have_value("")
 
 
+@pytest.mark.slow
 def test_a_file_can_be_dropped_anywhere(chrome: Browser, server: Server) -> None:
     """Including on the results, which are replaced by a new query."""
     drop = """name => {
@@ -172,6 +175,7 @@ def test_cancel_stops_the_job_and_keeps_the_query(chrome: Browser, server: Serve
 # ---------------------------------------------------------------------------- errors
 
 
+@pytest.mark.slow
 def test_invalid_input_is_reported_at_once(chrome: Browser, server: Server) -> None:
     """An empty file, an unsupported type, no input: without a request."""
     with visit(chrome, server.url) as visited:

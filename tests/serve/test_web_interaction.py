@@ -60,6 +60,7 @@ def view(page: Page) -> str | None:
 # ---------------------------------------------------------------------------- quick users
 
 
+@pytest.mark.slow
 def test_the_button_does_not_move_after_a_text_is_entered(chrome: Browser, server: Server) -> None:
     """Otherwise a quick click after pasting would miss it."""
     with visit(chrome, server.url) as visited:
@@ -111,6 +112,7 @@ def test_hidden_results_survive_a_reload(chrome: Browser, server: Server) -> Non
         expect(page.locator("#hidden-results")).to_contain_text("1 hidden")
 
 
+@pytest.mark.slow
 def test_an_error_disappears_once_it_is_resolved(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         page = visited.open()
@@ -133,6 +135,7 @@ def test_numbers_in_filters_accept_exponents(chrome: Browser, server: Server) ->
 # ---------------------------------------------------------------------------- unusual texts
 
 
+@pytest.mark.slow
 def test_texts_in_every_script_are_complete_and_aligned_to_their_side(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         page = visited.page
@@ -182,6 +185,7 @@ def test_browser_storage_is_not_required(chrome: Browser, index_path: Path, tmp_
         visited.expect_error("401")
 
 
+@pytest.mark.slow
 def test_print_is_light_and_contains_both_texts(chrome: Browser, server: Server, tmp_path: Path) -> None:
     with visit(chrome, server.url, color_scheme="dark") as visited:
         page = visited.open("/?id=long&open=note-3")

@@ -245,6 +245,7 @@ def test_documents_are_shown_as_text_only(chrome: Browser, server: Server) -> No
         assert mailed.page.evaluate(HARM) == NONE
 
 
+@pytest.mark.slow
 def test_an_injected_script_does_not_run(chrome: Browser, server: Server) -> None:
     """The policy is in force, and these tests would detect a breach."""
     with visit(chrome, server.url) as visited:

@@ -122,6 +122,7 @@ def test_by_keyboard(chrome: Browser, server: Server) -> None:
         expect(panel.locator("#passage-text")).not_to_have_value("")
 
 
+@pytest.mark.slow
 def test_too_much_is_refused_before_it_is_sent(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         page = visited.open()
@@ -133,6 +134,7 @@ def test_too_much_is_refused_before_it_is_sent(chrome: Browser, server: Server) 
         assert "POST /passages" not in visited.api_requests
 
 
+@pytest.mark.slow
 def test_on_a_phone(chrome: Browser, server: Server) -> None:
     """The panel fills the window and does not scroll sideways."""
     with visit(chrome, server.url, viewport={"width": 390, "height": 780}, has_touch=True) as visited:

@@ -33,6 +33,7 @@ def upload(name: str) -> dict[str, Any]:
     return {"name": name, "mimeType": "", "buffer": pdf([QUERY.splitlines()])}
 
 
+@pytest.mark.slow
 def test_pasted_text_in_the_form_survives_a_reload(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         page = visited.fill_form(text=QUERY, words=["moss"])
@@ -70,6 +71,7 @@ def test_the_text_of_an_upload_survives_a_reload(chrome: Browser, server: Server
         assert visited.ids() == ids
 
 
+@pytest.mark.slow
 def test_files_that_were_not_read_yet_are_named_after_a_reload(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         page = visited.fill_form(files=[upload("dispute.pdf")], text=QUERY)
@@ -78,6 +80,7 @@ def test_files_that_were_not_read_yet_are_named_after_a_reload(chrome: Browser, 
         expect(page.locator("#text")).to_have_value(QUERY)
 
 
+@pytest.mark.slow
 def test_a_query_that_is_too_large_to_keep_says_so(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         visited.context.add_init_script(LITTLE_STORAGE)

@@ -122,6 +122,7 @@ def current_pair(visited: Visit, pair: Pair) -> None:
         assert "".join(text.split()) == "".join(getattr(pair, name).split())
 
 
+@pytest.mark.slow
 def test_more_like_this_and_read_alone(chrome: Browser, server: Server, searcher: Searcher) -> None:
     with visit(chrome, server.url) as visited:
         listed(visited)
@@ -150,6 +151,7 @@ def test_more_like_this_and_read_alone(chrome: Browser, server: Server, searcher
         visited.expect_error("404")
 
 
+@pytest.mark.slow
 def test_an_unknown_address_is_a_page(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         visited.page.goto(f"{server.url}/nowhere")
@@ -159,6 +161,7 @@ def test_an_unknown_address_is_a_page(chrome: Browser, server: Server) -> None:
         visited.page.locator("#search-form:not([inert])").wait_for()
 
 
+@pytest.mark.slow
 def test_one_worked_example_explains_the_results(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         listed(visited)
@@ -169,6 +172,7 @@ def test_one_worked_example_explains_the_results(chrome: Browser, server: Server
         expect(page.locator(".foot")).to_have_text("Scores help you prioritise; they are not legal conclusions.")
 
 
+@pytest.mark.slow
 def test_no_results_are_explained(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         listed(visited, f"{LIST}&where=date+<+1900")
@@ -276,6 +280,7 @@ def test_a_date_limit_needs_a_date(chrome: Browser, server: Server, tmp_path: Pa
         assert "HTTP status" not in " ".join(visited.console_errors)
 
 
+@pytest.mark.slow
 def test_a_date_limit_is_offered_only_for_a_query_with_a_date(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         page = visited.search(text=QUERY)
@@ -284,6 +289,7 @@ def test_a_date_limit_is_offered_only_for_a_query_with_a_date(chrome: Browser, s
         expect(page.locator("#filter-before")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_filters_can_be_set_in_the_form(chrome: Browser, server: Server, searcher: Searcher) -> None:
     with visit(chrome, server.url) as visited:
         page = visited.fill_form(words=["heron"])
@@ -354,6 +360,7 @@ def test_results_can_be_sorted_by_date(chrome: Browser, server: Server, searcher
         assert sorted(map(int, ranks)) == list(range(1, len(hits) + 1)) != list(map(int, ranks))
 
 
+@pytest.mark.slow
 def test_the_histogram_of_dates_filters_with_the_keyboard(chrome: Browser, server: Server, searcher: Searcher) -> None:
     hits = list(searcher.search(searcher.index.document(ID)))
     years = [int(str(hit.metadata["date"])[:4]) for hit in hits if "date" in hit.metadata]
@@ -379,6 +386,7 @@ def test_the_histogram_of_dates_filters_with_the_keyboard(chrome: Browser, serve
         assert visited.shows([hit.id for hit in hits])
 
 
+@pytest.mark.slow
 def test_counts_beside_filters_follow_the_list(chrome: Browser, server: Server, searcher: Searcher) -> None:
     hits = list(searcher.search(searcher.index.document(ID)))
     courts = [str(hit.metadata["court"]) for hit in hits if "court" in hit.metadata]
@@ -406,6 +414,7 @@ def rows(file: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(lines))
 
 
+@pytest.mark.slow
 def test_results_are_exported_in_every_format(chrome: Browser, server: Server, searcher: Searcher) -> None:
     """Each file has the ids in order, and everything needed to reproduce it."""
     where = "date >= 1998"

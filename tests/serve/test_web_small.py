@@ -132,6 +132,7 @@ SMALL_TARGETS = """() => [...document.querySelectorAll("main :is(button, a, inpu
     .map(([, node]) => node.outerHTML.slice(0, 100))"""
 
 
+@pytest.mark.slow
 def test_controls_can_be_hit_with_a_finger(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url, **PHONE) as visited:
         page = visited.search(text=case_query())

@@ -104,6 +104,7 @@ def test_marks_change_the_ranks_and_a_matter_keeps_them(
     assert read_matter(folder / "Otter.rprs-matter").notes == "From the other tab"
 
 
+@pytest.mark.slow
 def test_a_matter_is_downloaded_and_opened_as_a_file(
     chrome: Browser, server: Server, searcher: Searcher, tmp_path: Path
 ) -> None:

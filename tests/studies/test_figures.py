@@ -93,6 +93,7 @@ def digests() -> dict[str, str]:
     return {name: hashlib.sha256((p := draw("Title")).svg + p.png).hexdigest() for name, draw in DRAW.items()}
 
 
+@pytest.mark.slow
 def test_another_process_with_other_settings_of_matplotlib_draws_the_same_bytes(tmp_path: Path) -> None:
     (tmp_path / "matplotlibrc").write_text("font.size: 30\nlines.linewidth: 9\nsvg.fonttype: path\n", encoding="utf-8")
     code = (
