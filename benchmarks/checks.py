@@ -9,9 +9,7 @@ Without an INDEX, one of invented documents is made; `make demo` makes a real on
 from __future__ import annotations
 
 import argparse
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from time import process_time
@@ -20,28 +18,12 @@ from unittest.mock import patch
 
 import numpy as np
 
+from benchmarks.invented import given_or_invented
 from rprs import Document, Index, Searcher
-from rprs.index import Writer
 from rprs.index.blocks import Blocks
 
-DOCUMENTS, SENTENCES, WORDS = 1500, 150, 30_000
+DOCUMENTS, SENTENCES = 1500, 150
 ROUNDS, SEARCHES = 5, 40
-
-
-def _document(random: Random, id: str, sentences: int) -> Document:
-    words = [f"w{int(random.paretovariate(0.7)) % WORDS:x}" for _ in range(14 * sentences)]
-    lines = (" ".join(words[start : start + 14]).capitalize() + "." for start in range(0, len(words), 14))
-    return Document(id, " ".join(lines))
-
-
-@contextmanager
-def _invented_index() -> Iterator[Path]:
-    random = Random(1)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "checks.rprs"
-        with Writer(path, create=True, encoder="hashed(dimension=384)") as writer:
-            writer.add(_document(random, f"d{number}", SENTENCES) for number in range(DOCUMENTS))
-        yield path
 
 
 def _timed(path: Path, queries: list[Document]) -> dict[bool, list[float]]:
@@ -122,11 +104,8 @@ def main() -> None:
     parser.add_argument("index", nargs="?", type=Path)
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="the least time of each step counts")
     options = parser.parse_args()
-    if options.index is not None:
-        _measure(options.index, options.rounds)
-    else:
-        with _invented_index() as path:
-            _measure(path, options.rounds)
+    with given_or_invented(options.index, DOCUMENTS, SENTENCES, dimension=384) as path:
+        _measure(path, options.rounds)
 
 
 if __name__ == "__main__":

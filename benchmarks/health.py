@@ -12,20 +12,16 @@ import json
 import multiprocessing
 import os
 import socket
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import numpy as np
 
-from benchmarks.checks import _document
-from rprs.document import Document
-from rprs.index import Writer
+from benchmarks.invented import given_or_invented
 from tests.support.server import served
 
 THREADS, SOCKETS = 16, 1000
@@ -188,27 +184,13 @@ def _row(name: str, times: list[float], failures: int) -> str:
     return f"| {name} | {len(times)} | {middle:.1f} | {high:.1f} | {most:.1f} | {failures} |"
 
 
-@contextmanager
-def _invented_index() -> Iterator[Path]:
-    random = Random(1)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "health.rprs"
-        with Writer(path, create=True, encoder="hashed(dimension=64)") as writer:
-            writer.add(_with_metadata(_document(random, f"d{number}", 20), number) for number in range(5000))
-        yield path
-
-
-def _with_metadata(document: Document, number: int) -> Document:
-    return Document(document.id, document.text, f"Title {number}", {"year": number % 300, "note": f"n{number}"})
-
-
 def _measure(path: Path, seconds: float) -> None:
     with served(path, "--allow-write") as server:
         address = ("127.0.0.1", server.port)
         _send(address, _request(address, "POST", "/search", _search()))
         print(f"Load average: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors\n")
         print(
-            "| attack | answers | median, ms | 95th percentile, ms | most, ms | without an answer |\n"
+            "| attack | answers | median, ms | 95th percentile, ms | maximum, ms | without an answer |\n"
             + "|---" * 6
             + "|"
         )
@@ -222,11 +204,8 @@ def main() -> None:
     parser.add_argument("index", nargs="?", type=Path)
     parser.add_argument("--seconds", type=float, default=10, help="for each attack")
     options = parser.parse_args()
-    if options.index is not None:
-        _measure(options.index, options.seconds)
-    else:
-        with _invented_index() as path:
-            _measure(path, options.seconds)
+    with given_or_invented(options.index, documents=5000, sentences=20, dimension=64) as path:
+        _measure(path, options.seconds)
 
 
 if __name__ == "__main__":

@@ -6,4 +6,4 @@ __all__ = ["NetworkStorage"]
 
 
 class NetworkStorage(UserWarning):
-    """An index is written on a network file system, where one machine alone may open it."""
+    """An index is written on a network file system, where only one machine may open it."""

@@ -25,7 +25,8 @@ from rprs.scoring.threads import cores, one_blas_thread
 
 __all__ = ["Evidence"]
 
-FIRST, SHORTLIST = 2, 4  # times as many pairs as are shown are weighed first, and then; the longest
+# The longest pairs are weighed: first twice as many as are shown, then four times, then four times those.
+FIRST, SHORTLIST = 2, 4
 LONG_PASSAGE = 8  # sentences: a longer passage is no boilerplate
 
 _Text = tuple[Document, Sentences]
@@ -98,7 +99,7 @@ class Evidence:
                 telling = self._telling(shortlist, orders[number], size)
                 if telling is not None:
                     chosen[number] = telling
-            weighed = SHORTLIST * max(size, weighed if weighed >= SHORTLIST * size else 1)
+            weighed = SHORTLIST * (weighed if weighed >= SHORTLIST * size else size)
         return [
             replace(self._covered(comparison, boilerplate), pairs=chosen[number])
             for number, comparison in enumerate(comparisons)
@@ -113,16 +114,9 @@ class Evidence:
 
     def _compare_all(self, ids: Sequence[str]) -> list[Comparison]:
         """The query with several documents, in threads."""
-        documents = [self.document(id) for id in ids]
         self.query_side.prepare(ideas=self.knows_query)
-
-        def compare(id: str, document: Document) -> Comparison:
-            if id not in self._sides:
-                self._sides[id] = make_side(document, self.index.sentences(id))
-            return self._compare(self._sides[id])
-
         with one_blas_thread(), ThreadPoolExecutor(cores(), "evidence") as threads:
-            return list(threads.map(compare, ids, documents))
+            return list(threads.map(lambda id: self._compare(self.side(id)), ids))
 
     def _align(self, side: Side, boilerplate: bool) -> Alignment:
         alignment = self._flagged(self._compare(side))

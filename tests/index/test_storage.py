@@ -63,7 +63,7 @@ def test_a_writer_warns_of_a_network_and_a_reader_does_not(tmp_path: Path, monke
     mounts = tmp_path / "mountinfo"
     mounts.write_text(LOCAL + mount(str(tmp_path.resolve()), "nfs4"))
     monkeypatch.setattr(storage, "MOUNTS", mounts)
-    with pytest.warns(NetworkStorage, match=r"is on a network file system \(nfs4\): let one machine alone open it"):
+    with pytest.warns(NetworkStorage, match=r"is on a network file system \(nfs4\): open it on one machine only"):
         writer = Writer(tmp_path / "a.rprs", create=True, encoder=HASHED)
     with writer:
         writer.add(COLLECTION)

@@ -72,7 +72,7 @@ class WordPairs:
 
     def prepare(self) -> None:
         """Compute what every comparison with another text needs."""
-        self.sorted_words, self.signatures, self.table, self.slots, self._numbers  # noqa: B018
+        _ = self.sorted_words, self.signatures, self.table, self.slots, self._numbers
 
     def number(self, words: Hashes) -> Ints:
         """(w,): the numbers of words in this text; those that it does not have share the next number."""

@@ -87,9 +87,9 @@ class Side:
         """Compute what every comparison with another text needs, before threads share it."""
         self.sequences.prepare()
         self.word_pairs.prepare()
-        self._plain, self.bound_list, self.stop_list  # noqa: B018
+        _ = self._plain, self.bound_list, self.stop_list
         if ideas:
-            self.vectors  # noqa: B018
+            _ = self.vectors
 
     @cached_property
     def with_ideas(self) -> Ints:

@@ -51,7 +51,7 @@ class Sequences:
 
     def prepare(self) -> None:
         """Compute what every comparison with another text needs."""
-        self.sorted_windows, self.filter, self.short  # noqa: B018
+        _ = self.sorted_windows, self.filter, self.short
 
     @property
     def windows(self) -> Hashes:

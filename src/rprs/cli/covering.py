@@ -34,6 +34,7 @@ from rprs.cli.options import (
     Undated,
     UndatedDocuments,
     Where,
+    chosen_format,
 )
 from rprs.cli.queries import check_index_first
 from rprs.cli.searching import EvidenceOptions, open_search
@@ -126,12 +127,13 @@ def coverage(
 
     Example: rprs coverage patents.rprs claims.txt -k 5 --format csv > chart.csv
     """
+    from rprs.charts.formats import format_of
     from rprs.index.lookup import resolve_id
 
     check_index_first("coverage", path, query)
     messages: Messages = context.obj
     started = perf_counter()
-    chosen = _chosen_format(format, output)
+    chosen = chosen_format(format, output, ChartFormats.table, lambda path: format_of(path).name)
     with open_search(context, path, query) as (searcher, documents, options):
         named = [resolve_id(searcher.index, id) for id in sources] if sources else None
         evidence: EvidenceOptions = {"group": not no_grouping, "boilerplate": not no_boilerplate}
@@ -144,19 +146,6 @@ def coverage(
         messages.print(f"{output} written")
     size = f"{counted(len(chart.sources), 'source')}, {counted(len(chart.rows), 'row')}"
     messages.print(f"{size} in {perf_counter() - started:.2f} s")
-
-
-def _chosen_format(format: ChartFormats | None, output: Path | None) -> ChartFormats:
-    """The format that is named, or else that of the file; errors come before the search."""
-    from rprs.charts.formats import format_of
-    from rprs.files.atomic import check_target
-
-    if output is not None:
-        check_target(output)
-        return format or ChartFormats(format_of(output).name)
-    if format is ChartFormats.docx and sys.stdout.isatty():
-        raise UsageError("A Word file cannot be printed on a terminal: name a file, as in -o chart.docx")
-    return format or ChartFormats.table
 
 
 def _print_chart(

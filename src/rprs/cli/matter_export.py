@@ -11,7 +11,7 @@ import typer
 
 from rprs.cli.matters import MatterPath, OtherIndex, choose_search, open_collection
 from rprs.cli.messages import Messages, counted
-from rprs.errors import UsageError
+from rprs.cli.options import chosen_format
 
 if TYPE_CHECKING:
     from rprs.matters import Search, Section
@@ -58,10 +58,10 @@ def export(
     Example: rprs matter export pellam.rprs-matter --search 2 --format csv > pellam.csv
     """
     from rprs.files.atomic import write_atomically
-    from rprs.matters import MATTER_FORMATS, MatterReport, read_matter
+    from rprs.matters import MATTER_FORMATS, MatterReport, matter_format_of, read_matter
 
     messages: Messages = context.obj
-    chosen = _chosen_format(format, output)
+    chosen = chosen_format(format, output, MatterFormats.md, lambda path: matter_format_of(path).name)
     matter = read_matter(path)
     searches = matter.searches if number is None else [choose_search(path, matter, number)[1]]
     report = MatterReport(matter, tuple(_section(search, index_path, messages) for search in searches))
@@ -75,19 +75,6 @@ def export(
         sys.stdout.write(content.decode("utf-8-sig"))
     entries = sum(len(section.entries) for section in report.sections)
     messages.print(f"{counted(len(report.sections), 'search', 'searches')}, {counted(entries, 'document')}")
-
-
-def _chosen_format(format: MatterFormats | None, output: Path | None) -> MatterFormats:
-    """The format that is named, or else that of the file; errors come before the searches."""
-    from rprs.files.atomic import check_target
-    from rprs.matters import matter_format_of
-
-    if output is not None:
-        check_target(output)
-        return format or MatterFormats(matter_format_of(output).name)
-    if format is MatterFormats.docx and sys.stdout.isatty():
-        raise UsageError("A Word file cannot be printed on a terminal: name a file, as in -o matter.docx")
-    return format or MatterFormats.md
 
 
 def _section(search: Search, index_path: Path | None, messages: Messages) -> Section:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from rprs.errors import UsageError
 from rprs.spec import DEFAULT
 
 if TYPE_CHECKING:
     from rprs.alignment.values import Kind
+
+Format = TypeVar("Format", bound=StrEnum)
 
 FIRST, RERANK = DEFAULT["ranker"], DEFAULT["reranker"]
 
@@ -296,3 +300,17 @@ def chosen_kinds(chosen: Sequence[MatchKind] | None) -> list[Kind]:
     from rprs.alignment.values import KINDS
 
     return [kind for kind in KINDS if not chosen or kind.replace(" ", "-") in chosen]
+
+
+def chosen_format(
+    format: Format | None, output: Path | None, default: Format, by_suffix: Callable[[Path], str]
+) -> Format:
+    """The format that is named, or else that of the file; errors come before the search."""
+    from rprs.files.atomic import check_target
+
+    if output is not None:
+        check_target(output)
+        return format or type(default)(by_suffix(output))
+    if format == "docx" and sys.stdout.isatty():
+        raise UsageError("A Word file cannot be printed on a terminal: name a file, as in -o file.docx")
+    return format or default

@@ -126,7 +126,7 @@ class Cache:
         path = self.place(name, inputs).path.with_suffix(".npz")
         if not path.exists():
             packed = io.BytesIO()
-            np.savez(packed, **compute())  # type: ignore[arg-type]
+            np.savez(packed, **compute())  # type: ignore[arg-type]  # no array is named allow_pickle
             path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(path, packed.getvalue())
         try:

@@ -43,7 +43,7 @@ def fill(cls: type[T], table: Any, where: str) -> T:
     """A dataclass from a table whose keys are its fields."""
     if not isinstance(table, Mapping):
         raise UsageError(f"{where} must be a table. Got {table!r} instead.")
-    fields = [field for field in dataclasses.fields(cls) if field.init]  # type: ignore[arg-type]
+    fields = [field for field in dataclasses.fields(cls) if field.init]  # type: ignore[arg-type]  # T is a dataclass
     hints = get_type_hints(cls)
     for key in table:
         require_name(key, [field.name for field in fields], where)

@@ -110,6 +110,7 @@ def _words(content: NDArray[np.uint8]) -> tuple[NDArray[np.uint64], np.uint64]:
     return content[:full].view("<u8"), tail
 
 
+# Numba infers the types of what follows, and compiles it once for each combination.
 @numba.njit(nogil=True, cache=True)
 def _sum(words, tail, block):  # type: ignore[no-untyped-def]
     first, last = block * WORDS, min((block + 1) * WORDS, words.size)

@@ -233,7 +233,7 @@ def _free(root: Path) -> float:
 
 def _free_space(root: Path) -> str:
     free = _free(root)
-    return "nobody knows how much is free" if math.isinf(free) else f"{free // 2**20} MB free"
+    return "the free space is unknown" if math.isinf(free) else f"{free // 2**20} MB free"
 
 
 def _within(root: Path, path: Any) -> bool:

@@ -181,7 +181,7 @@ class Index(Mapping[str, Document]):
         return iter(self.ids)
 
     def __contains__(self, id: object) -> bool:
-        return self.number(id) is not None  # type: ignore[arg-type]
+        return self.number(id) is not None  # type: ignore[arg-type]  # other values are in no index
 
     def __getitem__(self, id: str) -> Document:
         return self.document(id)

@@ -88,7 +88,7 @@ def warn_of_network(path: Path) -> None:
         kind = network_type(path.resolve(), MOUNTS.read_text("utf-8", "surrogateescape"))
         if kind is not None:
             warnings.warn(
-                f"{path} is on a network file system ({kind}): let one machine alone open it, or keep the index on a "
+                f"{path} is on a network file system ({kind}): open it on one machine only, or keep the index on a "
                 "local disk and copy it with `rprs backup`",
                 NetworkStorage,
                 stacklevel=3,
