@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rprs.alignment.align import Comparison, compare_sides
-from rprs.alignment.boilerplate import is_formal, many_documents
+from rprs.alignment.boilerplate import formal_texts, many_documents
 from rprs.alignment.evidence import by_length, choose_telling, length_of, unchanged
 from rprs.alignment.matches import Match
 from rprs.alignment.sides import Side, make_side
@@ -30,6 +30,7 @@ FIRST, SHORTLIST = 2, 4
 LONG_PASSAGE = 8  # sentences: a longer passage is no boilerplate
 
 _Text = tuple[Document, Sentences]
+_Known = tuple[int, int, float, bool]  # documents that have most of a text, its phrases, distinctness, boilerplate
 
 
 class Evidence:
@@ -43,7 +44,7 @@ class Evidence:
         self._documents: dict[str, Document] = {}
         self._sides: dict[str, Side] = {}
         self._many = many_documents(len(index))
-        self._commonness: dict[str, tuple[int, int, float]] = {}  # of texts: documents, phrases, distinctness
+        self._known: dict[str, _Known] = {}  # of texts that were looked up
 
     @cached_property
     def query_side(self) -> Side:
@@ -175,8 +176,7 @@ class Evidence:
 
     def _are_common(self, texts: Sequence[str]) -> bool:
         """Whether many documents have each of some texts that have phrases."""
-        known = [self._commonness[text] for text in texts]
-        counted = [documents for documents, phrases, _ in known if phrases]
+        counted = [documents for documents, phrases, _, _ in map(self._known.__getitem__, texts) if phrases]
         return bool(counted) and min(counted) >= self._many
 
     def _weigh_passages(self, pieces: Sequence[Sequence[str]]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
@@ -194,19 +194,18 @@ class Evidence:
     def _weigh_texts(self, texts: Sequence[str]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """Which sentences are boilerplate, and how distinct each is."""
         self._look_up(texts)
-        known = [self._commonness[text] for text in texts]
-        flags = [
-            documents >= self._many or is_formal(text) for text, (documents, _, _) in zip(texts, known, strict=True)
-        ]
-        return np.array(flags, dtype=bool), np.array([distinctness for _, _, distinctness in known])
+        known = [self._known[text] for text in texts]
+        flags, distinctness = [flag for _, _, _, flag in known], [value for _, _, value, _ in known]
+        return np.array(flags, dtype=bool), np.array(distinctness, dtype=np.float64)
 
     def _look_up(self, texts: Sequence[str]) -> None:
-        """Find out how common texts are, unless it is known."""
-        new = [text for text in dict.fromkeys(texts) if text not in self._commonness]
+        """Find out how common texts are, and whether they are boilerplate, unless it is known."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
         if new:
             found = commonness(new, self.index)
-            rows = zip(found.documents.tolist(), found.phrases.tolist(), found.distinctness.tolist(), strict=True)
-            self._commonness.update(zip(new, rows, strict=True))
+            flags = (found.documents >= self._many) | formal_texts(new)
+            columns = (found.documents, found.phrases, found.distinctness, flags)
+            self._known.update(zip(new, zip(*(each.tolist() for each in columns), strict=True), strict=True))
 
     def _boilerplate(self, side: Side) -> tuple[Span, ...]:
         """The sentences of a text that are boilerplate."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
+import string
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rprs.alignment.boilerplate import is_formal, plain_sentences
-from rprs.alignment.words import codes_of
+from rprs.alignment.boilerplate import formal_texts, is_formal
 
 FORMAL = (
     "Supreme Court of United States.",
@@ -22,6 +22,7 @@ INFORMAL = (
     "I told Mary that it is so.",
     "In 1994 the owner’s agent sold 12 of the 30 houses that he had bought.",
 )
+ASCII = string.ascii_letters + string.digits + " '.,_-"
 TEXTS = st.lists(
     st.sampled_from(
         "the rent of houses THE Court Jones v. 12 U.S. 3d, at § 5 — “and don't o'clock owner’s 'tis é 第 ß x_y 12abc"
@@ -31,27 +32,21 @@ TEXTS = st.lists(
 ).map(" ".join)
 
 
-def plain(*texts: str) -> list[bool]:
-    """Of each text, as a sentence of one document, whether it is surely not formal."""
-    ends = np.cumsum([len(text) + 1 for text in texts])
-    starts = ends - [len(text) + 1 for text in texts]
-    return list(plain_sentences(codes_of("\n".join(texts)), np.stack((starts, ends - 1), axis=1)).tolist())
-
-
 @pytest.mark.parametrize("text", FORMAL)
 def test_formal_sentences(text: str) -> None:
     assert is_formal(text)
-    assert plain(text) == [False]
 
 
 def test_plain_sentences_are_not_formal() -> None:
     assert not any(map(is_formal, INFORMAL))
-    assert all(plain(*INFORMAL))
 
 
-@given(st.lists(TEXTS | st.text(max_size=40), min_size=1, max_size=4))
+@given(st.lists(TEXTS | st.text(max_size=40) | st.text(ASCII, max_size=60), min_size=1, max_size=4))
 @example(["a a a a é"])
 @example(["aé b c d e"])
-def test_what_the_compiled_look_lets_pass_is_never_formal(texts: list[str]) -> None:
-    for text, passed in zip(texts, plain(*texts), strict=True):
-        assert not (passed and is_formal(text))
+@example(["a''b c d E F"])
+@example(["See id., at 44699, 44739."])
+@example(["NO PERSON SHALL BE DEPRIVED OF PROPERTY WITHOUT COMPENSATION, NOR SHALL ANY STATE DENY IT TO ANYBODY HERE"])
+@example([])
+def test_many_texts_are_judged_like_each_of_them(texts: list[str]) -> None:
+    assert formal_texts(texts).tolist() == [is_formal(text) for text in texts]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numba
@@ -153,7 +154,7 @@ def _without_included(query: Side, document: Side, runs: list[Match], edited: li
         if nearby is None:
             kept.append(run)
             continue
-        pieces = list(_divided(run.query, nearby, _starts(query, document, distance)))
+        pieces = list(_divided(run.query, nearby, partial(_starts, query, document, distance)))
         if any(
             not included and piece[1] - piece[0] < LEAST_ANYWHERE and not _has_sentence(query, piece)
             for piece, included in pieces
@@ -167,12 +168,12 @@ def _without_included(query: Side, document: Side, runs: list[Match], edited: li
     return kept
 
 
-def _starts(query: Side, document: Side, distance: int) -> set[int]:
-    """Where a sentence of either text starts, as words of the query."""
-    return {*query.bounds.tolist(), *(document.bounds - distance).tolist()}
+def _starts(query: Side, document: Side, distance: int, word: int) -> bool:
+    """Whether a sentence of either text starts at a word of the query."""
+    return word in query.bound_set or word + distance in document.bound_set
 
 
-def _divided(run: Range, blocks: Sequence[Range], starts: Collection[int]) -> Iterator[tuple[Range, bool]]:
+def _divided(run: Range, blocks: Sequence[Range], starts: Callable[[int], bool]) -> Iterator[tuple[Range, bool]]:
     """The parts of a run within blocks, and the parts between, each with whether it is within a block.
 
     It is divided only where a sentence starts.
@@ -180,7 +181,7 @@ def _divided(run: Range, blocks: Sequence[Range], starts: Collection[int]) -> It
     place, stop = run
     for start, end in sorted(blocks):
         first, last = max(start, place), min(end, stop)
-        if first >= last or not (first in starts or first == run[0]) or not (last in starts or last == stop):
+        if first >= last or not (first == run[0] or starts(first)) or not (last == stop or starts(last)):
             continue
         if first > place:
             yield (place, first), False

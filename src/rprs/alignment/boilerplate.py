@@ -10,15 +10,17 @@ names (hardly any other word) in scripts with capital letters, and very short se
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from rprs.alignment.words import codes_of
 from rprs.text.marks import UNSPACED
 
-__all__ = ["LEAST_MANY", "MANY_SHARE", "MOST_MANY", "is_formal", "many_documents", "plain_sentences"]
+__all__ = ["LEAST_MANY", "MANY_SHARE", "MOST_MANY", "Formal", "formal_texts", "is_formal", "many_documents"]
 
 MANY_SHARE = 0.02  # of the documents are many
 LEAST_MANY = 5
@@ -44,6 +46,8 @@ _FUNCTION = frozenset(
     versus volume were what when where which while whom whose with within without""".split()
 )
 _LONGER = 4  # letters of a word that is capitalised in a title
+_SEED, _PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
+_NOT_FORMAL, _FORMAL, _UNSURE = 0, 1, 2
 _APOSTROPHES = (0x27, 0x2019)
 _MARKS = (0xA0, 0xA7, 0xB6, 0x2013, 0x2014, 0x2018, 0x201C, 0x201D, 0x2026)  # in English texts that are not ASCII
 
@@ -77,12 +81,26 @@ def is_formal(text: str) -> bool:
     return bool(small <= (CITATION_SHARE if _NUMBER.search(text) else NAMES_SHARE) * len(words))
 
 
-def plain_sentences(codes: NDArray[np.uint32], spans: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """(m,): sentences that are surely not formal, since most of their words are small; `is_formal` knows of others.
+def formal_texts(texts: Sequence[str]) -> NDArray[np.bool_]:
+    """(t,): `is_formal` for many texts."""
+    ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
+    spans = np.column_stack((np.append(0, ends[:-1]), ends)) if texts else np.empty((0, 2), dtype=np.int64)
+    return Formal("".join(texts), spans).of(np.arange(len(texts)))
 
-    `codes` are the characters of the text. It is compiled, because a search asks for thousands of sentences.
-    """
-    return np.asarray(_plain(codes, spans))
+
+class Formal:
+    """Which sentences of a text are formal; most are decided by compiled code, since a search asks for thousands."""
+
+    def __init__(self, text: str, spans: NDArray[np.int64]) -> None:
+        self.text, self.spans = text, spans
+        self._found: NDArray[np.int8] = _classify(codes_of(text), spans, _FUNCTION_HASHES)
+
+    def of(self, sentences: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """`is_formal` for some sentences."""
+        for sentence in sentences[self._found[sentences] == _UNSURE].tolist():
+            start, end = self.spans[sentence].tolist()
+            self._found[sentence] = _FORMAL if is_formal(self.text[start:end]) else _NOT_FORMAL
+        return np.asarray(self._found[sentences] == _FORMAL)
 
 
 def _is_plain(text: str) -> bool:
@@ -94,36 +112,84 @@ def _is_plain(text: str) -> bool:
 
 
 @numba.njit(nogil=True, cache=True)
-def _plain(codes: Any, spans: Any) -> Any:
-    """Counts words as `_WORD` finds them; a character that is not among ours leaves a sentence to `is_formal`."""
-    plain = np.zeros(len(spans), dtype=np.bool_)
+def _classify(codes: Any, spans: Any, function_words: Any) -> Any:
+    """(m,): whether each sentence is formal, or `_UNSURE` if it has a character that is not among ours.
+
+    Counts words as `_WORD` finds them. Two apostrophes in a row are left to `is_formal`, too.
+    """
+    found = np.full(len(spans), _UNSURE, dtype=np.int8)
     for sentence in range(len(spans)):
         at, end = spans[sentence]
-        words = small = 0
+        words = small = content = small_content = upper_content = 0
+        letters = digits = False
         while at < end:
             code = codes[at]
             if _is_letter(code):
-                words += 1
-                small += code >= 97
-                at += 1
+                first, hashed, upper = at, _SEED, True
                 while at < end and (
                     _is_letter(codes[at]) or (codes[at] in _APOSTROPHES and at + 1 < end and _is_letter(codes[at + 1]))
                 ):
+                    hashed = _add_letter(hashed, codes[at])
+                    upper &= codes[at] < 97 or codes[at] in _APOSTROPHES
                     at += 1
+                words += 1
+                letters = True
+                small += code >= 97
+                if at - first >= _LONGER and not _contains(function_words, hashed):
+                    content += 1
+                    small_content += code >= 97
+                    upper_content += upper
             elif 48 <= code <= 57:
                 words += 1
+                digits = True
                 while at < end and (48 <= codes[at] <= 57 or _is_letter(codes[at])):
                     at += 1
+            elif code == 0x27 and at + 1 < end and codes[at + 1] == 0x27:
+                break
             elif code < 128 or code in _APOSTROPHES or code in _MARKS:
                 at += 1
             else:
                 break
             if at < end and codes[at] >= 128 and codes[at] not in _APOSTROPHES and codes[at] not in _MARKS:
                 break
-        plain[sentence] = at >= end and words >= SHORT and 2 * small > words
-    return plain
+        if at < end:
+            continue
+        if words >= SHORT and 2 * small > words:
+            formal = False
+        elif words < SHORT or not letters or (words <= HEADING and small_content == 0):
+            formal = True
+        elif words > CITATION or (content > 0 and upper_content == content):
+            formal = False
+        else:
+            formal = small_content <= (CITATION_SHARE if digits else NAMES_SHARE) * words
+        found[sentence] = _FORMAL if formal else _NOT_FORMAL
+    return found
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def _add_letter(hashed: Any, code: Any) -> Any:
+    """The hash of a word with one more letter, whatever its case."""
+    lower = code + 32 if 65 <= code <= 90 else code
+    return (hashed ^ np.uint64(lower)) * _PRIME
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def _contains(ordered: Any, value: Any) -> Any:
+    place = np.searchsorted(ordered, value)
+    return place < len(ordered) and ordered[place] == value
 
 
 @numba.njit(nogil=True, cache=True, inline="always")
 def _is_letter(code: Any) -> Any:
     return 97 <= code <= 122 or 65 <= code <= 90
+
+
+def _hash(word: str) -> int:
+    """As `_classify` hashes it (FNV-1a)."""
+    hashed = int(_SEED)
+    for letter in word:
+        hashed = ((hashed ^ ord(letter)) * int(_PRIME)) % 2**64
+    return hashed
+
+
+_FUNCTION_HASHES = np.array(sorted(map(_hash, _FUNCTION)), dtype=np.uint64)

@@ -36,18 +36,6 @@ class WordPairs:
         self.words, self.bounds = words, bounds
 
     @cached_property
-    def sorted_words(self) -> Hashes:
-        """The words of each sentence in the order of their hashes."""
-        ordered = self.words.copy()
-        _sort_sentences(ordered, self.bounds)
-        return ordered
-
-    @cached_property
-    def signatures(self) -> Hashes:
-        """(m,): which of 64 values the words of each sentence have."""
-        return np.asarray(_signatures(self.words, self.bounds))
-
-    @cached_property
     def table(self) -> tuple[Hashes, Ints, Ints]:
         """The distinct pairs of words, sorted; where the sentences of each start; the sentences."""
         pairs, sentences = _word_pairs(self.words, self.bounds)
@@ -70,9 +58,14 @@ class WordPairs:
         distinct = np.unique(self.words)
         return distinct, _slots(distinct)
 
+    @cached_property
+    def numbers(self) -> Ints:
+        """(w,): its words as numbers."""
+        return self.number(self.words)
+
     def prepare(self) -> None:
         """Compute what every comparison with another text needs."""
-        _ = self.sorted_words, self.signatures, self.table, self.slots, self._numbers
+        _ = self.table, self.slots, self.numbers
 
     def number(self, words: Hashes) -> Ints:
         """(w,): the numbers of words in this text; those that it does not have share the next number."""
@@ -80,25 +73,16 @@ class WordPairs:
         return np.asarray(_number(words, slots, distinct))
 
 
-def similar_sentences(query: WordPairs, document: WordPairs) -> Ints:
+def similar_sentences(query: WordPairs, document: WordPairs, numbers: Ints) -> Ints:
     """(c, 3): sentence of the query, sentence of the document, number of words that they share in any order.
 
-    Each sentence has the `KEPT` most similar candidates, and as many that it may contain or be contained in.
+    Each sentence has the `KEPT` most similar candidates, and as many that it may contain or be contained in. `numbers`
+    are the words of the document as numbers of the query.
     """
     if len(query.words) < 2 or len(document.words) < 2:
         return np.empty((0, 3), dtype=np.int64)
-    distinct, starts, sentences = query.table
-    found = _scan(
-        document.words,
-        document.bounds,
-        query.sorted_words,
-        query.bounds,
-        query.signatures,
-        query.slots,
-        distinct,
-        starts,
-        sentences,
-    )
+    texts = (document.words, numbers, document.bounds, query.numbers, query.bounds)
+    found = _scan(*texts, query.slots, *query.table, np.zeros(numbers.max() + 1, dtype=np.int64))
     return _best(found, np.diff(query.bounds), np.diff(document.bounds))
 
 
@@ -176,16 +160,17 @@ def _number(words: Any, slots: Any, distinct: Any) -> Any:
 @numba.njit(nogil=True, cache=True)
 def _scan(
     words: Any,
+    numbers: Any,
     bounds: Any,
-    others: Any,
+    other_numbers: Any,
     other_bounds: Any,
-    signatures: Any,
     slots: Any,
     distinct: Any,
     starts: Any,
     sentences: Any,
+    unused: Any,
 ) -> Any:
-    """(c, 3): candidates, in the order of the document."""
+    """(c, 3): candidates, in the order of the document; `unused` has a 0 for each number of a word."""
     mask = np.uint64(len(slots) - 1)
     last = np.full(len(other_bounds) - 1, -1, dtype=np.int64)  # the sentence that counted last
     counts = np.zeros(len(other_bounds) - 1, dtype=np.int64)
@@ -214,7 +199,8 @@ def _scan(
                 counts[other] += 1
         if reached == 0:
             continue
-        ordered = words[:0]
+        for at in range(first, stop):
+            unused[numbers[at]] += 1
         for at in range(reached):
             other = touched[at]
             low, high = other_bounds[other], other_bounds[other + 1]
@@ -222,49 +208,27 @@ def _scan(
             if shorter < LEAST_WORDS or (counts[other] < 2 and shorter > FEW_WORDS):
                 continue
             least = min(LEAST_SIMILARITY * (shorter + longer) / 2, CONTAINED * shorter)
-            if _most_shared(words[first:stop], signatures[other]) < least:
-                continue
-            if len(ordered) == 0:
-                ordered = np.sort(words[first:stop])
-            shared = _overlap(ordered, others[low:high])
+            shared = _overlap(unused, other_numbers[low:high])
             if shared < least:
                 continue
             if size == len(result):
                 result = np.concatenate((result, np.empty_like(result)))
             result[size, 0], result[size, 1], result[size, 2] = other, sentence, shared
             size += 1
+        for at in range(first, stop):
+            unused[numbers[at]] = 0
     return result[:size]
 
 
 @numba.njit(nogil=True, cache=True)
-def _signatures(words: Any, bounds: Any) -> Any:
-    signatures = np.zeros(len(bounds) - 1, dtype=np.uint64)
-    for sentence in range(len(signatures)):
-        for word in words[bounds[sentence] : bounds[sentence + 1]]:
-            signatures[sentence] |= np.uint64(1) << (word & np.uint64(63))
-    return signatures
-
-
-@numba.njit(nogil=True, cache=True)
-def _most_shared(words: Any, signature: Any) -> Any:
-    """The number of words that may be in a sentence with this signature: most others are ruled out by it."""
-    count = np.uint64(0)
-    for word in words:
-        count += signature >> (word & np.uint64(63)) & np.uint64(1)
-    return count
-
-
-@numba.njit(nogil=True, cache=True)
-def _overlap(left: Any, right: Any) -> int:
-    """The number of words that two sorted sequences share."""
-    a, b, shared = 0, 0, 0
-    while a < len(left) and b < len(right):
-        if left[a] == right[b]:
-            shared += 1
-            a += 1
-            b += 1
-        elif left[a] < right[b]:
-            a += 1
-        else:
-            b += 1
+def _overlap(unused: Any, others: Any) -> int:
+    """The number of words that two sentences share: of one, how often it has each word, and those of the other."""
+    shared = 0
+    for at in range(len(others)):
+        if others[at] < len(unused):
+            shared += unused[others[at]] > 0
+            unused[others[at]] -= 1
+    for at in range(len(others)):
+        if others[at] < len(unused):
+            unused[others[at]] += 1
     return shared

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
+import numba
 import numpy as np
 
 from rprs.alignment.values import KINDS, Coverage, Kind, Span
@@ -12,6 +14,9 @@ from rprs.alignment.words import Words
 __all__ = ["cover", "cover_words"]
 
 Range = tuple[int, int]  # words: first, stop
+
+_STRENGTH = {kind: len(KINDS) - number for number, kind in enumerate(KINDS)}  # from 1 for the weakest kind
+_LEFT_OUT = len(KINDS) + 1  # stronger than any kind
 
 
 def cover(words: Words, matched: Iterable[tuple[Kind, Span]], left_out: Iterable[Span] = ()) -> Coverage:
@@ -22,13 +27,30 @@ def cover(words: Words, matched: Iterable[tuple[Kind, Span]], left_out: Iterable
 
 def cover_words(words: int, matched: Iterable[tuple[Kind, Range]], left_out: Iterable[Range] = ()) -> Coverage:
     """The coverage of a number of words by ranges of them."""
-    strength = np.zeros(words, dtype=np.int8)  # from 1 for the weakest kind
-    for kind, (first, stop) in sorted(matched, key=lambda match: -KINDS.index(match[0])):
-        strength[first:stop] = len(KINDS) - KINDS.index(kind)
-    for first, stop in left_out:
-        strength[first:stop] = -1
-    numbers = np.bincount(strength + 1, minlength=len(KINDS) + 2).tolist()
-    return Coverage(words - numbers[0], identical=numbers[4], reworded=numbers[3], same_idea=numbers[2])
+    covers = [(_STRENGTH[kind], first, stop) for kind, (first, stop) in matched]
+    covers += [(_LEFT_OUT, first, stop) for first, stop in left_out]
+    counts = _count(words, np.array(covers, dtype=np.int64).reshape(-1, 3)).tolist()
+    found = {kind: counts[strength] for kind, strength in _STRENGTH.items()}
+    return Coverage(
+        words - counts[_LEFT_OUT],
+        identical=found["identical"],
+        reworded=found["reworded"],
+        same_idea=found["same idea"],
+    )
+
+
+@numba.njit(nogil=True, cache=True)
+def _count(words: int, covers: Any) -> Any:
+    """How many words have each strength, that of the strongest of the ranges that contain them; 0 outside of all."""
+    strengths = np.zeros(words, dtype=np.int8)
+    for number in range(len(covers)):
+        strength, first, stop = covers[number]
+        for word in range(max(first, 0), min(stop, words)):
+            strengths[word] = max(strengths[word], strength)
+    counts = np.zeros(_LEFT_OUT + 1, dtype=np.int64)
+    for word in range(words):
+        counts[strengths[word]] += 1
+    return counts
 
 
 def _within(words: Words, span: Span) -> Range:

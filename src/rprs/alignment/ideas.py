@@ -37,13 +37,11 @@ def same_ideas(
     for (rows, columns, similarity), opened, bar in zip(
         pairs, (query_open[ours], document_open[theirs]), bars, strict=True
     ):
-        good = opened & (similarity >= bar)
-        found = ours[rows[good]].tolist(), theirs[columns[good]].tolist(), np.minimum(similarity[good], 1).tolist()
-        matches.update(
-            ((row, column), value)
-            for row, column, value in zip(*found, strict=True)
-            if not query.is_formal(row) and not document.is_formal(column)
-        )
+        good = np.flatnonzero(opened & (similarity >= bar))
+        left, right = ours[rows[good]], theirs[columns[good]]
+        kept = ~(query.formal.of(left) | document.formal.of(right))
+        found = left[kept].tolist(), right[kept].tolist(), np.minimum(similarity[good[kept]], 1).tolist()
+        matches.update(((row, column), value) for row, column, value in zip(*found, strict=True))
     our_bounds, their_bounds = query.bound_list, document.bound_list
     return [
         Match(

@@ -7,7 +7,6 @@ sentences there, so that one that was split or joined is found.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -15,16 +14,16 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import Indel
 from rapidfuzz.process import cpdist
 
-from rprs.alignment.candidates import CONTAINED, LEAST_SIMILARITY, similar_sentences
+from rprs.alignment.candidates import LEAST_SIMILARITY, similar_sentences
 from rprs.alignment.matches import Match, Range
 from rprs.alignment.sides import Side
+from rprs.alignment.versions import GROUP_PENALTY, find_versions, similarities
+from rprs.once import cached_property
 
 __all__ = ["reworded"]
 
 Flags = NDArray[np.bool_]
 
-LONGEST_GROUP = 3  # neighbouring sentences that one sentence may have become
-GROUP_PENALTY = 0.05  # a group must be that much more similar than a sentence
 MEMBER_SHARE = 0.5  # of the words of each sentence of a group are equal, at least
 
 FIRST_LETTER, LAST_LETTER = 0x10000, 0x10FFFF  # as which words are compared: no surrogates are among them
@@ -36,21 +35,23 @@ Version = tuple[Sentences, Sentences]  # of the query, of the document
 def reworded(query: Side, document: Side, query_open: Flags, document_open: Flags) -> list[Match]:
     """The best reworded partner of each open sentence, in both directions."""
     comparison = _Comparison(query, document)
-    candidates = similar_sentences(query.word_pairs, document.word_pairs)
+    candidates = similar_sentences(query.word_pairs, document.word_pairs, comparison.numbers)
     candidates = candidates[query_open[candidates[:, 0]] | document_open[candidates[:, 1]]]
-    versions = list(comparison.versions(candidates))
-    best: dict[tuple[int, int], tuple[float, Sentences, Sentences]] = {}  # by side and sentence
-    for (ours, theirs), shared in zip(versions, comparison.similarities(versions), strict=True):
-        group = ours[1] - ours[0] + theirs[1] - theirs[0] > 2
-        similarity = shared - GROUP_PENALTY * group
-        if similarity < LEAST_SIMILARITY or (group and not comparison.is_balanced(ours, theirs)):
+    versions = find_versions(candidates, query.bounds, document.bounds)
+    groups = versions[:, 1] - versions[:, 0] + versions[:, 3] - versions[:, 2] > 2
+    values = comparison.similarities(versions) - GROUP_PENALTY * groups
+    good = np.flatnonzero(values > LEAST_SIMILARITY)
+    rows = zip(versions[good].tolist(), values[good].tolist(), groups[good].tolist(), strict=True)
+    best: dict[tuple[int, int], tuple[float, Version]] = {}  # by side and sentence
+    for (first, stop, other_first, other_stop), similarity, group in rows:
+        ours, theirs = (first, stop), (other_first, other_stop)
+        if group and not comparison.is_balanced(ours, theirs):
             continue
-        sentences = [(0, each) for each in range(*ours)] + [(1, each) for each in range(*theirs)]
-        for key in sentences:
+        for key in [(0, each) for each in range(*ours)] + [(1, each) for each in range(*theirs)]:
             if key not in best or similarity > best[key][0]:
-                best[key] = similarity, ours, theirs
+                best[key] = similarity, (ours, theirs)
     opened = query_open, document_open
-    chosen = {(ours, theirs) for (side, each), (_, ours, theirs) in best.items() if opened[side][each]}
+    chosen = {version for (side, each), (_, version) in best.items() if opened[side][each]}
     return [comparison.match(ours, theirs) for ours, theirs in sorted(chosen)]
 
 
@@ -59,48 +60,30 @@ class _Comparison:
 
     def __init__(self, query: Side, document: Side) -> None:
         self.sides = query, document
-        self._sequences = _as_letters(query, document)
-        self._matches: dict[tuple[Sentences, Sentences], Match] = {}
+        self.numbers = query.word_pairs.number(document.words.hashes)  # those that the query does not have share one
+        self._matches: dict[Version, Match] = {}
 
-    def versions(self, candidates: NDArray[np.int64]) -> Iterator[Version]:
-        """Candidates as they are, and the shorter sentence with its neighbours if it may be a part of the longer one.
+    @cached_property
+    def _sequences(self) -> tuple[str, str] | tuple[list[int], list[int]]:
+        return _as_letters(self.sides[0].word_pairs.numbers, self.numbers)
 
-        A candidate is a sentence of the query, one of the document, and the number of words that they share.
-        """
-        left, right, shared = candidates.T
-        sizes = self.sides[0].sizes[left], self.sides[1].sizes[right]
-        shorter, longer = np.minimum(*sizes), np.maximum(*sizes)
-        similar = 2 * shared >= LEAST_SIMILARITY * (shorter + longer)
-        contained = (shorter < 0.9 * longer) & (shared >= CONTAINED * shorter)
-        which = (sizes[0] >= sizes[1]).astype(np.int64)  # the side of the shorter sentence
-        rows = np.flatnonzero(similar | contained)
-        columns = (left, right, similar, contained, which, longer)
-        for ours, theirs, alike, part, side, words in zip(*(each[rows].tolist() for each in columns), strict=True):
-            if alike:
-                yield (ours, ours + 1), (theirs, theirs + 1)
-            if part:
-                for group in self._groups(side, (ours, theirs)[side], words):
-                    yield (group, (theirs, theirs + 1)) if side == 0 else ((ours, ours + 1), group)
-
-    def _groups(self, side: int, middle: int, longer: int) -> Iterator[Sentences]:
-        """A sentence with its neighbours, if that is about as long as another sentence."""
-        bounds = self.sides[side].bound_list
-        for size in range(2, LONGEST_GROUP + 1):
-            for first in range(max(middle - size + 1, 0), min(middle + 1, len(bounds) - size)):
-                words = bounds[first + size] - bounds[first]
-                if 2 * min(words, longer) >= (LEAST_SIMILARITY + GROUP_PENALTY) * (words + longer):
-                    yield first, first + size
-
-    def similarities(self, versions: Sequence[Version]) -> list[float]:
-        """The share of words in common of each; 0 if it is too small."""
-        if not versions:
-            return []
-        queries = [self._sequence(0, ours) for ours, _ in versions]
-        choices = [self._sequence(1, theirs) for _, theirs in versions]
-        found = cpdist(
-            queries, choices, scorer=Indel.normalized_similarity, score_cutoff=LEAST_SIMILARITY, dtype=np.float64
-        )
-        return list(found.tolist())
+    def similarities(self, versions: NDArray[np.int64]) -> NDArray[np.float64]:
+        """(v,): the share of words in common of each version."""
+        if not len(versions):
+            return np.empty(0)
+        query, document = self.sides
+        found = similarities(versions, query.bounds, document.bounds, query.word_pairs.numbers, self.numbers)
+        long = np.flatnonzero(np.isnan(found))
+        if len(long):
+            spans = [((first, stop), (start, end)) for first, stop, start, end in versions[long].tolist()]
+            found[long] = cpdist(
+                [self._sequence(0, ours) for ours, _ in spans],
+                [self._sequence(1, theirs) for _, theirs in spans],
+                scorer=Indel.normalized_similarity,
+                score_cutoff=LEAST_SIMILARITY,
+                dtype=np.float64,
+            )
+        return found
 
     def match(self, ours: Sentences, theirs: Sentences) -> Match:
         """The word-level alignment."""
@@ -136,14 +119,12 @@ class _Comparison:
         return self._sequences[side][slice(*self._range(side, sentences))]
 
 
-def _as_letters(query: Side, document: Side) -> tuple[str, str] | tuple[list[int], list[int]]:
+def _as_letters(ours: NDArray[np.int64], theirs: NDArray[np.int64]) -> tuple[str, str] | tuple[list[int], list[int]]:
     """Both texts with one letter for each word, since strings are compared much faster than lists.
 
-    Words that the query does not have share a letter, which is equal to none of the query's. A query with more words
-    than there are letters is a list.
+    A query with more words than there are letters is a list.
     """
-    numbers = [query.word_pairs.number(side.words.hashes) for side in (query, document)]
-    if max((int(each.max()) for each in numbers if len(each)), default=0) > LAST_LETTER - FIRST_LETTER:
-        return numbers[0].tolist(), numbers[1].tolist()
-    letters = [(each + FIRST_LETTER).astype("<u4").tobytes().decode("utf-32-le") for each in numbers]
+    if max(ours.max(initial=0), theirs.max(initial=0)) > LAST_LETTER - FIRST_LETTER:
+        return ours.tolist(), theirs.tolist()
+    letters = [(each + FIRST_LETTER).astype("<u4").tobytes().decode("utf-32-le") for each in (ours, theirs)]
     return letters[0], letters[1]

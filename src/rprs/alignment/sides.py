@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rprs.alignment.boilerplate import is_formal, plain_sentences
+from rprs.alignment.boilerplate import Formal
 from rprs.alignment.candidates import WordPairs
 from rprs.alignment.values import Span
 from rprs.alignment.verbatim import Sequences
-from rprs.alignment.words import Words, codes_of, fold_words, full_stops, resolve_breaks
+from rprs.alignment.words import Words, fold_words, full_stops, resolve_breaks
 from rprs.document import Document, Sentences
 from rprs.once import cached_property
 from rprs.scoring.neighbours import widen
@@ -36,35 +36,26 @@ class Side:
     sentences: Sentences
     words: Words
     bounds: Ints  # (m + 1,): the words of sentence s are bounds[s]:bounds[s + 1]
-    _formal: dict[int, bool] = field(default_factory=dict, repr=False)  # of sentences; a query meets many documents
 
     @cached_property
     def sizes(self) -> Ints:
         """(m,): the number of words of each sentence."""
         return np.diff(self.bounds)
 
-    def text(self, sentence: int) -> str:
-        """A sentence."""
-        start, end = self.sentences.spans[sentence].tolist()
-        return self.document.text[start:end]
-
-    def is_formal(self, sentence: int) -> bool:
-        """Whether a sentence is a caption, a heading, a bare citation, or very short."""
-        if self._plain[sentence]:
-            return False
-        if sentence not in self._formal:
-            self._formal[sentence] = is_formal(self.text(sentence))
-        return self._formal[sentence]
-
     @cached_property
-    def _plain(self) -> list[bool]:
-        """Of each sentence, whether it is surely not formal."""
-        return list(plain_sentences(codes_of(self.document.text), self.sentences.spans).tolist())
+    def formal(self) -> Formal:
+        """Which sentences are captions, headings, bare citations, or very short."""
+        return Formal(self.document.text, self.sentences.spans)
 
     @cached_property
     def bound_list(self) -> list[int]:
         """`bounds` for many single lookups, for which lists are faster."""
         return list(self.bounds.tolist())
+
+    @cached_property
+    def bound_set(self) -> frozenset[int]:
+        """The words with which sentences start, and the number of words."""
+        return frozenset(self.bound_list)
 
     @cached_property
     def stop_list(self) -> list[int]:
@@ -87,7 +78,7 @@ class Side:
         """Compute what every comparison with another text needs, before threads share it."""
         self.sequences.prepare()
         self.word_pairs.prepare()
-        _ = self._plain, self.bound_list, self.stop_list
+        _ = self.formal, self.bound_list, self.stop_list
         if ideas:
             _ = self.vectors
 

@@ -345,7 +345,7 @@ def _distinct(found: Iterable[_Found]) -> list[_Found]:
 
 def _has_idea(side: Side, sentence: int) -> bool:
     """Whether a sentence has enough words, and is no heading or citation."""
-    return int(side.sizes[sentence]) >= LEAST_WORDS and not side.is_formal(sentence)
+    return int(side.sizes[sentence]) >= LEAST_WORDS and not side.formal.of(np.array([sentence]))[0]
 
 
 def _words(side: Side, sentence: int) -> tuple[int, int]:

@@ -1,0 +1,108 @@
+"""Which sentences, or runs of neighbouring ones, are compared as versions of each other, and how similar they are.
+
+Both are compiled, since every document of a list of results is compared with the query.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from rprs.alignment.candidates import CONTAINED, LEAST_SIMILARITY
+
+__all__ = ["BITS", "GROUP_PENALTY", "find_versions", "similarities"]
+
+Ints = NDArray[np.int64]
+
+LONGEST_GROUP = 3  # neighbouring sentences that one sentence may have become
+GROUP_PENALTY = 0.05  # a group must be that much more similar than a sentence
+BITS = 64  # words of the shorter of two sequences that are compared at once
+
+
+def find_versions(candidates: Ints, query: Ints, document: Ints) -> Ints:
+    """(v, 4): candidates as they are, and the shorter sentence with its neighbours if it may be a part of the longer.
+
+    A candidate is a sentence of the query, one of the document, and the number of words that they share; `query` and
+    `document` are the bounds of all sentences. A version has the first sentence and the stop of each side.
+    """
+    return np.asarray(_find(candidates, query, document))
+
+
+def similarities(versions: Ints, query: Ints, document: Ints, ours: Ints, theirs: Ints) -> NDArray[np.float64]:
+    """(v,): the share of words in common of each version, 2c / (m + n); NaN where both sequences are over `BITS` words.
+
+    `ours` and `theirs` are the words of both texts as numbers.
+    """
+    masks = np.zeros(max(ours.max(initial=0), theirs.max(initial=0)) + 1, dtype=np.uint64)
+    return np.asarray(_similarities(versions, query, document, ours, theirs, masks))
+
+
+# ---------------------------------------------------------------------------- compiled
+
+
+@numba.njit(nogil=True, cache=True)
+def _find(candidates: Any, query: Any, document: Any) -> Any:
+    versions = np.empty((16, 4), dtype=np.int64)
+    count = 0
+    for number in range(len(candidates)):
+        left, right, shared = candidates[number]
+        sizes = query[left + 1] - query[left], document[right + 1] - document[right]
+        shorter, longer = min(sizes), max(sizes)
+        if count + 8 > len(versions):
+            versions = np.concatenate((versions, np.empty_like(versions)))
+        if 2 * shared >= LEAST_SIMILARITY * (shorter + longer):
+            versions[count] = (left, left + 1, right, right + 1)
+            count += 1
+        if not (shorter < 0.9 * longer and shared >= CONTAINED * shorter):
+            continue
+        of_document = sizes[0] >= sizes[1]  # the shorter sentence, which neighbours join
+        bounds, middle = (document, right) if of_document else (query, left)
+        for size in range(2, LONGEST_GROUP + 1):
+            for first in range(max(middle - size + 1, 0), min(middle + 1, len(bounds) - size)):
+                words = bounds[first + size] - bounds[first]
+                if 2 * min(words, longer) >= (LEAST_SIMILARITY + GROUP_PENALTY) * (words + longer):
+                    if of_document:
+                        versions[count] = (left, left + 1, first, first + size)
+                    else:
+                        versions[count] = (first, first + size, right, right + 1)
+                    count += 1
+    return versions[:count]
+
+
+@numba.njit(nogil=True, cache=True)
+def _similarities(versions: Any, query: Any, document: Any, ours: Any, theirs: Any, masks: Any) -> Any:
+    found = np.empty(len(versions))
+    for number in range(len(versions)):
+        start, stop, other_start, other_stop = versions[number]
+        left, right = ours[query[start] : query[stop]], theirs[document[other_start] : document[other_stop]]
+        if len(left) > len(right):
+            left, right = right, left
+        total = len(left) + len(right)
+        if len(left) > BITS:
+            found[number] = np.nan
+        else:
+            found[number] = 1.0 - (total - 2 * _common(left, right, masks)) / total if total else 1.0
+    return found
+
+
+@numba.njit(nogil=True, cache=True)
+def _common(left: Any, right: Any, masks: Any) -> Any:
+    """The length of the longest common subsequence (Hyyrö 2004): a bit for each of up to 64 words of `left`.
+
+    `masks` has a value for each word, all of them 0 before and after.
+    """
+    for place in range(len(left)):
+        masks[left[place]] |= np.uint64(1) << np.uint64(place)
+    row = ~np.uint64(0)
+    for place in range(len(right)):
+        same = row & masks[right[place]]
+        row = (row + same) | (row - same)
+    for place in range(len(left)):
+        masks[left[place]] = np.uint64(0)
+    count = 0
+    for place in range(len(left)):
+        count += (row >> np.uint64(place)) & np.uint64(1) == np.uint64(0)
+    return count
