@@ -22,6 +22,10 @@ FAST_BATCH = 24_000_000  # characters per segment where encoding is cheap
 SLOW_BATCH = 3_000_000  # where a transformer encodes every sentence: a crash then costs about a minute
 
 
+def _nothing(_: str) -> None:
+    """There is nothing to settle."""
+
+
 @dataclass(frozen=True, slots=True)
 class Batch:
     """Changes that are committed together."""
@@ -34,16 +38,24 @@ class Batch:
     record: Callable[[], None] | None = None  # what else belongs into the transaction, at its end
 
 
-def batches(documents: Iterable[Document], catalog: Catalog, size: int, unchanged: Counter[str]) -> Iterator[Batch]:
+def batches(
+    documents: Iterable[Document],
+    catalog: Catalog,
+    size: int,
+    unchanged: Counter[str],
+    settle: Callable[[str], None] = _nothing,
+) -> Iterator[Batch]:
     """New and changed documents in batches of about `size` characters, counting the unchanged ones.
 
-    If an id occurs more than once, the last document counts.
+    If an id occurs more than once, the last document counts. `settle` is called before the catalog is asked for an id:
+    an earlier batch may have it that is not committed yet.
     """
     batch: dict[str, Document] = {}
     labels: dict[str, Document] = {}
     changed, filled = 0, 0
     for document in documents:
         _check(document)
+        settle(document.id)
         stored = catalog.labels([document.id]).get(document.id)
         if stored and stored[0] == document.content_hash and document.id not in batch:
             if document.id not in labels and same_label(document, stored):

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ from rprs.index.arguments import (
     require_vector_type,
     settings_of,
 )
-from rprs.index.batches import FAST_BATCH, SLOW_BATCH, Batch, batches, prepare, take_characters
+from rprs.index.batches import FAST_BATCH, SLOW_BATCH, Batch, batches, take_characters
 from rprs.index.catalog import Catalog
 from rprs.index.compact import merge_segments
 from rprs.index.damage import refuse_damage
@@ -40,6 +40,7 @@ from rprs.index.encoding import Encoding
 from rprs.index.files import File, folder_mode, sync_place, watch_disk
 from rprs.index.folder import create_folder, lock_index
 from rprs.index.leftovers import GROUPS, delete_leftovers
+from rprs.index.preparing import Preparing
 from rprs.index.repair import Repaired, accept_listing, diagnose, sound_documents
 from rprs.index.rows import SegmentRow
 from rprs.index.segment import Entry, Segment, folder, write_arrays
@@ -47,6 +48,7 @@ from rprs.index.settings import check_settings
 from rprs.index.statistics import calibrate, calibrate_once, measure
 from rprs.index.upgrade import add_checksums, add_phrases
 from rprs.progress import Advance, Progress, as_progress, no_op
+from rprs.scoring.threads import cores
 from rprs.scoring.vectors import VectorType
 
 __all__ = ["Added", "Writer"]
@@ -79,12 +81,21 @@ class Added:
         )
 
 
+class _Ahead(NamedTuple):
+    """A batch whose documents are being prepared."""
+
+    batch: Batch
+    entries: Iterator[Entry]
+    ids: set[str]
+
+
 class Writer:
     """An index opened for changes; use it in a `with` statement. Only one process can do so at a time.
 
     `splitter`, `analyzer` and `encoder` are components or texts such as "onnx(precision=fp32)"; without `phrases`, only
     single words are indexed; `vectors` is the type of the stored vectors, "float16" unless given, or "float32". All are
-    fixed when the index is created; other ones for an existing index raise `IndexMismatch`. `add` compacts an index of
+    fixed when the index is created; other ones for an existing index raise `IndexMismatch`. Many documents are split in
+    up to `processes` processes, one for each core unless given. `add` compacts an index of
     more than 64 segments unless `compact_automatically` is false. An index that has lost commits is opened only if
     `repairing`.
     """
@@ -101,6 +112,7 @@ class Writer:
         vectors: VectorType | None = None,
         progress: Progress | bool | None = None,
         batch: int | None = None,
+        processes: int | None = None,
         compact_automatically: bool = True,
         repairing: bool = False,
     ) -> None:
@@ -111,6 +123,7 @@ class Writer:
         choice = None if phrases is None else require_choice("phrases", phrases)
         vector_type = None if vectors is None else require_vector_type(vectors)
         size = None if batch is None else require_count("batch", batch, 1)
+        self.processes = cores() if processes is None else require_count("processes", processes, 1)
         with watch_disk(self.path), errors_of(self.path):
             if create:
                 create_folder(self.path)
@@ -143,6 +156,9 @@ class Writer:
             self.analyzer = spec.parse("analyzer", str(self.catalog.setting("analyzer")))
             self.encoder: Any = spec.parse("encoder", str(self.catalog.setting("encoder")))
             self._encoding = Encoding(self.path, self.catalog, self.encoder, self.progress)
+            self._preparing = Preparing(
+                self.splitter, self.analyzer, phrases=self.catalog.phrases, processes=self.processes
+            )
             for group in GROUPS:
                 (self.path / group).mkdir(folder_mode(self.path), exist_ok=True)
             sync_folder(self.path)
@@ -155,6 +171,7 @@ class Writer:
         """Close the index and release its lock."""
         with watch_disk(self.path), errors_of(self.path):
             try:
+                self._preparing.close()
                 self.catalog.close()
             finally:
                 self._lock.release()
@@ -210,8 +227,19 @@ class Writer:
         with self._change():
             self._encoding.prepare()
             with self.progress("reading", unit="documents") as advance:
-                for batch in batches(documents, self.catalog, self.batch, unchanged):
-                    total += self.commit(batch, advance)
+                ahead: list[_Ahead] = []  # the batch that is being prepared while the one before is written
+
+                def settle(id: str | None = None) -> None:
+                    nonlocal total
+                    if ahead and (id is None or id in ahead[0].ids):
+                        batch, entries, _ = ahead.pop()
+                        total += self._write(batch, entries, advance)
+
+                for batch in batches(documents, self.catalog, self.batch, unchanged, settle):
+                    entries = self._preparing.entries(batch.documents)
+                    settle()
+                    ahead.append(_Ahead(batch, entries, {document.id for document in batch.documents}))
+                settle()
             notes = self.finish()
         return replace(total, unchanged=unchanged["documents"], notes=notes)
 
@@ -219,11 +247,14 @@ class Writer:
         """Commit a batch of changes; call `finish` after the last one."""
         with self._change():
             self._encoding.prepare()
-            entries = []
-            for document in batch.documents:
-                entries.append(self._prepare(document))
-                advance(1)
-            self._commit(batch, entries)
+            return self._write(batch, self._preparing.entries(batch.documents), advance)
+
+    def _write(self, batch: Batch, prepared: Iterator[Entry], advance: Advance) -> Added:
+        entries = []
+        for entry in prepared:
+            entries.append(entry)
+            advance(1)
+        self._commit(batch, entries)
         return Added(
             len(batch.documents) - batch.changed,
             batch.changed + len(batch.relabelled),
@@ -231,9 +262,6 @@ class Writer:
             sum(len(entry.sentences) for entry in entries),
             sum(entry.length for entry in entries),
         )
-
-    def _prepare(self, document: Document) -> Entry:
-        return prepare(document.text, self.splitter, self.analyzer, phrases=self.catalog.phrases)
 
     def _commit(self, batch: Batch, entries: list[Entry]) -> None:
         """Write a batch as a segment, then commit it and the removal of the versions that it replaces."""
@@ -268,6 +296,7 @@ class Writer:
     def finish(self) -> tuple[str, ...]:
         """Encode the documents that are not encoded yet, and compact if there are many segments; notes on failures."""
         with self._change():
+            self._preparing.close()
             self._encoding.encode_waiting()
             notes = self._compact_many() if self.compact_automatically else ()
             self._measure(self.catalog.language or None)  # kept where documents were only renamed
@@ -391,7 +420,7 @@ class Writer:
         documents = sound_documents(self.catalog, segments)
         with self.progress("indexing again", unit="documents") as advance:
             while batch := list(take_characters(documents, self.batch)):
-                self._commit(Batch(batch, len(batch), []), [self._prepare(document) for document in batch])
+                self._commit(Batch(batch, len(batch), []), list(self._preparing.entries(batch)))
                 count += len(batch)
                 advance(len(batch))
         if segments:

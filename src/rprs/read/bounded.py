@@ -22,6 +22,7 @@ from stat import S_ISREG
 from typing import IO, Any, cast
 
 from rprs.document import Document
+from rprs.processes import environment
 from rprs.progress import Advance, reading_progress
 from rprs.read.files import SourceFile, contents_of, read_contents
 from rprs.read.kinds import HEAD, kind_of, read_any, read_named
@@ -29,7 +30,7 @@ from rprs.read.ocr import ocr_mode
 from rprs.read.source import Fields, Skipped, suffix_of
 from rprs.read.storable import displayed
 
-__all__ = ["DAMAGED", "MALFORMED", "environment", "parse_document", "use_processes"]
+__all__ = ["DAMAGED", "MALFORMED", "parse_document", "use_processes"]
 
 DAMAGED = "this file can't be read; it may be damaged or need too much memory"
 TOO_SLOW = "reading it took too long; it may be damaged"
@@ -54,18 +55,6 @@ def use_processes(number: int | None = None, memory: int = 0, seconds: float = 6
     finally:
         read_contents.reset(token)
         pool.close()
-
-
-def environment(**variables: str) -> dict[str, str]:
-    """The environment of a reading process."""
-    return {
-        **os.environ,
-        **variables,
-        # The same modules as here, not those of the current folder (-P).
-        "PYTHONPATH": os.pathsep.join(os.path.abspath(entry) for entry in sys.path),  # noqa: PTH100  # an entry may be ""
-        # OpenBLAS would reserve address space for a thread per core.
-        "OPENBLAS_NUM_THREADS": "1",
-    }
 
 
 def parse_document(line: dict[str, Any]) -> Document:

@@ -23,7 +23,8 @@ from typing import IO, BinaryIO, Protocol, cast
 
 from rprs.document import Document
 from rprs.errors import Cancelled, ReadError, TooLarge
-from rprs.read.bounded import DAMAGED, MALFORMED, environment, parse_document
+from rprs.processes import environment
+from rprs.read.bounded import DAMAGED, MALFORMED, parse_document
 from rprs.read.members import is_attached
 from rprs.read.ocr import engine, recognition_notes
 from rprs.serve.limits import Limits
