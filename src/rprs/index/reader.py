@@ -27,7 +27,7 @@ from rprs.index.encoders import ENCODE_ROWS, open_encoder, reusable_encoder
 from rprs.index.fields import Field, metadata_fields
 from rprs.index.files import load_checked
 from rprs.index.language import knows_text
-from rprs.index.phrases import NO_PHRASES, squared_norms
+from rprs.index.phrases import NO_PHRASES, find_phrases, live_frequencies, squared_norms
 from rprs.index.segment import Segment, Terms
 from rprs.index.where import to_sql
 from rprs.progress import Progress, as_progress
@@ -450,6 +450,10 @@ class Index(Mapping[str, Document]):
         """(documents, 3): the squared norms of each document for the cosine, by the length of phrases."""
         with self._lock:
             return squared_norms(self.segments, self.numbers, len(self))
+
+    def phrase_frequencies(self, hashes: NDArray[np.uint32]) -> NDArray[np.int64]:
+        """(p,): how many documents have each of some phrases, given in ascending order."""
+        return live_frequencies(find_phrases(self.segments, hashes), len(hashes), self.numbers)
 
     def postings(self, terms: Terms) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """For every segment, where the postings of the terms start and stop."""

@@ -53,7 +53,7 @@ class RPRS(Component):
 
     def rank(self, query: Document, index: Index, depth: int, allowed: Mask) -> Ranking:
         """The best documents of the index that have at least one of the n nearest sentences; ties by ascending id."""
-        nearest = neighbours_in_index(query, index, allowed, self.n, self.ties)
+        nearest = neighbours_in_index(index.query_sentences(query), index, allowed, self.n, self.ties)
         some, places = restrict(nearest)
         ids = [index.ids[number] for number in np.flatnonzero(allowed)[places]]
         return self.rank_neighbours(some, ids, self.average_length(nearest, index.mean_sentences), depth)
