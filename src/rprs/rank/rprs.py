@@ -71,9 +71,12 @@ class RPRS(Component):
     def rerank(self, query: Sentences, candidates: Candidates, advance: Advance = no_op) -> Ranking:
         """The candidates by QP · DP, with both proportions and the neighbours as evidence."""
         require_sentences(query)
-        pool = [sentences.vectors for sentences in candidates.sentences]
         priority = tie_priority(candidates.ranking.ids, self.ties)
-        nearest = neighbours(query.vectors, pool, self.n, priority=priority, advance=advance)
+        if candidates.nearest is not None:
+            nearest = candidates.nearest(query.vectors, self.n, priority)
+        else:
+            pool = [sentences.vectors for sentences in candidates.sentences]
+            nearest = neighbours(query.vectors, pool, self.n, priority=priority, advance=advance)
         return self.from_neighbours(nearest, candidates.ranking.ids, candidates.mean_sentences)
 
     def from_neighbours(self, nearest: Neighbours, ids: Sequence[str], mean_sentences: float) -> Ranking:
