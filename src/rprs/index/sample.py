@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,13 +10,24 @@ from numpy.typing import NDArray
 from rprs.index.catalog import Catalog
 from rprs.index.segment import Segment
 
-__all__ = ["sample_sentences"]
+__all__ = ["choose_sentences", "keyed_sentences", "sample_sentences"]
 
 SPARE = 1.25  # times the size: repeated sentences are dropped afterwards
 
 
 def sample_sentences(catalog: Catalog, segments: Mapping[int, Segment], size: int) -> list[str]:
     """Up to `size` distinct sentences of the documents: those whose pseudo-random keys are the smallest."""
+    return choose_sentences([keyed_sentences(catalog, segments, size)], size)
+
+
+def choose_sentences(parts: Iterable[Sequence[tuple[int, str]]], size: int) -> list[str]:
+    """The sample of a collection, from the sentences with the smallest keys of each of its parts."""
+    smallest = sorted((keyed for part in parts for keyed in part), key=lambda keyed: keyed[0])[: int(size * SPARE)]
+    return list(dict.fromkeys(sentence for _, sentence in smallest))[:size]
+
+
+def keyed_sentences(catalog: Catalog, segments: Mapping[int, Segment], size: int) -> list[tuple[int, str]]:
+    """The sentences with the smallest keys, which ascend: some more than a sample of that size needs."""
     limit = int(size * SPARE)
     keys, places = np.empty(0, dtype=np.uint64), np.empty((0, 2), dtype=np.int64)  # place: document number, sentence
     for segment in segments.values():
@@ -29,7 +40,7 @@ def sample_sentences(catalog: Catalog, segments: Mapping[int, Segment], size: in
         keys, places = np.concatenate(new_keys), np.concatenate(new_places)
         smallest = np.argsort(keys, kind="stable")[:limit]
         keys, places = keys[smallest], places[smallest]
-    return _texts(catalog, segments, places)[:size]
+    return list(zip(keys.tolist(), _texts(catalog, segments, places), strict=True))
 
 
 def _mix(seed: np.uint64, number: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -42,7 +53,7 @@ def _mix(seed: np.uint64, number: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _texts(catalog: Catalog, segments: Mapping[int, Segment], places: NDArray[np.int64]) -> list[str]:
-    """The distinct sentences at the places, in that order."""
+    """The sentences at the places, in that order."""
     sentences: dict[int, str] = {}
     for number in np.unique(places[:, 0]).tolist():
         segment_number, ordinal, text = catalog.text(number)
@@ -51,4 +62,4 @@ def _texts(catalog: Catalog, segments: Mapping[int, Segment], places: NDArray[np
         for row in np.flatnonzero(places[:, 0] == number).tolist():
             start, end = segment.spans[first + places[row, 1]].tolist()
             sentences[row] = text[start:end]
-    return list(dict.fromkeys(sentences[row] for row in sorted(sentences)))
+    return [sentences[row] for row in sorted(sentences)]
