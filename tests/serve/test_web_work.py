@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -94,7 +95,7 @@ def test_marks_change_the_ranks_and_a_matter_keeps_them(
         page.keyboard.press("End")
         table = visited.saved(lambda: page.keyboard.press("Enter"))
         assert table.name.endswith("-Otter.csv")
-        exported = list(csv.DictReader(table.open(encoding="utf-8-sig", newline="")))
+        exported = list(csv.DictReader(io.StringIO(table.read_text(encoding="utf-8-sig"))))
         assert [row["id"] for row in exported] == [liked, *steered, disliked]
         assert exported[1]["note"] == "Written after it was saved"
         expect(page.locator("#export-matter")).to_be_focused()
