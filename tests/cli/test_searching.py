@@ -50,7 +50,11 @@ def test_several_indexes_are_searched_as_one_and_hits_name_theirs(
     assert {hit["id"]: hit["collection"] for hit in hits}["annex"] == "more"
     assert {hit["collection"] for hit in hits} == {"more", index_path.name.removesuffix(".rprs")}
     assert "annex  in more" in rprs_ok("search", *both).out
-    assert rprs_ok("coverage", *both, "-k", "1", "--format", "json").out.count("annex")
+    (source,) = json.loads(rprs_ok("coverage", *both, "-k", "1", "--format", "json").out)["sources"]
+    assert (source["id"], source["collection"]) == ("annex", "more")
+    assert "annex  in more" in rprs_ok("coverage", *both).out
+    passages = rprs_ok("passages", index_path, QUERY, "--also", tmp_path / "more.rprs")  # a text longer than a name
+    assert "annex  in more  sentence" in passages.out
     assert "cannot be searched together" in rprs_error("search", index_path, query, "--also", index_path)
 
 

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import docx
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rprs import Document, Index, Searcher, Writer
+from rprs.charts.csv_chart import write as write_chart
+from rprs.charts.serialize import chart_from, chart_object
+from rprs.charts.word import write as write_word
 from rprs.errors import IndexMismatch
 from rprs.index.union import UnionIndex, why_not_together
+from rprs.passages.export import columns as passage_columns
+from rprs.passages.export import hit_object as hit_object_of_passage
+from rprs.passages.export import passages_from, passages_object
 from rprs.results.csv_table import columns
 from rprs.results.hits import Hit
 from rprs.results.serialize import hit_from, hit_object
@@ -110,6 +120,35 @@ def test_hits_and_their_duplicates_name_their_collections() -> None:
         alone = Searcher(one).search(QUERY_DOCUMENT, 20)
         assert "collection" not in columns(alone)
         assert "collection" not in hit_object(alone[0], "query")
+
+
+def test_passages_and_sources_of_a_chart_name_their_collections() -> None:
+    sentence = TEXTS["lease.txt"].split(". ")[0]
+    with indexes(DOCUMENTS[::2], DOCUMENTS[1::2], DOCUMENTS) as (first, second, one):
+        searcher, alone = Searcher(UnionIndex([first, second])), Searcher(one)
+        collections = {id: part for part, index in (("part-0", first), ("part-1", second)) for id in index}
+        passages = searcher.passages(sentence)
+        chart = searcher.coverage(QUERY_DOCUMENT)
+        for listed in (passages, chart.sources):
+            assert {each.collection for each in listed} == {"part-0", "part-1"}
+            assert all(each.collection == collections[each.id] for each in listed)
+        assert passages_from(passages_object(passages)) == passages
+        assert chart_from(chart_object(chart), chart.query) == chart
+        assert passage_columns(passages)["collection"] == [hit.collection for hit in passages]
+        rows = csv.DictReader(io.StringIO(write_chart(chart)))
+        assert all(row["source_collection"] == collections.get(row["source"], "") for row in rows)
+        other = chart.sources[chart.rows[0].covers[1].source]
+        assert f"{other.id} in {other.collection} (" in write_chart(chart)
+        source = chart.sources[0]
+        words = [cell.text for table in docx.Document(io.BytesIO(write_word(chart))).tables for cell in table._cells]
+        assert f"{source.id}, in {source.collection}" in "\n".join(words)
+        without = [replace(hit, collection="") for hit in passages]
+        assert [*alone.passages(sentence)] == without
+        assert "collection" not in passage_columns(without)
+        assert "collection" not in json.dumps([hit_object_of_passage(hit) for hit in without])
+        single = alone.coverage(QUERY_DOCUMENT)
+        assert single.sources == tuple(replace(each, collection="") for each in chart.sources)
+        assert "collection" not in json.dumps(chart_object(single)) + write_chart(single)
 
 
 @settings(max_examples=6)

@@ -9,7 +9,7 @@ import pytest
 
 from rprs.document import Document
 from rprs.read import read_one
-from rprs.read.pdf import paragraphs
+from rprs.read.pdf_paragraphs import paragraphs
 from tests.support.read_samples import HTML, PROSE, RTF, pdf, word
 
 
@@ -244,15 +244,6 @@ def test_pdf_lines_become_paragraphs() -> None:
         "• until it is paid.",
         "Signed",
     ]
-
-
-def test_pdf_running_heads_and_page_numbers_are_removed() -> None:
-    pages = [["Lease 2015", "", f"Sentence {word} goes on over", f"{number}"] for number, word in enumerate("abcd", 1)]
-    assert (
-        paragraphs(pages)
-        == "Sentence a goes on over Sentence b goes on over Sentence c goes on over Sentence d goes on over"
-    )
-    assert paragraphs(pages[:2]).count("Lease 2015") == 2
 
 
 def test_a_pdf_with_the_same_line_on_every_page_keeps_it() -> None:

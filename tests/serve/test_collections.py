@@ -71,6 +71,9 @@ def test_together_they_rank_exactly_like_one_index(server: Server, folder: Path)
         same_hits(client, folder / "all.rprs")
         collections = {hit.id: hit.collection for hit in client.search(QUERY, 20, group=False)}
         assert (collections["moss-v-reed"], collections["lease.txt"]) == ("cases", "contracts")
+        chart, passages = client.coverage(QUERY), client.passages(QUERY)
+        for listed in (chart.sources, passages):
+            assert {each.id: each.collection for each in listed}.items() <= collections.items()
         assert client.document("lease.txt").text == TEXTS["lease.txt"]
         explanation = client.explain(QUERY, "moss-v-reed")
         with Index(folder / "all.rprs") as index:

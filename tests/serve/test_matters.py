@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import docx
 import pytest
 
-from rprs import Client
+from rprs import Client, Searcher
 from rprs.document import Document
 from rprs.errors import InvalidMatter, MatterConflict, RprsError, UsageError
 from rprs.index import Index, Writer
-from rprs.matters import Matter, new_matter, new_search, read_matter, save_matter
+from rprs.matters import (
+    MATTER_FORMATS,
+    Matter,
+    MatterReport,
+    new_matter,
+    new_search,
+    read_matter,
+    report_search,
+    save_matter,
+)
 from rprs.rank.steering import Marks
-from tests.support.cli import QUERY, sample_index
+from tests.support.cli import ENCODER, QUERY, sample_index
 from tests.support.server import served
 
 
@@ -87,6 +100,51 @@ def test_missing_matters_and_servers_without_a_folder(client: Client, index_path
         with pytest.raises(RprsError, match="no folder for matters: start it with --matters FOLDER"):
             bare.matters()
         assert bare.changes(matter) == [()]  # needs no folder
+
+
+def test_an_export_is_that_of_the_library(client: Client, index_path: Path, matter: Matter) -> None:
+    (search,) = matter.searches
+    noted = replace(matter, searches=(replace(search, notes={"loan.txt": "Read ¶ 3 first"}), search))
+    with Index(index_path) as index:
+        sections = tuple(report_search(each, Searcher(index)) for each in noted.searches)
+    report = MatterReport(noted, sections)
+    for name in ("html", "md", "csv"):
+        assert client.export_matter(noted, name) == MATTER_FORMATS[name].write(report)
+    word = docx.Document(io.BytesIO(client.export_matter(noted)))
+    assert [len(table.rows) for table in word.tables] == [1 + len(section.entries) for section in sections]
+    assert client.export_matter(noted, "md", search=2) == MATTER_FORMATS["md"].write(
+        replace(report, sections=sections[1:])
+    )
+    for format, number, message in (("pdf", None, "format"), ("md", 3, "The matter has 2 searches. Got the number 3")):
+        with pytest.raises(RprsError, match=message) as caught:
+            client.export_matter(noted, format, search=number)
+        assert "\n" not in str(caught.value)
+
+
+def test_an_export_uses_the_collection_of_each_search(index_path: Path, matter: Matter, tmp_path: Path) -> None:
+    """Of three searches, one is in the other collection, one in all together, and one in an unknown collection."""
+    other = tmp_path / "other.rprs"
+    with Writer(other, create=True, encoder=ENCODER) as writer:
+        writer.add([Document("annex.txt", QUERY.replace("roof", "cellar"))])
+    (search,) = matter.searches
+    names = ("other.rprs", f"{index_path.name} + other.rprs", "elsewhere.rprs")
+    searches = tuple(
+        replace(search, collection=replace(search.collection, name=name, fingerprint="")) for name in names
+    )
+    with served(index_path, other) as server, Client(server.url) as client:
+        text = client.export_matter(replace(matter, searches=searches), "csv").decode("utf-8-sig")
+        rows = list(csv.DictReader(io.StringIO(text)))
+        ids = [{row["id"] for row in rows if row["collection"] == name} for name in names]
+        assert ids[0] == {"annex.txt", "loan.txt"}  # with the marked one, which this collection does not have
+        assert {"annex.txt", "lease.txt"} <= ids[1]
+        assert "annex.txt" not in ids[2]
+        assert "lease.txt" in ids[2]
+        markdown = client.export_matter(replace(matter, searches=searches), "md").decode()
+        assert "was saved with the collection elsewhere.rprs; this one is" in markdown
+        shutil.rmtree(other)
+        bare = client.export_matter(replace(matter, searches=searches[:1]), "md").decode()
+    assert "The collection other.rprs could not be opened: without results" in bare
+    assert str(tmp_path) not in markdown + bare
 
 
 def test_what_has_changed_since(client: Client, index_path: Path, matter: Matter) -> None:

@@ -40,6 +40,7 @@ OPERATIONS = [
     "GET /api/v1/matters/{file}",
     "PUT /api/v1/matters/{file}",
     "POST /api/v1/matters/check",
+    "POST /api/v1/matters/export",
     "GET /api/v1/collections",
     "POST /api/v1/collections",
     "GET /api/v1/documents",

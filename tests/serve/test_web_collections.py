@@ -66,6 +66,18 @@ def test_a_collection_is_chosen_and_all_are_searched_together(chrome: Browser, s
         where = page.locator('.hit[data-id="moss-v-reed"] .hit-collection')
         expect(where).to_have_text("Collection: cases")
         visited.compare("moss-v-reed")
+        page.keyboard.press("Alt+p")
+        page.locator("#passage-text").fill(QUERY)
+        page.keyboard.press("Control+Enter")
+        passage = page.locator('.passage-hit[data-id="moss-v-reed"]').first
+        expect(passage.locator(".hit-collection")).to_have_text("Collection: cases")
+        page.keyboard.press("Escape")
+        page.go_back()
+        page.locator("#show-coverage").click()
+        page.locator("#coverage[data-complete]").wait_for()
+        sources = page.locator(".chart-sources li")
+        assert {*sources.locator(".hit-collection").all_text_contents()} == {" in cases", " in contracts"}
+        assert "in c" in (page.locator(".who .source").first.get_attribute("aria-label") or "")
 
 
 def test_a_collection_is_created_extended_and_reduced_with_the_keyboard(chrome: Browser, server: Server) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -84,6 +86,19 @@ def test_marks_change_the_ranks_and_a_matter_keeps_them(
         assert stored.searches[0].notes == {steered[0]: "Read this first"}
         assert stored.searches[0].tags == {steered[0]: ("lease", "urgent")}
         assert (stored.revision, stored.searches[0].marks.key) == (1, tuple(spans[:1]))
+        first.locator(".note-fold summary").click()
+        first.locator(".note-fold textarea").fill("Written after it was saved")
+        page.locator("#export-matter").focus()  # by the keyboard
+        page.keyboard.press("ArrowDown")
+        expect(page.locator("#export-matter-menu [role=menuitem]").first).to_be_focused()
+        assert violations(page) == []
+        page.keyboard.press("End")
+        table = visited.saved(lambda: page.keyboard.press("Enter"))
+        assert table.name.endswith("-Otter.csv")
+        exported = list(csv.DictReader(io.StringIO(table.read_text(encoding="utf-8-sig"))))
+        assert [row["id"] for row in exported] == [liked, *steered, disliked]
+        assert exported[1]["note"] == "Written after it was saved"
+        expect(page.locator("#export-matter")).to_be_focused()
 
         other = visited.context.new_page()  # another tab opens the same matter and saves it
         other.goto(server.url)

@@ -88,6 +88,7 @@ class Charting:
             query_coverage=alignment.query_coverage,
             document_coverage=alignment.document_coverage,
             duplicates=named.duplicates,
+            collection=self.index.collection_of(document.id),
         )
         return source, cover_rows(self.empty.rows, evidence.query_side, evidence.side(named.id), alignment.pairs, place)
 

@@ -62,6 +62,7 @@ def _source_object(source: Source) -> dict[str, Any]:
         "query_coverage": coverage_object(source.query_coverage),
         "document_coverage": coverage_object(source.document_coverage),
         "duplicates": list(source.duplicates),
+        **({"collection": source.collection} if source.collection else {}),
     }
 
 

@@ -114,6 +114,7 @@ class Source:
     query_coverage: Coverage  # words of the query that have a counterpart here
     document_coverage: Coverage
     duplicates: tuple[str, ...] = ()  # ids of documents with almost the same text, which were not compared
+    collection: str = ""  # of a search over several collections: the one that has it
 
 
 @dataclass(frozen=True, slots=True)

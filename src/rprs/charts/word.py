@@ -102,7 +102,9 @@ def _source_rows(chart: Chart) -> Iterator[str]:
 def _source_name(source: Source) -> str:
     title, more = " ".join(source.title.split()), len(source.duplicates)
     name = source.id if title in ("", source.id) else f"{title} ({source.id})"
-    return f"{name}, and {more:,} near duplicate{'' if more == 1 else 's'}" if more else name
+    where = f", in {source.collection}" if source.collection else ""
+    duplicates = f", and {more:,} near duplicate{'' if more == 1 else 's'}" if more else ""
+    return f"{name}{where}{duplicates}"
 
 
 def _chart_rows(chart: Chart) -> Iterator[str]:
@@ -130,7 +132,8 @@ def _cells(chart: Chart, row: Row) -> Iterator[Cell]:
 
 def _best_name(chart: Chart, cover: Cover) -> str:
     source = chart.sources[cover.source]
-    return f"{source.rank}. {one_line(source.title) or source.id}"
+    where = f", in {source.collection}" if source.collection else ""
+    return f"{source.rank}. {one_line(source.title) or source.id}{where}"
 
 
 def _others(chart: Chart, row: Row) -> str:

@@ -14,34 +14,37 @@ from rprs.cli.options import AllPairs, ExplanationFormat, Kinds, NoBoilerplate, 
 if TYPE_CHECKING:
     from rprs.document import Document
 
+YourFile = Annotated[
+    str, typer.Argument(metavar="FILE1", help="Your document: a file, or - for standard input.", show_default=False)
+]
+OtherFile = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE2",
+        help="The document to compare it with: a file or, with --index, the id of a document.",
+        show_default=False,
+    ),
+]
+IndexToUse = Annotated[
+    Path | None,
+    typer.Option(
+        "--index",
+        help="An index whose sentences, vectors and frequent passages are used.",
+        metavar="INDEX",
+        show_default="none",
+    ),
+]
+Format = Annotated[ExplanationFormat, typer.Option("--format", help="The format of the alignment.")]
+
 
 def align(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE1", help="Your document: a file, or - for standard input.", show_default=False)
-    ],
-    other: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE2",
-            help="The document to compare it with: a file or, with --index, the id of a document.",
-            show_default=False,
-        ),
-    ],
-    index: Annotated[
-        Path | None,
-        typer.Option(
-            "--index",
-            help="An index whose sentences, vectors and frequent passages are used.",
-            metavar="INDEX",
-            show_default="none",
-        ),
-    ] = None,
+    file: YourFile,
+    other: OtherFile,
+    index: IndexToUse = None,
     kind: Kinds = None,
     no_boilerplate: NoBoilerplate = False,
     all_pairs: AllPairs = False,
-    format: Annotated[
-        ExplanationFormat, typer.Option("--format", help="The format of the alignment.")
-    ] = ExplanationFormat.table,
+    format: Format = ExplanationFormat.table,
 ) -> None:
     """Show what two documents have in common: matching passages side by side, without a search.
 

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
+from rprs.cli.groups import SystemGroup, with_groups
 from rprs.cli.messages import Messages
-from rprs.cli.options import FIRST, RERANK, Depth, First, IndexPath, Rerank, SettingsFile, SystemName
+from rprs.cli.options import IndexPath
 from rprs.cli.system import selected_system
-from rprs.spec import DEPTH
 
 Folders = Annotated[
     list[Path] | None,
@@ -23,15 +23,13 @@ Folders = Annotated[
 ]
 
 
+@with_groups
 def mcp(
     context: typer.Context,
+    *,
     path: IndexPath,
     files: Folders = None,
-    system: SystemName = None,
-    first: First = FIRST,
-    rerank: Rerank = RERANK,
-    depth: Depth = DEPTH,
-    settings: SettingsFile = None,
+    ranking: SystemGroup,
 ) -> None:
     """Offer an index to an assistant on this computer, as a server of the Model Context Protocol (extra: mcp).
 
@@ -48,7 +46,7 @@ def mcp(
     from rprs.serve.service import Service
 
     messages: Messages = context.obj
-    service = Service(path, selected_system(context, settings), messages.progress, messages.print)
+    service = Service(path, selected_system(context), messages.progress, messages.print)
     try:
         server = make_server(Tools(service, files or ()))
         with one_blas_thread():

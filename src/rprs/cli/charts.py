@@ -10,7 +10,7 @@ from rprs.alignment.describe import coverage_percentages, joint_coverage_sentenc
 from rprs.charts.describe import describe_cover, gap_sentence
 from rprs.charts.values import Chart, Row
 from rprs.cli.evidence import CELL, STYLES, bar, shorten
-from rprs.cli.output import stdout_console, title_suffix
+from rprs.cli.output import collection_suffix, stdout_console, title_suffix
 from rprs.results.one_line import one_line
 from rprs.results.wording import CAUTION
 
@@ -39,7 +39,9 @@ def _sources(chart: Chart) -> Table:
     table.add_column("document", overflow="fold")
     for source in chart.sources:
         shares = [f"{share}%" for share in coverage_percentages(source.query_coverage)[1:]]
-        document = Text.assemble((source.id, "bold cyan"), title_suffix(source.id, source.title))
+        document = Text.assemble(
+            (source.id, "bold cyan"), title_suffix(source.id, source.title), collection_suffix(source.collection)
+        )
         table.add_row(str(source.rank), bar(source.query_coverage), *shares, document)
     return table
 
@@ -65,7 +67,9 @@ def _cells(chart: Chart, row: Row) -> list[Text]:
     if best is None:
         return [Text("boilerplate") if row.boilerplate else Text("no source", "bold red"), yours, Text(), Text()]
     kind = Text(describe_cover(row, best), style="" if row.boilerplate else STYLES[best.kind])
-    return [kind, yours, Text(chart.sources[best.source].id), Text(shorten(one_line(best.text), CELL))]
+    source = chart.sources[best.source]
+    name = Text.assemble(source.id, collection_suffix(source.collection))
+    return [kind, yours, name, Text(shorten(one_line(best.text), CELL))]
 
 
 def _print_gaps(console: Console, chart: Chart, all_rows: bool) -> None:

@@ -12,35 +12,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rprs.cli.groups import QueryGroup, RestrictionGroup, SystemGroup, with_groups
 from rprs.cli.messages import Messages, counted
 from rprs.cli.options import (
-    FIRST,
-    RERANK,
-    AlsoIndexes,
-    Before,
-    Depth,
-    ExcludeForQuery,
-    First,
     IndexPath,
-    KeepSelf,
     NoBoilerplate,
     NoGrouping,
-    QueryFiles,
-    QueryIds,
-    QueryText,
-    Rerank,
-    SettingsFile,
-    SystemName,
-    Undated,
-    UndatedDocuments,
-    Where,
     chosen_format,
 )
 from rprs.cli.queries import check_index_first
 from rprs.cli.searching import EvidenceOptions, open_search
-from rprs.cli.steering import Ignore, Key, Like, Unlike
 from rprs.errors import UsageError
-from rprs.spec import DEPTH
 
 if TYPE_CHECKING:
     from rprs.charts.values import Chart
@@ -58,60 +40,53 @@ class ChartFormats(StrEnum):
     docx = "docx"
 
 
+CoveredFile = Annotated[
+    str | None,
+    typer.Argument(metavar="QUERYFILE", help="Your document: a file, or - for standard input.", show_default=False),
+]
+Best = Annotated[int, typer.Option("-k", help="The number of sources: the best hits of a search.", min=1)]
+SourceIds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--source",
+        help="A document of the index to compare with, in place of a search. May be repeated.",
+        metavar="ID",
+        show_default=False,
+    ),
+]
+AllRows = Annotated[bool, typer.Option("--all", help="Print the chart row by row, and all passages without a source.")]
+ChartFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        help="The file to write: .docx for Word, .csv or .json.",
+        metavar="FILE",
+        show_default="standard output",
+    ),
+]
+ChartFormat = Annotated[
+    ChartFormats | None,
+    typer.Option("--format", help="The format of the chart.", show_default="table, or that of the file"),
+]
+
+
+@with_groups
 def coverage(
     context: typer.Context,
+    *,
     path: IndexPath,
-    query: Annotated[
-        str | None,
-        typer.Argument(metavar="QUERYFILE", help="Your document: a file, or - for standard input.", show_default=False),
-    ] = None,
-    more: QueryFiles = None,
-    text: QueryText = None,
-    ids: QueryIds = None,
-    also: AlsoIndexes = None,
-    k: Annotated[int, typer.Option("-k", help="The number of sources: the best hits of a search.", min=1)] = SOURCES,
-    sources: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--source",
-            help="A document of the index to compare with, in place of a search. May be repeated.",
-            metavar="ID",
-            show_default=False,
-        ),
-    ] = None,
-    system: SystemName = None,
-    first: First = FIRST,
-    rerank: Rerank = RERANK,
-    depth: Depth = DEPTH,
-    settings: SettingsFile = None,
-    where: Where = None,
-    before: Before = None,
-    undated: UndatedDocuments = Undated.keep,
-    keep_self: KeepSelf = False,
-    exclude: ExcludeForQuery = None,
-    like: Like = None,
-    unlike: Unlike = None,
-    key: Key = None,
-    ignore: Ignore = None,
+    query: CoveredFile = None,
+    queries: QueryGroup,
+    k: Best = SOURCES,
+    sources: SourceIds = None,
+    ranking: SystemGroup,
+    restrictions: RestrictionGroup,
     no_grouping: NoGrouping = False,
     no_boilerplate: NoBoilerplate = False,
-    all_rows: Annotated[
-        bool, typer.Option("--all", help="Print the chart row by row, and all passages without a source.")
-    ] = False,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="The file to write: .docx for Word, .csv or .json.",
-            metavar="FILE",
-            show_default="standard output",
-        ),
-    ] = None,
-    format: Annotated[
-        ChartFormats | None,
-        typer.Option("--format", help="The format of the chart.", show_default="table, or that of the file"),
-    ] = None,
+    all_rows: AllRows = False,
+    output: ChartFile = None,
+    format: ChartFormat = None,
 ) -> None:
     """Show which parts of a document the best hits cover, and how; and what none of them covers.
 

@@ -17,7 +17,7 @@ from rich.text import Text
 from rprs.alignment.describe import coverage_percentages, coverage_sentence, similarity_text
 from rprs.alignment.evidence import most_telling
 from rprs.alignment.values import Alignment, Coverage, Kind, Pair, Span
-from rprs.cli.output import stdout_console, title_suffix
+from rprs.cli.output import collection_suffix, stdout_console, title_suffix
 from rprs.document import Document, Sentences
 from rprs.passages.values import PassageHit, PassageResults
 from rprs.results.hits import Duplicate, Explanation, Hit, Results
@@ -48,8 +48,7 @@ def print_hits(results: Results, *, details: bool = False) -> None:
             line.append(f"{bar(hit.query_coverage)}  {bar(hit.document_coverage)}  ")
         line.append(hit.id, "bold cyan")
         line.append(title_suffix(hit.id, hit.title))
-        if hit.collection:
-            line.append(f"  in {hit.collection}", "dim")
+        line.append(collection_suffix(hit.collection))
         if hit.relation in RELATIONS:
             line.append(f"  ({RELATIONS[hit.relation].lower()})", "bold")
         _print_line(console, line)
@@ -191,10 +190,9 @@ def print_passages(results: PassageResults) -> None:
         pair = hit.pair
         first, last = hit.sentences
         place = f"sentence {first:,}" if first == last else f"sentences {first:,}–{last:,}"
-        title = title_suffix(hit.id, hit.title)
-        _print_line(
-            console, Text.assemble(f"{hit.rank:>3}  ", (hit.id, "bold cyan"), f"{title}  {place} of {hit.of:,}")
-        )
+        line = Text.assemble(f"{hit.rank:>3}  ", (hit.id, "bold cyan"), title_suffix(hit.id, hit.title))
+        line.append(collection_suffix(hit.collection))
+        _print_line(console, line.append(f"  {place} of {hit.of:,}"))
         sign = Text.assemble("     ", (f"{SIGNS[pair.kind]} {describe_pair(pair)}", STYLES[pair.kind]))
         _print_line(console, sign.append(", boilerplate" if pair.boilerplate else "", "dim"))
         _print_wrapped(console, _in_context(console, hit))

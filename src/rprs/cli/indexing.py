@@ -28,38 +28,43 @@ from rprs.errors import UsageError
 if TYPE_CHECKING:
     from rprs.index import Writer
 
+NewIndex = Annotated[Path, typer.Option("--to", help="The folder of the index.", metavar="INDEX", show_default=False)]
+SystemOfSentences = Annotated[
+    str | None,
+    typer.Option(
+        "--system",
+        help="Split sentences as a named system needs them: paper cuts them after 25 words.",
+        metavar="NAME",
+        show_default="default",
+    ),
+]
+Phrases = Annotated[
+    bool | None,
+    typer.Option(
+        "--phrases/--no-phrases",
+        help="Whether to index phrases of two and three words, which the default system needs.",
+        show_default="phrases",
+    ),
+]
+Vectors = Annotated[
+    VectorTypes | None,
+    typer.Option(
+        help="The type of the stored vectors: float32 is for encoders whose cosines differ little.",
+        show_default="float16",
+    ),
+]
+
 
 def index(
     context: typer.Context,
     sources: Sources,
-    to: Annotated[Path, typer.Option("--to", help="The folder of the index.", metavar="INDEX", show_default=False)],
-    system: Annotated[
-        str | None,
-        typer.Option(
-            "--system",
-            help="Split sentences as a named system needs them: paper cuts them after 25 words.",
-            metavar="NAME",
-            show_default="default",
-        ),
-    ] = None,
+    to: NewIndex,
+    system: SystemOfSentences = None,
     encoder: Encoder = None,
     splitter: Splitter = None,
     analyzer: Analyzer = None,
-    phrases: Annotated[
-        bool | None,
-        typer.Option(
-            "--phrases/--no-phrases",
-            help="Whether to index phrases of two and three words, which the default system needs.",
-            show_default="phrases",
-        ),
-    ] = None,
-    vectors: Annotated[
-        VectorTypes | None,
-        typer.Option(
-            help="The type of the stored vectors: float32 is for encoders whose cosines differ little.",
-            show_default="float16",
-        ),
-    ] = None,
+    phrases: Phrases = None,
+    vectors: Vectors = None,
     ocr: Ocr = OcrModes.auto,
     strict: Strict = False,
     verbose: Verbose = False,

@@ -9,18 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rprs.cli.groups import SystemGroup, with_groups
 from rprs.cli.messages import LimitedMessages, Messages, counted
 from rprs.cli.options import (
-    FIRST,
-    RERANK,
     Before,
-    Depth,
-    First,
     IndexPath,
-    Rerank,
-    SettingsFile,
     StrictQueries,
-    SystemName,
     Undated,
     UndatedDocuments,
     VerboseQueries,
@@ -28,7 +22,6 @@ from rprs.cli.options import (
 )
 from rprs.cli.system import selected_system
 from rprs.errors import UsageError
-from rprs.spec import DEPTH
 
 if TYPE_CHECKING:
     from rprs.matrices.values import Matrix
@@ -48,6 +41,7 @@ CsvFile = Annotated[
 PictureFile = Annotated[
     Path | None, typer.Option("--picture", help="Also draw the matrix: a .svg or .png file.", metavar="FILE")
 ]
+Best = Annotated[int, typer.Option("-k", help="The number of matches of each document.", min=1)]
 WithEvidence = Annotated[
     bool,
     typer.Option("--evidence", help="Add shares and the most telling passages of each match; this takes longer."),
@@ -58,19 +52,17 @@ Jobs = Annotated[
 ]
 
 
+@with_groups
 def matrix(
     context: typer.Context,
+    *,
     path: IndexPath,
     queries: QueriesToMatch = None,
     output: CsvFile = None,
     picture: PictureFile = None,
-    k: Annotated[int, typer.Option("-k", help="The number of matches of each document.", min=1)] = 10,
+    k: Best = 10,
     evidence: WithEvidence = False,
-    system: SystemName = None,
-    first: First = FIRST,
-    rerank: Rerank = RERANK,
-    depth: Depth = DEPTH,
-    settings: SettingsFile = None,
+    ranking: SystemGroup,
     where: Where = None,
     before: Before = None,
     undated: UndatedDocuments = Undated.keep,
@@ -91,25 +83,18 @@ def matrix(
 
     Example: rprs matrix cases.rprs --where "date > 2020" -o recent.csv
     """
-    from rprs.files.atomic import check_target, write_atomically
     from rprs.files.cache import Cache
     from rprs.matrices.compute import matrix as compute
     from rprs.scoring.threads import cores
 
     messages: Messages = context.obj
     started = perf_counter()
-    for target in (output, picture):
-        if target is not None:
-            check_target(target)
-    if picture is not None and picture.suffix.lower() not in (".svg", ".png"):
-        raise UsageError(f"A picture is a .svg or .png file. Got {picture.name}")
-    if picture is not None:
-        _require_matplotlib()
+    _check_targets(output, picture)
     cache = None if output is None else Cache(output.with_name(f"{output.name}.work"))
     result = compute(
         path,
         queries,
-        selected_system(context, settings),
+        selected_system(context),
         k=k,
         where=where,
         before=before,
@@ -120,6 +105,32 @@ def matrix(
         cache=cache,
         progress=messages.progress,
     )
+    _write(result, output, picture)
+    if cache is not None:
+        cache.clear()
+    _print_summary(messages, result, verbose, perf_counter() - started)
+
+
+def _check_targets(output: Path | None, picture: Path | None) -> None:
+    """Before hours of work, not after them: that files can be written and the picture drawn."""
+    from rprs.files.atomic import check_target
+
+    for target in (output, picture):
+        if target is not None:
+            check_target(target)
+    if picture is None:
+        return
+    if picture.suffix.lower() not in (".svg", ".png"):
+        raise UsageError(f"A picture is a .svg or .png file. Got {picture.name}")
+    from rprs.studies.figures.canvas import styled
+
+    with styled():  # an error without Matplotlib
+        pass
+
+
+def _write(result: Matrix, output: Path | None, picture: Path | None) -> None:
+    from rprs.files.atomic import write_atomically
+
     if picture is not None:
         drawn = result.picture()
         write_atomically(picture, drawn.svg if picture.suffix.lower() == ".svg" else drawn.png)
@@ -127,17 +138,6 @@ def matrix(
         sys.stdout.write(result.to_csv())
     else:
         write_atomically(output, result.to_csv())
-    if cache is not None:
-        cache.clear()
-    _print_summary(messages, result, verbose, perf_counter() - started)
-
-
-def _require_matplotlib() -> None:
-    """Before hours of work, not after them."""
-    from rprs.studies.figures.canvas import styled
-
-    with styled():
-        pass
 
 
 def _print_summary(messages: Messages, result: Matrix, verbose: bool, seconds: float) -> None:

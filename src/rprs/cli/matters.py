@@ -17,6 +17,7 @@ from rprs.cli.options import (
     DocumentFormat,
     HitFormat,
     IndexPath,
+    QueryFile,
     QueryFiles,
     QueryIds,
     QueryText,
@@ -88,12 +89,7 @@ def add(
     context: typer.Context,
     path: MatterPath,
     index_path: IndexPath,
-    query: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="QUERYFILE", help="The query document: a file, or - for standard input.", show_default=False
-        ),
-    ] = None,
+    query: QueryFile = None,
     more: QueryFiles = None,
     text: QueryText = None,
     ids: QueryIds = None,

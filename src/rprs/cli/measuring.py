@@ -91,6 +91,42 @@ Ties = Annotated[
 Print = Annotated[Layout, typer.Option("--format", help="Output format.")]
 Digits = Annotated[int, typer.Option("--digits", help="Digits after the decimal point.", min=1, max=10)]
 
+Baselines = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--baseline",
+        help="A system to compare with, by the name of its file. Repeatable.",
+        metavar="NAME",
+        show_default="the first run",
+    ),
+]
+Pairs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--pair",
+        help="Compare only this system with this baseline. Repeatable.",
+        metavar="SYSTEM,BASELINE",
+        show_default=False,
+    ),
+]
+Level = Annotated[float, typer.Option("--alpha", help="Significance level.")]
+Correction = Annotated[
+    Corrections, typer.Option("--correction", help="Correction for the number of comparisons by each measure.")
+]
+Test = Annotated[Tests, typer.Option("--test", help="The test that decides on the marks.")]
+Permutations = Annotated[
+    int, typer.Option("--permutations", help="Number of random permutations for Fisher's test.", min=1)
+]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of these permutations.", min=0)]
+WithDetails = Annotated[
+    bool,
+    typer.Option(
+        "--details",
+        help="Also print differences with confidence intervals, effect sizes, p-values, wins, losses and ties of "
+        "every pair; in CSV, nothing else.",
+    ),
+]
+
 
 def evaluate(
     context: typer.Context,
@@ -129,41 +165,14 @@ def compare(
     qrels: Judgements,
     measures: Measures = None,
     judged: Judged = False,
-    baseline: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--baseline",
-            help="A system to compare with, by the name of its file. Repeatable.",
-            metavar="NAME",
-            show_default="the first run",
-        ),
-    ] = None,
-    pair: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--pair",
-            help="Compare only this system with this baseline. Repeatable.",
-            metavar="SYSTEM,BASELINE",
-            show_default=False,
-        ),
-    ] = None,
-    alpha: Annotated[float, typer.Option("--alpha", help="Significance level.")] = 0.05,
-    correction: Annotated[
-        Corrections, typer.Option("--correction", help="Correction for the number of comparisons by each measure.")
-    ] = Corrections.bonferroni,
-    test: Annotated[Tests, typer.Option("--test", help="The test that decides on the marks.")] = Tests.t,
-    permutations: Annotated[
-        int, typer.Option("--permutations", help="Number of random permutations for Fisher's test.", min=1)
-    ] = 100_000,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of these permutations.", min=0)] = 0,
-    details: Annotated[
-        bool,
-        typer.Option(
-            "--details",
-            help="Also print differences with confidence intervals, effect sizes, p-values, wins, losses and ties of "
-            "every pair; in CSV, nothing else.",
-        ),
-    ] = False,
+    baseline: Baselines = None,
+    pair: Pairs = None,
+    alpha: Level = 0.05,
+    correction: Correction = Corrections.bonferroni,
+    test: Test = Tests.t,
+    permutations: Permutations = 100_000,
+    seed: Seed = 0,
+    details: WithDetails = False,
     ties: Ties = Orders.run,
     digits: Digits = 4,
     format: Print = Layout.table,

@@ -150,6 +150,12 @@ Target = Annotated[
         show_default=False,
     ),
 ]
+QueryFile = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="QUERYFILE", help="The query document: a file, or - for standard input.", show_default=False
+    ),
+]
 QueryIds = Annotated[
     list[str] | None,
     typer.Option(

@@ -103,6 +103,11 @@ def title_suffix(id: str, title: str) -> str:
     return "" if title in ("", id, stem_of(PurePath(id))) else f"  {title}"
 
 
+def collection_suffix(collection: str) -> Text:
+    """The collection of a document to print after its title; empty if only one was searched."""
+    return Text(f"  in {collection}" if collection else "", "dim")
+
+
 def print_document(document: Document, summary: DocumentSummary) -> None:
     """The facts about a document, one per line, then its text."""
     counts = [("sentences", f"{summary.sentences:,}"), ("words", f"{summary.words:,}")]

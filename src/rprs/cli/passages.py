@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +15,7 @@ import typer
 
 from rprs.cli.messages import Messages, counted
 from rprs.cli.options import (
+    AlsoIndexes,
     Before,
     IndexPath,
     Kinds,
@@ -21,12 +24,14 @@ from rprs.cli.options import (
     Where,
     chosen_kinds,
 )
-from rprs.cli.queries import STDIN, check_index_first, read_file
+from rprs.cli.queries import STDIN, check_index_first, is_file, read_file
+from rprs.cli.searching import opened_together
 from rprs.errors import UsageError
 
 if TYPE_CHECKING:
     from rprs.document import Document
     from rprs.index import Index
+    from rprs.passages.export import AboutPassages
     from rprs.passages.values import PassageResults
 
 _LINES = re.compile(r"(?P<file>.+):(?P<first>\d+)(?:-(?P<last>\d+))?", re.DOTALL)
@@ -43,40 +48,48 @@ class PassageFormats(StrEnum):
     csv = "csv"
 
 
+PassageText = Annotated[
+    str,
+    typer.Argument(
+        metavar="TEXT|FILE:10-20",
+        help="The passage: a text, lines of a file, a short file, or - for standard input.",
+        show_default=False,
+    ),
+]
+Best = Annotated[int, typer.Option("-k", help="The number of passages.", min=1)]
+Around = Annotated[
+    int, typer.Option("--context", help="The number of sentences before and behind each passage.", min=0)
+]
+Without = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--without", help="Leave out the document with this id. May be repeated.", metavar="ID", show_default=False
+    ),
+]
+KeepSource = Annotated[
+    bool, typer.Option("--keep-self", help="Keep the file that the passage comes from, if the index has it.")
+]
+NoBoilerplate = Annotated[
+    bool, typer.Option("--no-boilerplate", help="Leave out captions, citations and what many documents have.")
+]
+PassageFormat = Annotated[PassageFormats, typer.Option("--format", help="The format of the passages.")]
+
+
 def passages(
     context: typer.Context,
     path: IndexPath,
-    passage: Annotated[
-        str,
-        typer.Argument(
-            metavar="TEXT|FILE:10-20",
-            help="The passage: a text, lines of a file, a short file, or - for standard input.",
-            show_default=False,
-        ),
-    ],
-    k: Annotated[int, typer.Option("-k", help="The number of passages.", min=1)] = 10,
-    around: Annotated[
-        int, typer.Option("--context", help="The number of sentences before and behind each passage.", min=0)
-    ] = 1,
+    passage: PassageText,
+    k: Best = 10,
+    around: Around = 1,
+    also: AlsoIndexes = None,
     kind: Kinds = None,
     where: Where = None,
     before: Before = None,
     undated: UndatedDocuments = Undated.keep,
-    exclude: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--without", help="Leave out the document with this id. May be repeated.", metavar="ID", show_default=False
-        ),
-    ] = None,
-    keep_self: Annotated[
-        bool, typer.Option("--keep-self", help="Keep the file that the passage comes from, if the index has it.")
-    ] = False,
-    no_boilerplate: Annotated[
-        bool, typer.Option("--no-boilerplate", help="Leave out captions, citations and what many documents have.")
-    ] = False,
-    format: Annotated[
-        PassageFormats, typer.Option("--format", help="The format of the passages.")
-    ] = PassageFormats.table,
+    exclude: Without = None,
+    keep_self: KeepSource = False,
+    no_boilerplate: NoBoilerplate = False,
+    format: PassageFormat = PassageFormats.table,
 ) -> None:
     """Find the passages of a whole collection that are like a text or some lines of a file.
 
@@ -90,15 +103,12 @@ def passages(
 
     Example: rprs passages cases.rprs brief.pdf:112-118 --kind identical --format csv > quotations.csv
     """
-    from rprs.cli.evidence import print_passages
-    from rprs.cli.output import print_objects
-    from rprs.index import Index
-    from rprs.passages.export import PASSAGE_FORMATS, about_passages, hit_object
+    from rprs.passages.export import about_passages
     from rprs.search import Searcher
 
     check_index_first("passages", path, passage)
     messages: Messages = context.obj
-    with Index(path) as index:
+    with opened_together([path, *(also or ())]) as index:
         document, source = read_passage(passage)
         options: dict[str, Any] = {
             "where": where,
@@ -110,12 +120,7 @@ def passages(
             "boilerplate": not no_boilerplate,
         }
         results = Searcher(index, progress=messages.progress).passages(document, k, **options)
-        if format is PassageFormats.csv:
-            sys.stdout.write(PASSAGE_FORMATS["csv"].write(results, about_passages(index, document, k, **options)))
-        elif format is PassageFormats.table:
-            print_passages(results)
-        else:
-            print_objects([hit_object(hit) for hit in results], lines=format is PassageFormats.jsonl)
+        _print_results(results, partial(about_passages, index, document, k, **options), format)
     _print_summary(messages, results, restricted=any((where, before, kind, no_boilerplate)))
 
 
@@ -126,11 +131,11 @@ def read_passage(argument: str) -> tuple[Document, Document | None]:
     """
     from rprs.document import text_document
 
-    if argument == STDIN or _is_file(argument):
+    if argument == STDIN or is_file(Path(argument)):
         document = read_file(argument)
         return document, document
     lines = _LINES.fullmatch(argument)
-    if lines and _is_file(lines["file"]):
+    if lines and is_file(Path(lines["file"])):
         document = read_file(lines["file"])
         first, last = int(lines["first"]), int(lines["last"] or lines["first"])
         text = _lines(lines["file"], document, first, last)
@@ -140,13 +145,6 @@ def read_passage(argument: str) -> tuple[Document, Document | None]:
     if _PATH.fullmatch(argument) and "/" in argument:
         raise UsageError(f"There is no file {argument}: give an existing file, or a text")
     return text_document(argument), None
-
-
-def _is_file(name: str) -> bool:
-    try:
-        return Path(name).is_file()
-    except (OSError, ValueError):  # a text may be too long for a name, or have characters that no name has
-        return False
 
 
 def _lines(name: str, document: Document, first: int, last: int) -> str:
@@ -169,6 +167,19 @@ def _excluded(index: Index, ids: list[str] | tuple[()], source: Document | None)
 
     own = [] if source is None else [index.ids[number] for number in index.same_content(source)]
     return [*(require_id(index, id) for id in ids), *own]
+
+
+def _print_results(results: PassageResults, about: Callable[[], AboutPassages], format: PassageFormats) -> None:
+    from rprs.cli.evidence import print_passages
+    from rprs.cli.output import print_objects
+    from rprs.passages.export import PASSAGE_FORMATS, hit_object
+
+    if format is PassageFormats.csv:
+        sys.stdout.write(PASSAGE_FORMATS["csv"].write(results, about()))
+    elif format is PassageFormats.table:
+        print_passages(results)
+    else:
+        print_objects([hit_object(hit) for hit in results], lines=format is PassageFormats.jsonl)
 
 
 def _print_summary(messages: Messages, results: PassageResults, *, restricted: bool) -> None:

@@ -18,7 +18,15 @@ if TYPE_CHECKING:
     from rprs.document import Document
     from rprs.index import Index
 
-__all__ = ["STDIN", "QuerySources", "check_explain_order", "check_index_first", "read_file", "read_listed_queries"]
+__all__ = [
+    "STDIN",
+    "QuerySources",
+    "check_explain_order",
+    "check_index_first",
+    "is_file",
+    "read_file",
+    "read_listed_queries",
+]
 
 STDIN = "-"
 
@@ -118,7 +126,15 @@ def check_explain_order(path: Path, query: str | None, document: str) -> None:
 
 
 def _is_index(path: Path) -> bool:
-    return (path / "catalog.sqlite").is_file()
+    return is_file(path / "catalog.sqlite")
+
+
+def is_file(path: Path) -> bool:
+    """Whether an argument is the path of a file; it may be a text instead."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a text may be too long for a name, or have characters that no name has
+        return False
 
 
 def _raise_swapped(reason: str, *words: str) -> None:

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rprs.cli.groups import SystemGroup, with_groups
 from rprs.cli.messages import LimitedMessages, Messages, counted
 from rprs.cli.options import (
-    FIRST,
     RERANK,
     Before,
     Best,
     Depth,
     Exclude,
-    First,
     IndexPath,
     KeepSelf,
     Output,
@@ -45,17 +44,15 @@ if TYPE_CHECKING:
     from rprs.results.run import Run
 
 
+@with_groups
 def run(
     context: typer.Context,
+    *,
     path: IndexPath,
     queries: Queries,
     output: Output = None,
     k: Best = None,
-    system: SystemName = None,
-    first: First = FIRST,
-    rerank: Rerank = RERANK,
-    depth: Depth = DEPTH,
-    settings: SettingsFile = None,
+    ranking: SystemGroup,
     where: Where = None,
     before: Before = None,
     undated: UndatedDocuments = Undated.keep,
@@ -75,7 +72,7 @@ def run(
 
     Example: rprs run cases.rprs queries.jsonl -o run.trec --settings tuned.toml
     """
-    _write_run(context, path, queries, output, selected_system(context, settings))
+    _write_run(context, path, queries, output, selected_system(context))
 
 
 def rerank(
@@ -108,7 +105,7 @@ def rerank(
     """
     from rprs.rank import RunFile
 
-    _write_run(context, path, queries, output, selected_system(context, settings).changed(first=RunFile(str(run))))
+    _write_run(context, path, queries, output, selected_system(context).changed(first=RunFile(str(run))))
 
 
 def _write_run(context: typer.Context, path: Path, queries: Path, output: Path | None, system: System) -> None:

@@ -12,41 +12,25 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
+from rprs.cli.groups import QueryGroup, RestrictionGroup, SystemGroup, with_groups
 from rprs.cli.messages import Messages, counted
 from rprs.cli.options import (
-    FIRST,
-    RERANK,
     AllPairs,
-    AlsoIndexes,
-    Before,
-    Depth,
     Details,
-    ExcludeForQuery,
     ExplanationFormat,
-    First,
     HitFormat,
     IndexPath,
-    KeepSelf,
     Kinds,
     NoBoilerplate,
     NoGrouping,
-    QueryFiles,
-    QueryIds,
-    QueryText,
-    Rerank,
-    SettingsFile,
-    SystemName,
+    QueryFile,
     Target,
-    Undated,
-    UndatedDocuments,
-    Where,
     chosen_kinds,
 )
 from rprs.cli.queries import QuerySources, check_explain_order, check_index_first
-from rprs.cli.steering import Ignore, Key, Like, Unlike, read_marks
+from rprs.cli.steering import read_marks
 from rprs.cli.system import selected_system
 from rprs.errors import UsageError
-from rprs.spec import DEPTH
 
 if TYPE_CHECKING:
     from rprs.document import Document
@@ -60,6 +44,18 @@ DEFAULT_K = 10
 EXPORTS = (HitFormat.csv, HitFormat.ris, HitFormat.bibtex)  # the web interface exports the same files
 
 
+QueryToExplain = Annotated[
+    str,
+    typer.Argument(
+        metavar="QUERYFILE",
+        help="The query document: a file, or - for standard input. Leave it out with --id or --text.",
+        show_default=False,
+    ),
+]
+Format = Annotated[HitFormat, typer.Option("--format", help="The format of the hits.")]
+FormatOfExplanation = Annotated[ExplanationFormat, typer.Option("--format", help="The format of the explanation.")]
+
+
 class EvidenceOptions(TypedDict):
     """The keyword arguments of `Searcher.search` that decide how hits and their evidence are shown."""
 
@@ -67,38 +63,20 @@ class EvidenceOptions(TypedDict):
     boilerplate: bool
 
 
+@with_groups
 def search(
     context: typer.Context,
+    *,
     path: IndexPath,
-    query: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="QUERYFILE", help="The query document: a file, or - for standard input.", show_default=False
-        ),
-    ] = None,
-    more: QueryFiles = None,
-    text: QueryText = None,
-    ids: QueryIds = None,
-    also: AlsoIndexes = None,
+    query: QueryFile = None,
+    queries: QueryGroup,
     k: Annotated[int, typer.Option("-k", help="The number of hits.", min=1)] = DEFAULT_K,
-    system: SystemName = None,
-    first: First = FIRST,
-    rerank: Rerank = RERANK,
-    depth: Depth = DEPTH,
-    settings: SettingsFile = None,
-    where: Where = None,
-    before: Before = None,
-    undated: UndatedDocuments = Undated.keep,
-    keep_self: KeepSelf = False,
-    exclude: ExcludeForQuery = None,
-    like: Like = None,
-    unlike: Unlike = None,
-    key: Key = None,
-    ignore: Ignore = None,
+    ranking: SystemGroup,
+    restrictions: RestrictionGroup,
     no_grouping: NoGrouping = False,
     no_boilerplate: NoBoilerplate = False,
     details: Details = False,
-    format: Annotated[HitFormat, typer.Option("--format", help="The format of the hits.")] = HitFormat.table,
+    format: Format = HitFormat.table,
 ) -> None:
     """Find the documents that are most similar to a whole document.
 
@@ -127,7 +105,7 @@ def search(
     check_index_first("search", path, query)
     messages: Messages = context.obj
     with open_search(context, path, query) as (searcher, documents, options):
-        if not keep_self:
+        if not restrictions.keep_self:
             for id in searcher.index.namesakes(documents):
                 messages.print(f"{id!r} of the index is left out because it has the id of the query: see --keep-self")
         group = not no_grouping and format is not HitFormat.trec  # a run ranks documents, not groups
@@ -135,45 +113,24 @@ def search(
         results = searcher.search(documents, k, **options, **evidence)
         about = partial(searcher.about, documents, k, **options, **evidence)
         _print_results(searcher, documents, results, about, context)
-    _print_summary(messages, searcher, results, restricted=any((where, before, options["exclude"], unlike)))
+    restricted = any((restrictions.where, restrictions.before, options["exclude"], restrictions.unlike))
+    _print_summary(messages, searcher, results, restricted=restricted)
 
 
+@with_groups
 def explain(
     context: typer.Context,
+    *,
     path: IndexPath,
-    query: Annotated[
-        str,
-        typer.Argument(
-            metavar="QUERYFILE",
-            help="The query document: a file, or - for standard input. Leave it out with --id or --text.",
-            show_default=False,
-        ),
-    ],
+    query: QueryToExplain,
     document: Target = None,
-    more: QueryFiles = None,
-    text: QueryText = None,
-    ids: QueryIds = None,
-    also: AlsoIndexes = None,
-    system: SystemName = None,
-    first: First = FIRST,
-    rerank: Rerank = RERANK,
-    depth: Depth = DEPTH,
-    settings: SettingsFile = None,
-    where: Where = None,
-    before: Before = None,
-    undated: UndatedDocuments = Undated.keep,
-    keep_self: KeepSelf = False,
-    exclude: ExcludeForQuery = None,
-    like: Like = None,
-    unlike: Unlike = None,
-    key: Key = None,
-    ignore: Ignore = None,
+    queries: QueryGroup,
+    ranking: SystemGroup,
+    restrictions: RestrictionGroup,
     kind: Kinds = None,
     no_boilerplate: NoBoilerplate = False,
     all_pairs: AllPairs = False,
-    format: Annotated[
-        ExplanationFormat, typer.Option("--format", help="The format of the explanation.")
-    ] = ExplanationFormat.table,
+    format: FormatOfExplanation = ExplanationFormat.table,
 ) -> None:
     """Show why a document of the index is similar to the query: matching passages side by side.
 
@@ -194,7 +151,8 @@ def explain(
     messages: Messages = context.obj
     started = perf_counter()
     check_index_first("explain", path, query, document)
-    file, name = (query, document) if document or not (ids or text is not None) else (None, query)
+    is_file = document or not (queries.ids or queries.text is not None)
+    file, name = (query, document) if is_file else (None, query)
     if name is None:
         raise UsageError(
             "Give the query, as a file or by --text or --id, and the id of one document: see rprs explain --help"
@@ -218,10 +176,10 @@ def open_search(
     from rprs.search import Searcher
 
     parameters, progress = context.params, context.obj.progress
-    system = selected_system(context, parameters["settings"])
+    system = selected_system(context)
     files = [each for each in (file, *(parameters["more"] or ())) if each is not None]
     sources = QuerySources(files, parameters["text"], parameters["ids"] or ())
-    with _opened_together([path, *(parameters["also"] or ())]) as index:
+    with opened_together([path, *(parameters["also"] or ())]) as index:
         documents = sources.read(index)
         options: SearchOptions = {
             "where": parameters["where"],
@@ -236,7 +194,7 @@ def open_search(
 
 
 @contextmanager
-def _opened_together(paths: list[Path]) -> Iterator[Index]:
+def opened_together(paths: list[Path]) -> Iterator[Index]:
     """An index, or several as one."""
     from rprs.index import Index
     from rprs.index.union import UnionIndex

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rprs.cli.groups import SystemGroup, with_groups
 from rprs.cli.messages import Messages, counted
-from rprs.cli.options import FIRST, RERANK, Depth, First, OcrModes, Rerank, SettingsFile, SystemName
+from rprs.cli.options import OcrModes
 from rprs.cli.system import selected_system
 from rprs.errors import UsageError
-from rprs.spec import DEPTH
 
 if TYPE_CHECKING:
+    from rprs.serve.app import Options
     from rprs.serve.collections import Collections
+    from rprs.serve.limits import Limits
 
 LIMITS = "Limits"
 
@@ -100,8 +102,10 @@ Waiting = Annotated[
 ]
 
 
+@with_groups
 def serve(
     context: typer.Context,
+    *,
     paths: Indexes,
     host: Host = "127.0.0.1",
     port: Port = 8017,
@@ -113,11 +117,7 @@ def serve(
     matters: MattersFolder = None,
     files: Folders = None,
     ocr: UploadOcr = OcrModes.auto,
-    system: SystemName = None,
-    first: First = FIRST,
-    rerank: Rerank = RERANK,
-    depth: Depth = DEPTH,
-    settings: SettingsFile = None,
+    ranking: SystemGroup,
     max_upload: MaxUpload = 64,
     max_characters: MaxCharacters = 20_000_000,
     max_seconds: MaxSeconds = 120.0,
@@ -141,23 +141,9 @@ def serve(
 
     Example: rprs serve cases.rprs --host 0.0.0.0 --token-file token --allow-host search.example.org
     """
-    from rprs.scoring.threads import cores, one_blas_thread
-    from rprs.serve.adding import check_folders
-    from rprs.serve.app import Options, make_app
-    from rprs.serve.collections import Collections, find_indexes
-    from rprs.serve.connection import serve as listen
-    from rprs.serve.guard import is_loopback, read_token
+    from rprs.scoring.threads import cores
     from rprs.serve.limits import Limits
-    from rprs.serve.log import stamped
-    from rprs.serve.prefix import as_root_path
 
-    messages: Messages = context.obj
-    log, prefix = stamped(messages.print), as_root_path(root_path)
-    token = None if token_file is None else read_token(token_file)
-    if token is None and not is_loopback(host):
-        raise UsageError(f"Other computers can reach {host}: give a token with --token-file, or leave out --host")
-    if matters is not None and not matters.is_dir():
-        raise UsageError(f"There is no folder {matters} for matters: create it first")
     limits = Limits(
         upload_bytes=max_upload * 2**20,
         text_characters=max_characters,
@@ -166,37 +152,70 @@ def serve(
         waiting=waiting,
         ocr=ocr.value,
     )
-    found, home = find_indexes(paths)
-    if not found and not (home and (allow_write or token)):
-        raise UsageError(f"{paths[0]} contains no index (a folder *.rprs): create one with rprs index")
-    folders = check_folders(files or ())
-    service = Collections(found, selected_system(context, settings), home, messages.progress, log)
+    _listen(context, _options(context, limits), open_browser)
+
+
+def _options(context: typer.Context, limits: Limits) -> Options:
+    """Who has access and to what; errors come before any index is opened."""
+    from rprs.serve.adding import check_folders
+    from rprs.serve.app import Options
+    from rprs.serve.guard import is_loopback, read_token
+    from rprs.serve.log import stamped
+    from rprs.serve.prefix import as_root_path
+
+    values, messages = context.params, context.obj
+    prefix = as_root_path(values["root_path"])
+    token = None if values["token_file"] is None else read_token(values["token_file"])
+    if token is None and not is_loopback(values["host"]):
+        raise UsageError(
+            f"Other computers can reach {values['host']}: give a token with --token-file, or leave out --host"
+        )
+    matters = values["matters"]
+    if matters is not None and not matters.is_dir():
+        raise UsageError(f"There is no folder {matters} for matters: create it first")
+    return Options(
+        hosts=set(),
+        token=token,
+        writable=values["allow_write"],
+        limits=limits,
+        log=stamped(messages.print),
+        root_path=prefix,
+        matters=matters,
+        folders=check_folders(values["files"] or ()),
+    )
+
+
+def _listen(context: typer.Context, options: Options, open_browser: bool) -> None:
+    """Open the indexes and serve them until the end."""
+    from rprs.scoring.threads import one_blas_thread
+    from rprs.serve.app import make_app
+    from rprs.serve.collections import Collections, find_indexes
+    from rprs.serve.connection import serve as listen
+
+    values, messages = context.params, context.obj
+    found, home = find_indexes(values["paths"])
+    if not found and not (home and (options.writable or options.token)):
+        raise UsageError(f"{values['paths'][0]} contains no index (a folder *.rprs): create one with rprs index")
+    service = Collections(found, selected_system(context), home, messages.progress, options.log)
     try:
-        hosts: set[str] = set()
-        app = make_app(service, Options(hosts, token, allow_write, limits, log, prefix, matters, folders))
+        ready = _ready(service, options, values["allow_host"] or (), messages, open_browser)
+        app = make_app(service, options)
         with one_blas_thread():  # requests share the processors; BLAS changing its threads for each costs far more
-            listen(
-                app,
-                host,
-                port,
-                limits,
-                _ready(service, hosts, allow_host or (), messages, open_browser, prefix),
-                log,
-            )
+            listen(app, values["host"], values["port"], options.limits, ready, options.log)
     finally:
         service.close()
 
 
 def _ready(
-    service: Collections, hosts: set[str], allowed: Sequence[str], messages: Messages, open_browser: bool, prefix: str
+    service: Collections, options: Options, allowed: Sequence[str], messages: Messages, open_browser: bool
 ) -> Callable[[str, int], None]:
     """When the server listens: accept its host names, print its address, and open the browser."""
     from rprs.serve.guard import hosts_of
 
     def ready(address: str, port: int) -> None:
-        hosts.update(hosts_of(address, port, allowed))
+        options.hosts.update(hosts_of(address, port, allowed))
         host = address.strip("[]")
-        url = f"http://{f'[{host}]' if ':' in host else host}:{port}{prefix}/"
+        url = f"http://{f'[{host}]' if ':' in host else host}:{port}{options.root_path}/"
         paths = service.paths
         name = paths[0].name if len(paths) == 1 else counted(len(paths), "collection")
         typer.echo(f"{name}, {counted(service.documents, 'document')}: {url}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 import typer
 
 from rprs.cli.messages import counted
-from rprs.cli.options import DocumentFormat, IndexPath, QueryFiles, QueryIds, QueryText
+from rprs.cli.options import DocumentFormat, IndexPath, QueryFile, QueryFiles, QueryIds, QueryText
 from rprs.cli.queries import QuerySources, check_index_first
 from rprs.errors import UsageError
 
@@ -104,12 +104,7 @@ def _numbers(name: str, text: str, size: int) -> list[int]:
 def sentences(
     context: typer.Context,
     path: IndexPath,
-    query: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="QUERYFILE", help="The query document: a file, or - for standard input.", show_default=False
-        ),
-    ] = None,
+    query: QueryFile = None,
     more: QueryFiles = None,
     text: QueryText = None,
     ids: QueryIds = None,

@@ -18,53 +18,61 @@ if TYPE_CHECKING:
     from rprs.studies.plan import Plan
 
 
+StudyFiles = Annotated[
+    list[Path], typer.Argument(metavar="STUDY.toml", help="The studies, one TOML file each.", show_default=False)
+]
+ResultsFolder = Annotated[
+    Path, typer.Option("--to", help="The folder for the results; each study gets a subfolder.", metavar="FOLDER")
+]
+DataFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        help="The folder of the collections.",
+        show_default="$RPRS_DATA, or the folder of the study",
+        metavar="FOLDER",
+    ),
+]
+CacheFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--cache",
+        help="The folder for intermediate results; several studies may share it.",
+        show_default=".cache in --to",
+        metavar="FOLDER",
+    ),
+]
+Parts = Annotated[
+    str, typer.Option("--only", help='Only these parts, separated by commas: "systems,ablation".', metavar="PARTS")
+]
+PublishedFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--publish",
+        help="Also write the runs, compressed and with ir_metadata headers, and the scores of each query there.",
+        show_default=False,
+        metavar="FOLDER",
+    ),
+]
+ListOnly = Annotated[bool, typer.Option("--list", help="Print the systems and analyses of the studies, and exit.")]
+VerboseSteps = Annotated[
+    bool, typer.Option("--verbose", help="Print every step, and whether it was computed now or before.")
+]
+
+
 def study(
     context: typer.Context,
-    files: Annotated[
-        list[Path], typer.Argument(metavar="STUDY.toml", help="The studies, one TOML file each.", show_default=False)
-    ],
-    to: Annotated[
-        Path, typer.Option("--to", help="The folder for the results; each study gets a subfolder.", metavar="FOLDER")
-    ] = Path("results"),
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            "--data",
-            help="The folder of the collections.",
-            show_default="$RPRS_DATA, or the folder of the study",
-            metavar="FOLDER",
-        ),
-    ] = None,
-    cache: Annotated[
-        Path | None,
-        typer.Option(
-            "--cache",
-            help="The folder for intermediate results; several studies may share it.",
-            show_default=".cache in --to",
-            metavar="FOLDER",
-        ),
-    ] = None,
-    only: Annotated[
-        str, typer.Option("--only", help='Only these parts, separated by commas: "systems,ablation".', metavar="PARTS")
-    ] = "",
+    files: StudyFiles,
+    to: ResultsFolder = Path("results"),
+    data: DataFolder = None,
+    cache: CacheFolder = None,
+    only: Parts = "",
     exclude: Exclude = None,
     before: Before = None,
     undated: UndatedDocuments = Undated.keep,
-    publish: Annotated[
-        Path | None,
-        typer.Option(
-            "--publish",
-            help="Also write the runs, compressed and with ir_metadata headers, and the scores of each query there.",
-            show_default=False,
-            metavar="FOLDER",
-        ),
-    ] = None,
-    list_only: Annotated[
-        bool, typer.Option("--list", help="Print the systems and analyses of the studies, and exit.")
-    ] = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", help="Print every step, and whether it was computed now or before.")
-    ] = False,
+    publish: PublishedFolder = None,
+    list_only: ListOnly = False,
+    verbose: VerboseSteps = False,
 ) -> None:
     """Evaluate systems on a collection, analyse them, and write a report.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,12 +15,12 @@ if TYPE_CHECKING:
 __all__ = ["selected_system", "systems"]
 
 
-def selected_system(context: typer.Context, settings: Path | None) -> System:
+def selected_system(context: typer.Context) -> System:
     """The system from a command's options, then from its settings file or the name of a system, then the default."""
     from rprs.rank import System
     from rprs.tuning.settings import read_settings
 
-    name = context.params.get("system")
+    name, settings = context.params.get("system"), context.params.get("settings")
     if name and settings is not None:
         raise UsageError("Choose the system by --system or by --settings, not by both")
     system = read_settings(settings) if settings is not None else System.named(name or "default")

@@ -8,26 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rprs.cli.groups import SystemGroup, with_groups
 from rprs.cli.messages import LimitedMessages, Messages, counted
 from rprs.cli.options import (
-    FIRST,
-    RERANK,
     Before,
-    Depth,
     Exclude,
-    First,
     IndexPath,
     Queries,
-    Rerank,
-    SettingsFile,
-    SystemName,
     Undated,
     UndatedDocuments,
 )
 from rprs.cli.system import selected_system
-from rprs.spec import DEPTH
 
 if TYPE_CHECKING:
+    from rprs.files.cache import Cache
     from rprs.tuning.choose import Tuned
 
 MEASURE = "AP@100"
@@ -80,8 +74,10 @@ WorkFolder = Annotated[
 ]
 
 
+@with_groups
 def tune(
     context: typer.Context,
+    *,
     path: IndexPath,
     queries: Queries,
     qrels: Judgements,
@@ -90,11 +86,7 @@ def tune(
     measure: Target = MEASURE,
     grid: Grid = None,
     folds: Parts = None,
-    system: SystemName = None,
-    first: First = FIRST,
-    rerank: Rerank = RERANK,
-    depth: Depth = DEPTH,
-    settings: SettingsFile = None,
+    ranking: SystemGroup,
     exclude: Exclude = None,
     before: Before = None,
     undated: UndatedDocuments = Undated.keep,
@@ -125,36 +117,40 @@ def tune(
 
     Example: rprs tune cases.rprs queries.jsonl --qrels qrels.txt -o end.toml --what cutoff -m micro_F1
     """
-    from rprs.cli.queries import read_listed_queries
     from rprs.files.atomic import check_target
     from rprs.files.cache import Cache
+
+    check_target(output)
+    cache = Cache(work or output.with_name(f"{output.name}.work"))
+    tuned = _tune(context, cache)
+    if work is None:
+        cache.clear()
+    _print(context.obj, tuned, output)
+
+
+def _tune(context: typer.Context, cache: Cache) -> Tuned:
+    """Call `rprs.tune` with the options of the command, and write its result."""
+    from rprs.cli.queries import read_listed_queries
     from rprs.index import Index
     from rprs.read import read_exclusions
     from rprs.tuning.tune import tune
 
-    messages: Messages = context.obj
-    check_target(output)
-    cache = Cache(work or output.with_name(f"{output.name}.work"))
-    with Index(path) as index:
+    values, messages = context.params, context.obj
+    with Index(values["path"]) as index:
         tuned = tune(
             index,
-            read_listed_queries(messages, queries, only),
-            qrels,
-            what=what.value,
-            measure=measure,
-            grid=grid,
-            folds=folds,
-            system=selected_system(context, settings),
-            exclude=read_exclusions(exclude, queries),
-            before=before,
-            undated=undated.value,
+            read_listed_queries(messages, values["queries"], values["only"]),
+            values["qrels"],
+            system=selected_system(context),
+            what=values["what"].value,
+            exclude=read_exclusions(values["exclude"], values["queries"]),
+            undated=values["undated"].value,
+            **{name: values[name] for name in ("measure", "grid", "folds", "before")},
             cache=cache,
             progress=messages.progress,
         )
-        tuned.write(output)
-    if work is None:
-        cache.clear()
-    _print(messages, tuned, output)
+        tuned.write(values["output"])
+    return tuned
 
 
 def _print(messages: Messages, tuned: Tuned, output: Path) -> None:

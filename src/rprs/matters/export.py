@@ -12,6 +12,7 @@ from rprs.document import Value
 from rprs.errors import UsageError
 from rprs.matters.report import Entry, MatterReport, Section
 from rprs.results.csv_table import csv_text
+from rprs.results.html_page import html_page
 from rprs.results.one_line import describe_details, one_line
 from rprs.results.panes import html_text
 from rprs.results.word import (
@@ -133,22 +134,7 @@ def _html(report: MatterReport) -> bytes:
         rows = "\n".join(map(_html_row, section.entries))
         parts.append(f"<table><thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody></table>")
     body = "\n".join([*parts, f"<p><small>{html_text(CAUTION)}</small></p>"])
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{html_text(one_line(matter.name))}</title>
-<style>
-{_STYLE}
-</style>
-</head>
-<body>
-{body}
-</body>
-</html>
-""".encode("utf-8", "replace")
+    return html_page(matter.name, _STYLE, body).encode("utf-8", "replace")
 
 
 def _html_row(entry: Entry) -> str:

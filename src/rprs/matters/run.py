@@ -44,7 +44,7 @@ def query_of(search: Search, index: Index) -> list[Document]:
     """The documents of a query, without those that the collection no longer has."""
     documents = [*search.documents, *(index.document(id) for id in search.ids if id in index)]
     if not documents:
-        raise EmptyQuery(f"No document of the search {search.name!r:.80} is in {index.path} any more")
+        raise EmptyQuery(f"No document of the search {search.name!r:.80} is in {index.path.resolve().name} any more")
     return documents
 
 

@@ -102,6 +102,7 @@ def hit_object(hit: PassageHit) -> dict[str, Any]:
         "after": hit.after,
         "sentences": list(hit.sentences),
         "of": hit.of,
+        **({"collection": hit.collection} if hit.collection else {}),
         "pair": asdict(hit.pair),
     }
 
@@ -147,6 +148,7 @@ def columns(hits: Sequence[PassageHit]) -> dict[str, list[Value]]:
         "rank": [hit.rank for hit in hits],
         "id": [hit.id for hit in hits],
         "title": [hit.title for hit in hits],
+        **({"collection": [hit.collection for hit in hits]} if any(hit.collection for hit in hits) else {}),
         "kind": [pair.kind for pair in pairs],
         "similarity": [pair.similarity for pair in pairs],
         "score": [hit.score for hit in hits],

@@ -370,6 +370,7 @@ class _Search:
             after=after,
             sentences=(first + 1, last + 1),
             of=len(sentences),
+            collection=self.index.collection_of(id),
         )
 
 

@@ -26,6 +26,7 @@ class PassageHit:
     after: str  # the text behind it, up to the end of a sentence
     sentences: tuple[int, int]  # the numbers of the first and the last sentence of the document that it is part of
     of: int  # the number of sentences of the document
+    collection: str = ""  # of a search over several collections: the one that has the document
 
     @property
     def text(self) -> str:

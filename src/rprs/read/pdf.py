@@ -1,12 +1,7 @@
 """PDF → one document. A PDF has positions of glyphs but no paragraphs, which are inferred from the lines.
 
 - The places of the text give columns, line numbers and indented paragraphs (`pdf_layout`).
-- A first or last line that occurs, digits aside, on more than half of the pages, or of the odd or even ones, and on at
-  least three, is a running head, a footer or a page number, and is removed.
-- A word hyphenated at the end of a line and continued in lower case is joined, unless the document has it with a
-  hyphen elsewhere.
-- A paragraph ends at a blank line, before a bullet, after a line that ends like a sentence and is clearly shorter
-  than most lines of the page, and after a much shorter line if the next one does not begin in lower case.
+- Repeated running heads and feet are removed (`pdf_running`), and lines become paragraphs (`pdf_paragraphs`).
 - Pages without text that show a picture are scans: they are read by OCR if it is switched on (`ocr`), or else counted
   and reported.
 """
@@ -14,11 +9,8 @@
 from __future__ import annotations
 
 import ctypes
-import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from threading import Lock
 from typing import Any
 
@@ -30,10 +22,11 @@ from rprs.progress import reading_progress
 from rprs.read.dates import iso_date
 from rprs.read.ocr import DPI, MAX_PIXELS, Picture, Recognised, engine, ocr_mode, recognise
 from rprs.read.pdf_layout import Piece, heading, reading_order, without_line_numbers
+from rprs.read.pdf_paragraphs import paragraphs
 from rprs.read.source import Skipped, Source
 from rprs.read.titles import embedded_title
 
-__all__ = ["SCAN", "Page", "paragraphs", "read_pdf"]
+__all__ = ["SCAN", "Page", "read_pdf"]
 
 SCAN = "No readable text: it looks like a scan. Run OCR first."
 _LOCK = Lock()  # PDFium must not be used by two threads at once
@@ -230,76 +223,3 @@ def _scaled(text: Any, number: int, size: float) -> float:
     if pdfium.FPDFText_GetMatrix(text, number, matrix):
         return float(size * (matrix.c**2 + matrix.d**2) ** 0.5) or 1.0
     return size
-
-
-# ---------------------------------------------------------------------------- lines → paragraphs
-
-_SENTENCE_END = re.compile(r"[.!?:;。！？][\"'”’)\]]*$")
-_BULLET = re.compile(r"[•▪●◦‣]\s")
-_HYPHENATED = re.compile(r"([^\W\d_]+)-$")
-_COMPOUND = re.compile(r"(?<![^\W\d_])[^\W\d_]+-[^\W\d_]+")  # from the start of a word, for linear time
-_SHORT, _VERY_SHORT = 0.8, 0.6  # of the 90th percentile of the line lengths of a page
-
-
-def paragraphs(pages: Sequence[Sequence[str]]) -> str:
-    """The text of the pages, with a blank line between paragraphs."""
-    done: list[str] = []
-    current: list[str] = []
-    cleaned = _without_running_lines([[line.strip() for line in page] for page in pages])
-    compounds = {match[0].lower() for page in cleaned for line in page for match in _COMPOUND.finditer(line)}
-    for page in cleaned:
-        lengths = sorted(len(line) for line in page if line)
-        usual = lengths[len(lengths) * 9 // 10] if lengths else 0
-        for line, following in pairwise([*page, ""]):
-            if line:
-                _append(current, line, compounds)
-            if _ends(line, following, usual):
-                done.append("".join(current))
-                current = []
-    return "\n\n".join(part for part in (*done, "".join(current)) if part)
-
-
-def _ends(line: str, following: str, usual: int) -> bool:
-    if not line or _BULLET.match(following):
-        return True
-    if len(line) < _SHORT * usual and _SENTENCE_END.search(line):
-        return True
-    return len(line) < _VERY_SHORT * usual and bool(following) and not following[0].islower()
-
-
-def _append(current: list[str], line: str, compounds: set[str]) -> None:
-    """Add a line to a paragraph, and join a word that is divided between two lines."""
-    before = current[-1] if current else ""
-    match = _HYPHENATED.search(before[-80:])
-    if match and line[0].islower():
-        rest = re.match(r"[^\W\d_]+", line)
-        if f"{match[1]}-{rest[0] if rest else ''}".lower() not in compounds:
-            current[-1] = before[:-1]
-        current.append(line)
-    else:
-        current += [" ", line] if current else [line]
-
-
-def _without_running_lines(pages: list[list[str]]) -> list[list[str]]:
-    pages = [_trimmed(page) for page in pages]
-    for edge in (0, 0, -1, -1):  # a header and a footer of up to two lines
-        running: set[tuple[int | None, str]] = set()
-        for parity in (None, 0, 1):  # the heads of left and right pages often differ
-            these = pages if parity is None else pages[parity::2]
-            shapes = Counter(_shape(page[edge]) for page in these if page)
-            running |= {(parity, shape) for shape, times in shapes.items() if times >= 3 and times > len(these) / 2}
-        for number, page in enumerate(pages):
-            if page and {(None, _shape(page[edge])), (number % 2, _shape(page[edge]))} & running:
-                page.pop(edge)
-        pages = [_trimmed(page) for page in pages]
-    return pages
-
-
-def _trimmed(page: list[str]) -> list[str]:
-    """A page without blank lines at its ends, since a paragraph may continue on the next page."""
-    full = [number for number, line in enumerate(page) if line]
-    return page[full[0] : full[-1] + 1] if full else []
-
-
-def _shape(line: str) -> str:
-    return re.sub(r"\d+|\b[ivxlc]{1,8}\b", "#", line)

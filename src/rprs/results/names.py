@@ -7,7 +7,7 @@ import unicodedata
 
 from rprs.document import Document
 
-__all__ = ["ascii_name", "chart_name", "hits_name", "passages_name", "report_name", "title_of"]
+__all__ = ["ascii_name", "chart_name", "hits_name", "matter_name", "passages_name", "report_name", "title_of"]
 
 LENGTH = 80  # characters of a title in a name: a path has at most 255 bytes on most systems
 _FORBIDDEN = re.compile(r'[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff<>:"/\\|?*]+')
@@ -31,6 +31,11 @@ def chart_name(query: Document, suffix: str) -> str:
 def passages_name(passage: str, suffix: str) -> str:
     """The name of a file with passages: `Passages like The tenant withheld the rent.csv`."""
     return f"Passages like {_short(passage)}{suffix}"
+
+
+def matter_name(name: str, suffix: str) -> str:
+    """The name of a file with an exported matter: `Dunmore v. Pellam.docx`."""
+    return f"{_short(name)}{suffix}"
 
 
 def title_of(document: Document) -> str:

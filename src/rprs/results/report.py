@@ -17,6 +17,7 @@ from rprs.alignment.values import KINDS, Alignment, Coverage, Kind, Pair, Span
 from rprs.document import Document, Metadata, Sentences
 from rprs.results.citation import web_address
 from rprs.results.hits import Explanation, Hit
+from rprs.results.html_page import html_page
 from rprs.results.names import title_of
 from rprs.results.one_line import one_line, part_name
 from rprs.results.panes import Numbered, Pane, html_text
@@ -29,7 +30,6 @@ __all__ = ["alignment_report", "explanation_report"]
 TELLING = 3  # pairs in the summary
 EXCERPT = 500  # characters of a passage in the summary
 REPEATED = 1_200  # and of a passage that is the same on both sides; it is in both texts in full
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
 def explanation_report(explanation: Explanation, about: About, kinds: Collection[Kind] = KINDS) -> str:
@@ -48,19 +48,7 @@ def alignment_report(alignment: Alignment, details: Mapping[str, object], kinds:
     """
     pairs = [each for each in enumerate(alignment.pairs, 1) if each[1].kind in kinds]
     names = title_of(alignment.query), title_of(alignment.document)
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
-<meta name="referrer" content="no-referrer">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{html_text(one_line(f"{names[0]} compared with {names[1]}"))}</title>
-<style>
-{_style()}</style>
-</head>
-<body>
-<header>
+    body = f"""<header>
 <p class="what">Two documents compared</p>
 <h1><span dir="auto">{html_text(names[0])}</span><i>⇄</i><span dir="auto">{html_text(names[1])}</span></h1>
 {_summary(alignment, pairs, kinds)}
@@ -83,10 +71,8 @@ href="#unmatched">Without a counterpart</a><a href="#details">Technical details<
 </main>
 <footer id="details"><h2>Technical details</h2>
 {_facts(details)}
-</footer>
-</body>
-</html>
-"""
+</footer>"""
+    return html_page(f"{names[0]} compared with {names[1]}", _style(), body)
 
 
 @cache

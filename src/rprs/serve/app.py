@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence, Set
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from rprs import __version__, errors
-from rprs.serve import coverage_models, models, passages
+from rprs.serve import coverage_models, matters, models, passages
 from rprs.serve.collections import CollectionPath, Collections
 from rprs.serve.errors import failure
 from rprs.serve.guard import Guard
@@ -26,7 +26,6 @@ from rprs.serve.handlers import as_json
 from rprs.serve.jobs import Limiter
 from rprs.serve.limits import RETRY, ASGIApp, BodyLimit, Limits
 from rprs.serve.log import AccessLog
-from rprs.serve.matters import MatterRequest
 from rprs.serve.metrics import Metrics
 from rprs.serve.prefix import RootPath, to_home
 from rprs.serve.requests import first_problem
@@ -46,7 +45,7 @@ def _no_log(_line: str) -> None:
 class Options:
     """Access, limits and logging of a server."""
 
-    hosts: Set[str]  # accepted Host headers; filled in once the server listens
+    hosts: set[str]  # accepted Host headers; filled in once the server listens
     token: str | None = None
     writable: bool = False
     limits: Limits = field(default_factory=Limits)
@@ -147,7 +146,7 @@ def _schema(app: FastAPI, root_path: str) -> dict[str, Any]:
             title="rprs", version=__version__, routes=app.routes, description=(make_router.__doc__ or "").strip()
         )
         extra_models = [getattr(module, name) for module in (models, coverage_models) for name in module.__all__]
-        extra_models += [*passages.MODELS, MatterRequest]
+        extra_models += [*passages.MODELS, *matters.MODELS]
         _, extra = models_json_schema(
             [(model, "validation") for model in extra_models], ref_template="#/components/schemas/{model}"
         )

@@ -241,6 +241,14 @@ class Client:
         body = self._http.call("POST", "matters/check", as_json({"matter": matter_object(matter)}))
         return self._http.read(lambda body: [tuple(map(str, lines)) for lines in body["changes"]], body)
 
+    def export_matter(self, matter: Matter, format: str = "docx", *, search: int | None = None) -> bytes:
+        """The file that `rprs matter export` writes: docx, html, md or csv; of all searches, or of one by its number.
+
+        Each search is run on the collection that it was saved with, or else on that of the client.
+        """
+        request = {"matter": matter_object(matter), "format": format, "search": search}
+        return self._http.download("matters/export", request)
+
     # ------------------------------------------------------------------------ the server
 
     def info(self) -> dict[str, Any]:

@@ -200,6 +200,16 @@ class Collections:
         with self._current.snapshot() as snapshot:
             yield snapshot
 
+    @contextmanager
+    def snapshot_of(self, index: str) -> Iterator[Snapshot]:
+        """The newest state of the collection whose folder has this name; if there is none, of that of the request."""
+        services = self.services
+        folders = {service.path.resolve().name: service for service in services.values()}
+        is_union = len(folders) > 1 and index == " + ".join(folders)  # the name of a UnionIndex
+        current = self._together if is_union else folders.get(index) or self._current
+        with current.snapshot() as snapshot:
+            yield snapshot
+
     def searcher(self, snapshot: Snapshot, progress: Progress = silent) -> Searcher:
         """The system, over one snapshot."""
         return Searcher(snapshot.index, self.system, progress=progress)

@@ -90,6 +90,7 @@ class ChartSource(BaseModel):
     query_coverage: Coverage
     document_coverage: Coverage
     duplicates: list[str]
+    collection: str = Field("", description="Of all collections together: the name of the one that has the document.")
 
 
 class Chart(BaseModel):

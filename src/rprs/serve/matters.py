@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -14,13 +14,41 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
-from rprs.errors import InvalidMatter, UsageError
-from rprs.matters import SUFFIX, Matter, changes, matter_from, matter_object, read_matter, save_matter
+from rprs.errors import InvalidIndex, InvalidMatter, UsageError
+from rprs.matters import (
+    MATTER_FORMATS,
+    SUFFIX,
+    Matter,
+    MatterReport,
+    Search,
+    Section,
+    changes,
+    matter_from,
+    matter_object,
+    read_matter,
+    report_search,
+    save_matter,
+)
+from rprs.results.names import matter_name
 from rprs.serve.collections import Collections
-from rprs.serve.handlers import as_json
-from rprs.serve.requests import body_schema, read_request
+from rprs.serve.handlers import File, as_json
+from rprs.serve.jobs import Job
+from rprs.serve.limits import Limits
+from rprs.serve.requests import Submission, body_schema, check_length, read_request
+from rprs.serve.responses import XJob, download, errors, success
 
-__all__ = ["MatterRequest", "MatterResponse", "MatterSummary", "Matters", "add_matters"]
+if TYPE_CHECKING:
+    from rprs.serve.routes import JobRunner
+
+__all__ = [
+    "MODELS",
+    "MatterExportRequest",
+    "MatterRequest",
+    "MatterResponse",
+    "MatterSummary",
+    "Matters",
+    "add_matters",
+]
 
 _NAME = re.compile(rf"[^./\\\x00-\x1f][^/\\\x00-\x1f]{{0,150}}{re.escape(SUFFIX)}")
 
@@ -31,6 +59,15 @@ class MatterRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     matter: dict[str, Any] = Field(description="The content of a .rprs-matter file: see docs/how-to/matters.md.")
+
+
+class MatterExportRequest(MatterRequest):
+    """A matter to export as a file for readers without rprs."""
+
+    format: Literal["docx", "html", "md", "csv"]
+    search: int | None = Field(
+        None, ge=1, description="The number of one search in the matter; all of them without it."
+    )
 
 
 class MatterResponse(BaseModel):
@@ -55,6 +92,9 @@ class Matters(BaseModel):
     """The matters in the folder of the server."""
 
     matters: list[MatterSummary]
+
+
+MODELS = (MatterRequest, MatterExportRequest)  # of the schema
 
 
 class _Folder:
@@ -111,9 +151,21 @@ class _RelativeNames:
             raise type(error)(str(error).replace(f"{self.folder}/", "")) from error
 
 
-def add_matters(router: APIRouter, service: Collections, folder: Path | None, responses: Callable[..., Any]) -> None:
-    """The routes of matters; `responses` describes a model and further statuses."""
-    matters = _Folder(folder)
+async def _sent(submission: Submission[Any]) -> Matter:
+    """The matter of a request, checked like a file."""
+    if submission.files:
+        raise HTTPException(415, "The body must be application/json")
+    return await run_in_threadpool(matter_from, json.dumps(submission.request.matter), "The matter")
+
+
+def _responses(model: type[BaseModel], *statuses: int) -> dict[int | str, dict[str, Any]]:
+    return {**success(model), **errors(*statuses)}
+
+
+def add_matters(
+    router: APIRouter, runner: JobRunner, service: Collections, limits: Limits, folder: Path | None
+) -> None:
+    """The routes of matters; they are kept in the folder, if there is one."""
 
     def answer(matter: Matter) -> Response:
         with service.snapshot() as snapshot:
@@ -121,53 +173,85 @@ def add_matters(router: APIRouter, service: Collections, folder: Path | None, re
         body = as_json({"matter": matter_object(matter), "changes": lines})
         return Response(body, media_type="application/json")
 
-    async def in_thread(work: Callable[[], Response]) -> Response:
-        return await run_in_threadpool(work)
-
-    async def sent(request: Request) -> Matter:
-        submission = await read_request(request, MatterRequest)
-        if submission.files:
-            raise HTTPException(415, "The body must be application/json")
-        content = json.dumps(submission.request.matter)
-        return await run_in_threadpool(matter_from, content, "The matter")
-
-    _add_check(router, responses, sent, lambda matter: in_thread(lambda: answer(matter)))
-
-    @router.get("/matters", responses=responses(Matters, 404))
-    async def list_matters() -> Response:
-        """List the matters in the folder of this server."""
-        return await in_thread(
-            lambda: Response(as_json({"matters": matters.summaries()}), media_type="application/json")
-        )
-
-    @router.get("/matters/{file}", responses=responses(MatterResponse, 404))
-    async def open_matter(file: str) -> Response:
-        """Open a matter in the folder of this server."""
-        path = matters.path(file)
-        return await in_thread(lambda: answer(matters.read(path)))
-
-    @router.put(
-        "/matters/{file}",
-        responses=responses(MatterResponse, 404, 409, 415),
-        openapi_extra=body_schema(MatterRequest, files=False),
-    )
-    async def save(request: Request, file: str) -> Response:
-        """Save a matter; refused if it was saved elsewhere since it was opened."""
-        path, matter = matters.path(file), await sent(request)
-        return await in_thread(lambda: answer(matters.save(path, matter)))
+    _add_check(router, answer)
+    _add_export(router, runner, _Exporter(service, limits))
+    _add_folder(router, _Folder(folder), answer)
 
 
-def _add_check(
-    router: APIRouter,
-    responses: Callable[..., Any],
-    sent: Callable[[Request], Awaitable[Matter]],
-    respond: Callable[[Matter], Awaitable[Response]],
-) -> None:
+def _add_check(router: APIRouter, answer: Callable[[Matter], Response]) -> None:
     @router.post(
         "/matters/check",
-        responses=responses(MatterResponse, 415),
+        responses=_responses(MatterResponse, 415),
         openapi_extra=body_schema(MatterRequest, files=False),
     )
     async def check(request: Request) -> Response:
         """Check a matter, and say what has changed in the collection since; nothing is stored."""
-        return await respond(await sent(request))
+        matter = await _sent(await read_request(request, MatterRequest))
+        return await run_in_threadpool(answer, matter)
+
+
+def _add_folder(router: APIRouter, matters: _Folder, answer: Callable[[Matter], Response]) -> None:
+    @router.get("/matters", responses=_responses(Matters, 404))
+    def list_matters() -> Response:
+        """List the matters in the folder of this server."""
+        return Response(as_json({"matters": matters.summaries()}), media_type="application/json")
+
+    @router.get("/matters/{file}", responses=_responses(MatterResponse, 404))
+    def open_matter(file: str) -> Response:
+        """Open a matter in the folder of this server."""
+        return answer(matters.read(matters.path(file)))
+
+    @router.put(
+        "/matters/{file}",
+        responses=_responses(MatterResponse, 404, 409, 415),
+        openapi_extra=body_schema(MatterRequest, files=False),
+    )
+    async def save(request: Request, file: str) -> Response:
+        """Save a matter; refused if it was saved elsewhere since it was opened."""
+        path, matter = matters.path(file), await _sent(await read_request(request, MatterRequest))
+        return await run_in_threadpool(lambda: answer(matters.save(path, matter)))
+
+
+# ---------------------------------------------------------------------------- export
+
+
+class _Exporter:
+    """Runs the searches of a matter and writes their results with everything that the user marked and wrote."""
+
+    def __init__(self, service: Collections, limits: Limits) -> None:
+        self.service, self.limits = service, limits
+
+    def export(self, job: Job, matter: Matter, request: MatterExportRequest) -> File:
+        """The file, named for the matter."""
+        format, searches = MATTER_FORMATS[request.format], matter.searches
+        if request.search is not None:
+            if request.search > len(searches):
+                raise UsageError(f"The matter has {len(searches):,} searches. Got the number {request.search:,}")
+            searches = searches[request.search - 1 : request.search]
+        report = MatterReport(matter, tuple(self._section(job, search) for search in searches))
+        return File(matter_name(matter.name, format.suffix), format.media_type, format.write(report))
+
+    def _section(self, job: Job, search: Search) -> Section:
+        """A search on the collection that it was saved with, if this server has it, or else on that of the request."""
+        check_length("The query", sum(len(document.text) for document in search.documents), self.limits)
+        try:
+            with self.service.snapshot_of(search.collection.name) as snapshot:
+                return report_search(search, self.service.searcher(snapshot, job.progress))
+        except InvalidIndex:  # it is gone or damaged: what the user wrote is exported without results
+            return report_search(search, None)
+
+
+def _add_export(router: APIRouter, runner: JobRunner, exporter: _Exporter) -> None:
+    files = {format.media_type: {"schema": {"type": "string"}} for format in MATTER_FORMATS.values()}
+
+    @router.post(
+        "/matters/export",
+        responses={200: {"content": files, "description": "The file."}, **errors(404, 409, 415, 504)},
+        openapi_extra=body_schema(MatterExportRequest, files=False),
+        response_class=Response,
+    )
+    async def export_matter(request: Request, x_job: XJob = None) -> Response:
+        """Export a matter for readers without rprs: its searches, run again, with all marks, tags and notes."""
+        submission = await read_request(request, MatterExportRequest)
+        matter = await _sent(submission)
+        return download(await runner.run(request, x_job, lambda job: exporter.export(job, matter, submission.request)))

@@ -82,6 +82,7 @@ class PassageHit(BaseModel):
     after: str
     sentences: list[int] = Field(min_length=2, max_length=2, description="Numbers of its first and last sentence.")
     of: int = Field(description="The number of sentences of the document.")
+    collection: str = Field("", description="Of all collections together: the name of the one that has the document.")
     pair: Pair
 
 

@@ -29,6 +29,7 @@ __all__ = [
     "Submission",
     "aligned_document",
     "body_schema",
+    "check_length",
     "document_of",
     "first_problem",
     "query_documents",
@@ -160,7 +161,7 @@ def query_documents(
     seeds += [index.document(id) for id in request.ids]
     if not seeds:
         raise UsageError("The query is empty: give a text, documents, files, or ids of documents in the index")
-    _check_length("The query", sum(len(seed.text) for seed in seeds), limits)
+    check_length("The query", sum(len(seed.text) for seed in seeds), limits)
     return seeds, notes
 
 
@@ -168,11 +169,12 @@ def aligned_document(index: Index, document: DocumentInput | str, limits: Limits
     """A document to align: one from the request, or one of the index by its id."""
     if isinstance(document, str):
         return index.document(document)
-    _check_length("The document", len(document.text), limits)
+    check_length("The document", len(document.text), limits)
     return document_of(document)
 
 
-def _check_length(what: str, characters: int, limits: Limits) -> None:
+def check_length(what: str, characters: int, limits: Limits) -> None:
+    """Raise an error if a text is longer than the server accepts."""
     if characters > limits.text_characters:
         raise TooLarge(f"{what} has {characters:,} characters; this server accepts {limits.text_characters:,}")
 

@@ -120,7 +120,7 @@ def make_router(
     add_passages(router, runner, service)
     _add_documents(router, runner, handlers, service, adding)
     _add_collections(router, runner, adding)
-    add_matters(router, service, matters, lambda model, *statuses: {**_success(model), **_errors(*statuses)})
+    add_matters(router, runner, service, limits, matters)
 
     @router.get("/info", responses={**_success(models.Info), **_errors()})
     def info() -> Response:

@@ -64,7 +64,21 @@ class Transport:
 
         return self._with_retries(once)
 
-    def _with_retries(self, once: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    def download(self, route: str, request: Mapping[str, Any]) -> bytes:
+        """The file that a server makes for a request."""
+        body = as_json(request)
+
+        def once() -> bytes:
+            with self._translated_errors():
+                response = self._http.post(route, content=body, headers={"Content-Type": "application/json"})
+            if not response.is_success or "content-disposition" not in response.headers:
+                self._check(response)
+                raise self._unexpected("it sent no file")
+            return response.content
+
+        return self._with_retries(once)
+
+    def _with_retries(self, once: Callable[[], Result]) -> Result:
         """Repeat a request while the server is busy."""
         for left in reversed(range(TRIES)):
             try:

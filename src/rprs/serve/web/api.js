@@ -82,6 +82,9 @@ export const matters = () => json("/matters");
 /** One of them. @param {string} file */
 export const matter = (file) => json(`/matters/${encodeURIComponent(file)}`);
 
+/** A matter as a file for readers without rprs. @param {unknown} matter @param {string} format */
+export const exportedMatter = (matter, format) => file("/matters/export", asJson({ matter, format }));
+
 /** Save it there. @param {string} file @param {unknown} value */
 export const saveMatter = (file, value) => json(`/matters/${encodeURIComponent(file)}`, sent("PUT", value));
 

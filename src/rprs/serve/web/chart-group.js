@@ -5,6 +5,7 @@
 
 import { distinctPassages, isGap, startOf } from "./chart.js";
 import { el, fill, icon } from "./dom.js";
+import { inCollection } from "./facts.js";
 import { count, flat, plural } from "./format.js";
 import { kindClass, signOf } from "./kinds.js";
 import { drawLanes, lanesOf } from "./lanes.js";
@@ -80,8 +81,9 @@ export class ChartGroup {
   source({ source: place, words, kind, at }) {
     const source = this.chart.sources[place];
     const share = Math.max(Math.round((100 * words) / Math.max(this.words, 1)), 1);
-    const label = `${source.rank}. ${displayName(source)}: ${kind}, ${share}% of this ${this.group.claim === null ? "paragraph" : "claim"}. Read side by side`;
-    return el("li", {}, el("button", { type: "button", class: `source ${kindClass(kind)}`, title: displayName(source), "aria-label": label, on: { click: () => this.how.open(source.id, at) } },
+    const name = source.collection ? `${displayName(source)} in ${source.collection}` : displayName(source);
+    const label = `${source.rank}. ${name}: ${kind}, ${share}% of this ${this.group.claim === null ? "paragraph" : "claim"}. Read side by side`;
+    return el("li", {}, el("button", { type: "button", class: `source ${kindClass(kind)}`, title: name, "aria-label": label, on: { click: () => this.how.open(source.id, at) } },
       el("span", { class: "rank" }, count(source.rank)), el("span", { class: "sign" }, signOf(kind)), el("span", { class: "name" }, excerpt(displayName(source), NAME)), el("span", { class: "share" }, `${share}%`)));
   }
 
@@ -119,7 +121,7 @@ export class ChartGroup {
     const source = this.chart.sources[best.source];
     const part = best.words < row.words && el("span", { class: "hint" }, ` ${count(best.words)} of ${plural(row.words, "word")}`);
     return el("tr", { class: best.boilerplate ? "common" : null }, yours,
-      el("td", {}, el("button", { type: "button", class: "linklike", on: { click: () => this.how.open(source.id, startOf(best.passages[0])) } }, `${source.rank}. ${displayName(source)}`),
+      el("td", {}, el("button", { type: "button", class: "linklike", on: { click: () => this.how.open(source.id, startOf(best.passages[0])) } }, `${source.rank}. ${displayName(source)}`), inCollection(source.collection),
         others.length > 0 && el("p", { class: "hint" }, `also ${others.map(({ source: place, kind }) => `${this.chart.sources[place].rank} ${signOf(kind)}`).join(", ")}`)),
       el("td", {}, distinctPassages(best).flatMap((passage, at) => [at > 0 && " … ", ...wordsOf(passage)])),
       el("td", {}, kindLabel(best), part));

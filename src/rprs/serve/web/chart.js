@@ -12,7 +12,7 @@ import { KINDS } from "./kinds.js";
  * @typedef {{source: number, kind: Kind, similarity: number, words: number, strength: number, boilerplate: boolean, passages: Passage[]}} Cover
  * @typedef {{label: string, text: string, words: number, group: number, boilerplate: boolean, covers: Cover[]}} Row
  * @typedef {{label: string, claim: number | null, first: number, stop: number}} Group
- * @typedef {{rank: number, id: string, title: string, query_coverage: import("./kinds.js").Coverage, duplicates: string[]}} Source
+ * @typedef {{rank: number, id: string, title: string, query_coverage: import("./kinds.js").Coverage, duplicates: string[], collection?: string}} Source
  * @typedef {{source: number, strength: number, words: number, kind: Kind, at: [number, number]}} Part what one source covers of a group
  */
 

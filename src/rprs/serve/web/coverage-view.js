@@ -8,6 +8,7 @@ import { isTyping } from "./actions.js";
 import { Chart } from "./chart.js";
 import { coverageBar } from "./coverage.js";
 import { announce, byId, el, fill, icon } from "./dom.js";
+import { inCollection } from "./facts.js";
 import { count, plural } from "./format.js";
 import { ChartGroup } from "./chart-group.js";
 import { chartMenu } from "./export.js";
@@ -163,7 +164,7 @@ export class CoverageView {
     byId("chart-sources-title").textContent = plural(sources.length, "source");
     fill(this.heads, laneNumbers(sources));
     fill(this.sources, sources.map((source) => el("li", {}, el("span", { class: "rank" }, count(source.rank)),
-      el("button", { type: "button", class: "linklike", on: { click: () => this.open(0, source.id) } }, displayName(source)),
+      el("span", {}, el("button", { type: "button", class: "linklike", on: { click: () => this.open(0, source.id) } }, displayName(source)), inCollection(source.collection)),
       coverageBar(source.query_coverage, "query"))));
   }
 

@@ -1,5 +1,5 @@
 /**
- * Export of the results in five formats and of a coverage chart in two, and a link to the search.
+ * Export of the results in five formats, of a coverage chart in two and of a matter in four, and a link to the search.
  * @module
  */
 
@@ -18,6 +18,13 @@ const CHART_FORMATS = [
   ["csv", "CSV", "for a spreadsheet"],
 ];
 
+const MATTER_FORMATS = [
+  ["docx", "Word", "to edit and to hand over"],
+  ["html", "HTML", "to read in a browser"],
+  ["md", "Markdown", "plain text"],
+  ["csv", "CSV", "for a spreadsheet"],
+];
+
 const NO_LINK = "No link available: pasted and uploaded text is never put into an address.";
 
 /** Save a file as a download. @param {{name: string, blob: Blob}} file */
@@ -32,6 +39,9 @@ export const exportMenu = (exportAs) => menuOf("export", "Export", "Export the r
 
 /** A menu button with the formats of a coverage chart. @param {(format: string) => Promise<void>} exportAs */
 export const chartMenu = (exportAs) => menuOf("export-chart", "Export chart", "Export the chart as", CHART_FORMATS, exportAs);
+
+/** A menu button with the formats of a matter. @param {(format: string) => Promise<void>} exportAs */
+export const matterMenu = (exportAs) => menuOf("export-matter", "Export matter", "Export the matter as", MATTER_FORMATS, exportAs);
 
 /**
  * @param {string} id @param {string} caption @param {string} label of the menu

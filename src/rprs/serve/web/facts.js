@@ -40,6 +40,12 @@ export const notesOf = (notes) => notes.map((note) => el("p", { class: "aligned-
 export const relationLabel = (relation) =>
   (relation === "different" || !relation ? null : el("span", { class: "relation" }, relation === "identical" ? "Identical text" : "Near duplicate"));
 
+/** Where a document is, if several collections were searched. @param {string | undefined} collection */
+export const inCollection = (collection) => (collection ? el("span", { class: "hit-collection" }, ` in ${collection}`) : null);
+
+/** The same on a line of its own. @param {{collection?: string}} hit */
+export const collectionLine = ({ collection }) => (collection ? el("p", { class: "hit-collection" }, "Collection: ", el("b", {}, collection)) : null);
+
 /**
  * Above one text: its title, its metadata and its coverage.
  * @param {string} kind such as "Your document"

@@ -5,7 +5,7 @@
 
 import { coverageBar } from "./coverage.js";
 import { el, icon } from "./dom.js";
-import { relationLabel, scoresOf } from "./facts.js";
+import { collectionLine, inCollection, relationLabel, scoresOf } from "./facts.js";
 import { asText, count, flat, label, plural, webAddress } from "./format.js";
 import { kindLabel } from "./partner.js";
 import { sentPassage } from "./passage.js";
@@ -46,7 +46,7 @@ export function hitItem(hit, how) {
       el("div", { class: "hit-head" },
         el("h2", {}, opener("hit-open", name, how, hit.id), relationLabel(hit.relation)),
         name !== hit.id && el("p", { class: "hit-id" }, hit.id),
-        hit.collection && el("p", { class: "hit-collection" }, "Collection: ", el("b", {}, hit.collection)),
+        collectionLine(hit),
         metadata(hit, how.order),
         how.note),
       hit.query_coverage && el("div", { class: "coverages" }, coverageBar(hit.query_coverage, "query"), coverageBar(hit.document_coverage, "document")),
@@ -104,7 +104,7 @@ function duplicates(documents, how) {
   return el("details", { class: "duplicates" },
     el("summary", {}, parts.filter(Boolean).join(", ")),
     el("ul", {}, documents.map(({ id, title, relation, collection }) => el("li", { dataset: { id } },
-      opener("duplicate", displayName({ id, title }), how, id), " ", relationLabel(relation), title && title !== id && el("span", { class: "hit-id" }, id), collection && el("span", { class: "hit-collection" }, ` in ${collection}`)))));
+      opener("duplicate", displayName({ id, title }), how, id), " ", relationLabel(relation), title && title !== id && el("span", { class: "hit-id" }, id), inCollection(collection)))));
 }
 
 // ---------------------------------------------------------------------------- metadata

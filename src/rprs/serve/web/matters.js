@@ -6,7 +6,7 @@
 
 import * as api from "./api.js";
 import { announce, el, fill, icon } from "./dom.js";
-import { download } from "./export.js";
+import { download, matterMenu } from "./export.js";
 import { dateLimit, filterText, NO_FILTER } from "./filter-text.js";
 import { plural } from "./format.js";
 import { marksOf, requestOf } from "./marks.js";
@@ -21,13 +21,16 @@ let current = null;
 /** The name of the matter of this tab, if there is one. */
 export const matterName = () => current?.matter.name ?? null;
 
-/** What the matter of a search is called, when it was saved, and its notes. @param {Entry} entry */
-export function matterHead(entry) {
+/**
+ * What the matter of a search is called, when it was saved, its notes, and a menu to export it.
+ * @param {Entry} entry @param {(error: any, again: () => void) => void} fail
+ */
+export function matterHead(entry, fail) {
   if (!current || entry.matter?.id !== current.matter.id) return null;
   const { name, notes, tags, saved, searches } = current.matter;
   const place = searches.length > 1 ? `, search ${entry.matter.place + 1} of ${searches.length}` : "";
   return el("section", { class: "matter-head", id: "matter-head", "aria-label": "Matter" },
-    el("p", {}, icon("book"), el("b", {}, name), el("span", { class: "hint" }, `Matter${place}, saved ${new Date(saved).toLocaleDateString(undefined, { dateStyle: "long" })}`), tagList(tags)),
+    el("div", { class: "matter-facts" }, icon("book"), el("b", {}, name), el("span", { class: "hint" }, `Matter${place}, saved ${new Date(saved).toLocaleDateString(undefined, { dateStyle: "long" })}`), tagList(tags), matterMenu((format) => exportMatter(entry, format, fail))),
     notes && el("p", { class: "note-text" }, notes));
 }
 
@@ -56,6 +59,18 @@ function searchOf(entry, whole) {
     settings: { k: choice.k, where: filterText(choice.filter) || null, before, undated, boilerplate: choice.boilerplate },
     view: { filter: choice.filter, sort: choice.sort, titles },
   };
+}
+
+/** Export the matter with what was marked and written since it was saved. @param {Entry} entry @param {string} format */
+async function exportMatter(entry, format, fail) {
+  try {
+    const { matter } = withEntry(entry, searchOf(entry, await api.sentences(payload(entry.query, {}))), current.matter);
+    const { name, blob } = await api.exportedMatter(matter, format);
+    download({ name: fileName(matter.name, /\.\w+$/u.exec(name)?.[0] ?? ""), blob });
+    announce("Matter exported");
+  } catch (error) {
+    fail(error, () => exportMatter(entry, format, fail));
+  }
 }
 
 /** What the page needs to show a saved search. @param {any} search */

@@ -7,6 +7,7 @@ import * as api from "./api.js";
 import { isTyping } from "./actions.js";
 import { announce, el, fill, icon } from "./dom.js";
 import { download } from "./export.js";
+import { collectionLine } from "./facts.js";
 import { conditionCount } from "./filter-text.js";
 import { asText, count, flat, plural, wordCount } from "./format.js";
 import { readerAddress } from "./history.js";
@@ -232,7 +233,7 @@ function hitItem(hit, dated, follow) {
   const date = dated.map((field) => flat(asText(hit.metadata[field]))).find(Boolean);
   const words = [name !== hit.id && hit.id, date, place].filter(Boolean);
   return el("li", { class: `passage-hit ${kindClass(pair.kind)}${pair.boilerplate ? " common" : ""}`, dataset: { id: hit.id } },
-    el("div", { class: "passage-where" }, el("h3", {}, link), el("p", { class: "hint" }, words.join(" · "))),
+    el("div", { class: "passage-where" }, el("h3", {}, link), el("p", { class: "hint" }, words.join(" · ")), collectionLine(hit)),
     el("p", { class: "passage-kind" }, kindLabel(pair), pair.boilerplate && el("span", { class: "hint" }, "boilerplate")),
     el("blockquote", { class: "quote" }, el("span", { class: "context" }, onOneLine(hit.before)), el("mark", {}, sentPassage(pair, "document")), el("span", { class: "context" }, onOneLine(hit.after))),
     pair.kind === "reworded" && el("p", { class: "passage-yours" }, el("span", { class: "caption" }, "Yours: "), sentPassage(pair, "query")));

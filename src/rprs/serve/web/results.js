@@ -57,6 +57,15 @@ export function resultsView(info, actions) {
   WIDE.addEventListener("change", unfold);
   unfold();
 
+  /** @param {any} error @param {() => void} again */
+  function fail(error, again) {
+    const control = rejectedControl(error);
+    if (control) {
+      fold.open = true;
+      filters.showError(error.message, control);
+    } else showError(errorBox, error, { index: info.index, again });
+  }
+
   /** @param {Entry} entry */
   function draw(entry) {
     const { query, choice, answer } = entry;
@@ -88,7 +97,7 @@ export function resultsView(info, actions) {
       address: (id, at) => addressOf(query, choice, id, at), hide: () => hide(entry, hit.id),
     }));
     fill(list,
-      matterHead(entry),
+      matterHead(entry, fail),
       marksBar(marksOf(choice), {
         remove: (kind, document) => mark(entry, kind, document), open: actions.open, sentences: () => actions.sentences(entry),
         clear: () => actions.rerun({ ...choice, marks: undefined }, "#mark-sentences"),
@@ -178,14 +187,7 @@ export function resultsView(info, actions) {
       };
       return { onEvent: line.onEvent, end };
     },
-    /** @param {any} error @param {() => void} again */
-    fail(error, again) {
-      const control = rejectedControl(error);
-      if (control) {
-        fold.open = true;
-        filters.showError(error.message, control);
-      } else showError(errorBox, error, { index: info.index, again });
-    },
+    fail,
     /** Focus a result, or the heading. @param {string | null} id @param {boolean} scroll to it if necessary */
     focus: (id, scroll) => (opener(itemOf(list, id)) ?? byId("results-title")).focus({ preventScroll: !scroll }),
     /** Show the filters of these results again. @param {Entry} entry */
