@@ -19,6 +19,7 @@ RprsError                 base class: one line with the problem, the value and w
     ├── Busy              too many requests at once; try again later
     ├── Cancelled         the request was cancelled
     ├── NotAllowed        a token is missing or wrong, or the server is read-only
+    ├── ShardUnavailable  no replica of a shard of a cluster is left; there are no partial answers
     ├── TooLarge          the request is larger than the server accepts
     └── TooLong           the request took longer than the server allows
 """
@@ -44,6 +45,7 @@ __all__ = [
     "ReadError",
     "RprsError",
     "ServiceError",
+    "ShardUnavailable",
     "TooLarge",
     "TooLong",
     "UsageError",
@@ -128,6 +130,17 @@ class Cancelled(ServiceError):
 
 class NotAllowed(ServiceError):
     """A token is missing or wrong, or the server is read-only."""
+
+
+class ShardUnavailable(ServiceError):
+    """No replica of a shard can answer."""
+
+    def __init__(self, shard: str) -> None:
+        super().__init__(f"No replica of the shard {shard} is left: start one, then try again")
+        self.shard = shard
+
+    def __reduce__(self) -> tuple[type[ShardUnavailable], tuple[str]]:
+        return type(self), (self.shard,)
 
 
 class TooLarge(ServiceError):

@@ -1,0 +1,1 @@
+"""One collection on many machines: shards that are ordinary indexes, and the same answers as from one index."""
