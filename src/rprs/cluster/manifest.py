@@ -13,7 +13,17 @@ from typing import Any, get_type_hints
 
 from rprs.errors import StoreError
 
-__all__ = ["FORMAT", "FileEntry", "Manifest", "ShardEntry", "blob_path", "generation_path", "parse_files", "parse_manifest", "parse_shard"]
+__all__ = [
+    "FORMAT",
+    "FileEntry",
+    "Manifest",
+    "ShardEntry",
+    "blob_path",
+    "generation_path",
+    "parse_files",
+    "parse_manifest",
+    "parse_shard",
+]
 
 FORMAT = 1
 
@@ -48,6 +58,7 @@ class Manifest:
     """A generation: its settings, its shards, and what was measured on all documents (`statistics`, as files)."""
 
     generation: int
+    source: str  # a hash of all that it was made of
     splitter: str
     analyzer: str
     encoder: str  # as the user gave it, such as fitted
@@ -118,6 +129,7 @@ def parse_shard(table: Mapping[str, Any]) -> ShardEntry:
 
 
 def parse_files(tables: Iterable[Mapping[str, Any]]) -> tuple[FileEntry, ...]:
+    """The files of a shard from their JSON form; a path that leaves its folder is refused."""
     entries: tuple[FileEntry, ...] = tuple(_filled(FileEntry, table) for table in tables)
     for entry in entries:
         parts = entry.path.split("/")

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -33,7 +33,35 @@ from rprs.read.ocr import use_ocr
 from rprs.read.source import USUAL, Skipped
 from rprs.scoring.vectors import VectorType
 
-__all__ = ["Job", "Settings", "change_shard", "encode_shard", "fit", "index_shard", "read_part", "record_path"]
+__all__ = [
+    "Job",
+    "Record",
+    "Settings",
+    "Tasks",
+    "change_shard",
+    "encode_shard",
+    "fit",
+    "in_this_process",
+    "index_shard",
+    "parse_record",
+    "read_part",
+    "record_path",
+    "store_part",
+]
+
+
+class Tasks(Protocol):
+    """Runs a function of `rprs.cluster.tasks` for many arguments, on whatever nodes there are."""
+
+    def __call__(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
+        """The results as they come, each with the place of its arguments."""
+        ...
+
+
+def in_this_process(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
+    """Runs one after the other."""
+    for place, each in enumerate(arguments):
+        yield place, function(*each)
 
 
 @dataclass(frozen=True, slots=True)
