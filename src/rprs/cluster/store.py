@@ -26,7 +26,7 @@ __all__ = ["Folder", "Object", "ObjectStore", "Store", "open_store", "store_url"
 CHUNK = 8 * 2**20  # bytes of a download
 DRAFT = ".draft-"
 DELETED_AT_ONCE = 500
-RETRY = {"max_retries": 5, "retry_timeout": "PT60S"}
+RETRY = {"max_retries": 5}
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +230,7 @@ class ObjectStore:
         parts = urlsplit(url)
         self._prefix = PurePosixPath(parts.path.strip("/"))
         with self._errors():
-            self._store = S3Store(parts.netloc)
+            self._store = S3Store(parts.netloc, retry_config=RETRY)
 
     def _path(self, path: str) -> str:
         return (self._prefix / path).as_posix()

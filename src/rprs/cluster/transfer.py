@@ -54,7 +54,7 @@ def store_index(store: Store, index: Path, name: str, stored: Container[str] = (
         documents, sentences, words = catalog.totals()
     finally:
         catalog.close()
-    own = [file_entry(index, path) for path in ("catalog.sqlite", HISTORY)]
+    own = [file_entry(index, path) for path in ("catalog.sqlite", HISTORY) if (index / path).exists()]
     files = tuple(sorted((*listed, *own), key=lambda file: file.path))
     store_files(store, index, files, stored)
     return ShardEntry(name, documents, words, sentences, files)
