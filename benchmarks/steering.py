@@ -127,7 +127,7 @@ class Bench:
     def _likelihood(self, model: dict[str, float]) -> Floats:
         """The cross-entropy of a language model with that of each document; greater is better, all are above 0."""
         index = self.index
-        grams = query_grams(list(model), index, 1)[0]
+        grams = query_grams(list(model), index, 1).grams[0]
         weights = np.array(list(model.values()))
         cf = np.zeros(len(weights))
         for postings in grams.postings:

@@ -263,6 +263,9 @@ class Ranking:
         )
 
 
+FindNeighbours = Callable[[NDArray[np.floating[Any]], int, NDArray[np.int64] | None], Neighbours]
+"""R_n of a query's vectors over all candidates, for n and the priority of `scoring.neighbours`."""
+
 EMPTY_RANKING = Ranking((), np.empty(0, dtype=np.float64))
 
 
@@ -279,3 +282,10 @@ class Candidates:
     query: Document | None = None
     read: Callable[[str], Document] | None = None  # a document of the index by its id
     knows_language: bool = True  # whether the vectors' encoder knows the language of the query
+    nearest: FindNeighbours | None = None  # finds neighbours where the vectors are on other machines
+    counts: NDArray[np.int64] | None = None  # (k,): the numbers of sentences, if they are known without reading them
+
+    @property
+    def sentence_counts(self) -> NDArray[np.int64]:
+        """(k,): the number of sentences of each candidate."""
+        return np.array([len(each) for each in self.sentences], dtype=np.int64) if self.counts is None else self.counts

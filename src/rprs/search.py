@@ -22,12 +22,12 @@ from rprs.evidence import Evidence
 from rprs.files.cache import Cache, as_cache
 from rprs.index import Index
 from rprs.index.arguments import require_document
-from rprs.passages.find import find_passages, require_options, require_passage
+from rprs.passages.find import IndexSources, Sources, require_options, require_passage, search_passages
 from rprs.passages.values import PassageResults
 from rprs.progress import Progress, as_progress
 from rprs.rank import System
 from rprs.rank.batch import Allowed, cached_ranking, mask_digest
-from rprs.rank.date_limit import Undated, as_date_limit
+from rprs.rank.date_limit import DateLimit, Undated, as_date_limit
 from rprs.rank.identity import identity
 from rprs.rank.restrictions import Restrictions, SearchOptions, as_restrictions
 from rprs.rank.stages import Mask
@@ -41,6 +41,8 @@ from rprs.results.run import Run
 from rprs.results.serialize import About, id_list, now
 
 __all__ = ["Searcher"]
+
+READ_AHEAD = 12  # ranked documents, read at a time where that is faster
 
 
 class Searcher:
@@ -92,7 +94,7 @@ class Searcher:
         _require_count("k", k)
         _require_count("pairs", pairs)
         documents, restrictions = query_documents(query), as_restrictions(**options)
-        allowed = restrictions.allowed(self.index, documents)
+        allowed = self._allowed(restrictions, documents)
         document = combine(documents)
         outcome = self._run(document, allowed.mask, restrictions.marks)
         with timed(outcome.seconds, "evidence"):
@@ -157,9 +159,10 @@ class Searcher:
         options = require_options(k, kinds, context)
         passage = require_passage(text_document(text) if isinstance(text, str) else require_document(text))
         restrictions = as_restrictions(where=where, keep_self=True, exclude=exclude, before=before, undated=undated)
-        allowed = restrictions.allowed(self.index, [passage])
-        results = find_passages(
-            passage, self.index, allowed.mask, **options, boilerplate=boilerplate, progress=self.progress
+        allowed = self._allowed(restrictions, [passage])
+        sources = self._passage_sources(allowed.mask)
+        results = search_passages(
+            passage, self.index, sources, options, boilerplate=boilerplate, progress=self.progress
         )
         return replace(results, notes=(*allowed.notes, *results.notes, *self._pending()))
 
@@ -170,7 +173,7 @@ class Searcher:
     ) -> Ranking:
         """The whole answer without evidence, as a run file has it."""
         documents, restrictions = query_documents(query), as_restrictions(**options)
-        return self._rank(documents, restrictions.allowed(self.index, documents), restrictions.marks)
+        return self._rank(documents, self._allowed(restrictions, documents), restrictions.marks)
 
     def run(
         self,
@@ -195,9 +198,8 @@ class Searcher:
         """
         if not isinstance(tag, str | None):
             raise UsageError(f"The tag of a run must be a text. Got {tag!r:.80}")
-        self.index.select(where)  # a wrong filter is one error, not one for each query
-        if limit := as_date_limit(before, undated):
-            limit.dates(self.index)
+        limit = as_date_limit(before, undated)
+        self._check(where, limit)  # a wrong filter is one error, not one for each query
         excluded, store = read_exclusions(exclude, queries), as_cache(cache)
         failures: dict[str, str] = {}
         documents = read_query_set(
@@ -209,7 +211,7 @@ class Searcher:
             for query in documents:
                 try:
                     restrictions = Restrictions(where, keep_self, excluded.get(query.id, ()), limit, NO_MARKS)
-                    allowed = restrictions.allowed(self.index, [query])
+                    allowed = self._allowed(restrictions, [query])
                     rankings[query.id] = self._cached_rank(query, allowed, store if key else None, key)
                 except (EmptyQuery, UsageError) as error:
                     if strict:
@@ -238,7 +240,7 @@ class Searcher:
         """
         documents, restrictions = query_documents(query), as_restrictions(**options)
         self.index.document(id)  # a wrong id is an error before anything is computed
-        allowed = restrictions.allowed(self.index, documents)
+        allowed = self._allowed(restrictions, documents)
         document = combine(documents)
         outcome = self._run(document, allowed.mask, restrictions.marks, also=id)
         alignment = Evidence(document, self.index, self.progress).align(id, boilerplate=boilerplate)
@@ -291,6 +293,21 @@ class Searcher:
     def _run(self, document: Document, allowed: Mask, marks: Marks = NO_MARKS, also: str | None = None) -> Outcome:
         return run_stages(self.system, self.index, document, allowed, self.progress, marks=marks, also=also)
 
+    def _check(self, where: str | None, limit: DateLimit | None) -> None:
+        """Raise an error for a filter or a date limit that suits no query."""
+        self.index.select(where)
+        if limit:
+            limit.dates(self.index)
+
+    def _allowed(self, restrictions: Restrictions, documents: Sequence[Document]) -> Allowed:
+        return restrictions.allowed(self.index, documents)
+
+    def _digest(self, mask: Mask) -> str:
+        return mask_digest(mask)
+
+    def _passage_sources(self, allowed: Mask) -> Sources:
+        return IndexSources(self.index, allowed, self.progress)
+
     def _cache_key(self, cache: Cache | None) -> dict[str, Any] | None:
         """What a ranking depends on besides its query; None where it cannot be cached."""
         if cache is None:
@@ -304,7 +321,7 @@ class Searcher:
     def _cached_rank(
         self, query: Document, allowed: Allowed, cache: Cache | None, key: dict[str, Any] | None
     ) -> Ranking:
-        inputs = {**(key or {}), "query": [query.id, query.content_hash], "allowed": mask_digest(allowed.mask)}
+        inputs = {**(key or {}), "query": [query.id, query.content_hash], "allowed": self._digest(allowed.mask)}
         if allowed.undated:
             inputs["undated"] = allowed.undated  # a note of the ranking
         return cached_ranking(cache, "run", inputs, lambda: self._rank([query], allowed))
@@ -324,10 +341,13 @@ class Searcher:
         """The places of the first k hits in the ranking, each with the documents that are grouped under it."""
         ranking = self.system.cut(outcome.final)
         if not group:
+            self.index.read_ahead(ranking.ids[:k])
             return [(place, ()) for place in range(min(k, len(ranking)))]
         groups: list[tuple[int, list[Duplicate]]] = []
         grouping = Grouping()
         for place, id in enumerate(ranking.ids):
+            if place % READ_AHEAD == 0:
+                self.index.read_ahead(ranking.ids[place : place + READ_AHEAD])
             leader, relation = grouping.add(evidence.side(id).words)
             if leader < len(groups):
                 document = evidence.document(id)

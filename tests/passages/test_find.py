@@ -170,11 +170,11 @@ def test_reading_ends_where_nothing_longer_can_follow(monkeypatch: pytest.Monkey
     """200 documents have the sentence; 20 are read, and with a smaller limit the search says so."""
     many = [Document(f"d{number:03d}", f"{SENTENCE} Number {number} ends here.") for number in range(200)]
     with Index.in_memory(many, encoder="hashed(dimension=16)") as index:
-        read, original = list[int](), find._Search._read
+        read, original = list[str](), find._Search._read
 
-        def count(search: find._Search, number: int) -> Side:
-            read.append(number)
-            return original(search, number)
+        def count(search: find._Search, id: str) -> Side:
+            read.append(id)
+            return original(search, id)
 
         monkeypatch.setattr(find._Search, "_read", count)
         assert [hit.id for hit in Searcher(index).passages(SENTENCE, 3)] == ["d000", "d001", "d002"]

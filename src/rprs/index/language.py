@@ -29,7 +29,17 @@ from rprs.index.sample import sample_sentences
 from rprs.index.segment import Segment
 from rprs.text.marks import COMBINING, UNSPACED
 
-__all__ = ["MANY_PIECES", "MOST_UNKNOWN", "Familiarity", "familiarity", "knows_text", "main_script", "measure_language"]
+__all__ = [
+    "MANY_PIECES",
+    "MOST_UNKNOWN",
+    "SAMPLE",
+    "Familiarity",
+    "familiarity",
+    "knows_text",
+    "main_script",
+    "measure_language",
+    "measure_sample",
+]
 
 SAMPLE = 1000  # sentences to judge a collection by
 BEGINNING = 20_000  # characters to judge a query by
@@ -60,7 +70,12 @@ class Familiarity:
 
 def measure_language(catalog: Catalog, segments: Mapping[int, Segment], encoder: Any) -> dict[str, Any]:
     """How familiar an encoder is with a sample of the collection, as the catalog stores it; empty if unknown."""
-    measured = familiarity(encoder, sample_sentences(catalog, segments, SAMPLE))
+    return measure_sample(encoder, sample_sentences(catalog, segments, SAMPLE))
+
+
+def measure_sample(encoder: Any, sentences: Sequence[str]) -> dict[str, Any]:
+    """The same for a sample of sentences."""
+    measured = familiarity(encoder, sentences)
     if measured is None:
         return {}
     return {

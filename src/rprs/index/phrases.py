@@ -16,7 +16,15 @@ from rprs.progress import Advance, no_op
 from rprs.scoring import bm25, cosine, phrases
 from rprs.scoring.phrases import SPACE, Inverted, Postings, Stream
 
-__all__ = ["NO_PHRASES", "KnownPhrases", "find_phrases", "merge_phrases", "squared_norms", "streams"]
+__all__ = [
+    "NO_PHRASES",
+    "KnownPhrases",
+    "find_phrases",
+    "live_frequencies",
+    "merge_phrases",
+    "squared_norms",
+    "streams",
+]
 
 RANGE = 2**22  # bytes of postings that are decoded at a time
 
@@ -38,6 +46,19 @@ def find_phrases(segments: Sequence[Segment], queried: NDArray[np.uint32]) -> li
     for segment in segments if present else ():
         segment.check_phrases(queried)
     return [phrases.find(stream, queried) for stream in present]
+
+
+def live_frequencies(located: Sequence[Postings], size: int, numbers: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """(size,): how many live documents have each term or phrase, from its postings in each segment."""
+    df, unused = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
+    for postings, documents in zip(located, numbers, strict=True):
+        live = documents >= 0
+        if live.all():
+            df += postings.stops - postings.starts
+        else:
+            columns = (postings.starts, postings.stops, postings.documents, postings.counts)
+            bm25.live_counts(*columns, live, df, unused)
+    return df
 
 
 def merge_phrases(root: Path, number: int, parts: Sequence[Stream], numbers: Sequence[NDArray[Any]]) -> list[File]:

@@ -27,7 +27,7 @@ from rprs.index.encoders import ENCODE_ROWS, open_encoder, reusable_encoder
 from rprs.index.fields import Field, metadata_fields
 from rprs.index.files import load_checked
 from rprs.index.language import knows_text
-from rprs.index.phrases import NO_PHRASES, squared_norms
+from rprs.index.phrases import NO_PHRASES, find_phrases, live_frequencies, squared_norms
 from rprs.index.segment import Segment, Terms
 from rprs.index.where import to_sql
 from rprs.progress import Progress, as_progress
@@ -37,11 +37,20 @@ if TYPE_CHECKING:
     from rprs.read.inputs import Documents
     from rprs.spec import Component
 
-__all__ = ["Index"]
+__all__ = ["Index", "fingerprint_of"]
 
 Mask = NDArray[np.bool_]
 
 MOST_SENTENCES = 500_000  # of a query: their vectors take 384 MB with 384 numbers each
+
+
+def fingerprint_of(settings: Sequence[str | None], rows: Iterable[tuple[str, str]]) -> str:
+    """A hash of settings, and of the ids and content hashes of documents, in the order of their ids."""
+    digest = hashlib.sha256()
+    digest.update(json.dumps(settings).encode())
+    for row in rows:
+        digest.update(json.dumps(row).encode())
+    return digest.hexdigest()[:16]
 
 
 class Index(Mapping[str, Document]):
@@ -250,16 +259,16 @@ class Index(Mapping[str, Document]):
     @property
     def fingerprint(self) -> str:
         """A hash of settings, encoder and documents: it changes whenever a ranking could."""
-        digest = hashlib.sha256()
-        keys = ("splitter", "analyzer", "phrases", "vectors")
         with self._lock:
-            encoder = self.catalog.encoder()
-            format = "1" if self.catalog.setting("format") == "1" else "2"  # 3 ranks as 2
-            settings = [format, *(value for value in map(self.catalog.setting, keys) if value is not None)]
-            digest.update(json.dumps([*settings, encoder and encoder.fingerprint]).encode())
-            for row in self._content_rows():
-                digest.update(json.dumps(row).encode())
-        return digest.hexdigest()[:16]
+            return fingerprint_of(self._ranking_settings(), self._content_rows())
+
+    def _ranking_settings(self) -> list[str | None]:
+        """Settings and encoder, as far as rankings depend on them."""
+        keys = ("splitter", "analyzer", "phrases", "vectors")
+        encoder = self.catalog.encoder()
+        format = "1" if self.catalog.setting("format") == "1" else "2"  # 3 ranks as 2
+        settings = [format, *(value for value in map(self.catalog.setting, keys) if value is not None)]
+        return [*settings, None if encoder is None else encoder.fingerprint]
 
     def _content_rows(self) -> list[tuple[str, str]]:
         """Id and content hash of every document, by id."""
@@ -314,6 +323,13 @@ class Index(Mapping[str, Document]):
         """The sentences of a document with their vectors."""
         number = self._require_number(id)
         return self.segments[int(self._segment[number])].sentences(int(self._ordinal[number]))
+
+    def read_ahead(self, ids: Sequence[str]) -> None:
+        """Documents that will be read one by one: an index that is not on this machine reads them at once."""
+
+    def sentences_of(self, ids: Sequence[str]) -> Sequence[Sentences]:
+        """The sentences of several documents with their vectors."""
+        return [self.sentences(id) for id in ids]
 
     def _require_number(self, id: str) -> int:
         number = self.number(id)
@@ -401,7 +417,10 @@ class Index(Mapping[str, Document]):
 
     def same_content(self, document: Document) -> list[int]:
         """The numbers of documents with exactly the same text."""
-        content_hash = require_document(document).content_hash
+        return self.with_content(require_document(document).content_hash)
+
+    def with_content(self, content_hash: str) -> list[int]:
+        """The numbers of documents whose text has this hash."""
         with self._lock:
             ids = self.catalog.ids_with_content(content_hash)
         return [self._number[id] for id in ids if id in self._number]
@@ -443,6 +462,9 @@ class Index(Mapping[str, Document]):
     @property
     def has_phrases(self) -> bool:
         """Whether sequences of two and three terms are indexed."""
+        if not self.segments:
+            with self._lock:
+                return self.catalog.phrases
         return all(segment.phrases is not None for segment in self.segments)
 
     @cached_property
@@ -450,6 +472,10 @@ class Index(Mapping[str, Document]):
         """(documents, 3): the squared norms of each document for the cosine, by the length of phrases."""
         with self._lock:
             return squared_norms(self.segments, self.numbers, len(self))
+
+    def phrase_frequencies(self, hashes: NDArray[np.uint32]) -> NDArray[np.int64]:
+        """(p,): how many documents have each of some phrases, given in ascending order."""
+        return live_frequencies(find_phrases(self.segments, hashes), len(hashes), self.numbers)
 
     def postings(self, terms: Terms) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """For every segment, where the postings of the terms start and stop."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,34 +10,24 @@ from numpy.typing import NDArray
 from rprs.index.catalog import Catalog
 from rprs.index.segment import Segment
 
-__all__ = ["Sample", "merge_samples", "sample_part", "sample_sentences"]
+__all__ = ["choose_sentences", "keyed_sentences", "sample_sentences"]
 
 SPARE = 1.25  # times the size: repeated sentences are dropped afterwards
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """The sentences with the smallest pseudo-random keys, by key."""
-
-    keys: NDArray[np.uint64]
-    sentences: list[str]
-
-
 def sample_sentences(catalog: Catalog, segments: Mapping[int, Segment], size: int) -> list[str]:
     """Up to `size` distinct sentences of the documents: those whose pseudo-random keys are the smallest."""
-    return merge_samples([sample_part(catalog, segments, size)], size)
+    return choose_sentences([keyed_sentences(catalog, segments, size)], size)
 
 
-def merge_samples(parts: Sequence[Sample], size: int) -> list[str]:
-    """The sample of a whole collection, from those of its parts: exactly that of an index of all documents."""
-    keys = np.concatenate([np.empty(0, dtype=np.uint64), *(part.keys for part in parts)])
-    sentences = [sentence for part in parts for sentence in part.sentences]
-    smallest = np.argsort(keys, kind="stable")[: int(size * SPARE)].tolist()
-    return list(dict.fromkeys(sentences[place] for place in smallest))[:size]
+def choose_sentences(parts: Iterable[Sequence[tuple[int, str]]], size: int) -> list[str]:
+    """The sample of a collection, from the sentences with the smallest keys of each of its parts."""
+    smallest = sorted((keyed for part in parts for keyed in part), key=lambda keyed: keyed[0])[: int(size * SPARE)]
+    return list(dict.fromkeys(sentence for _, sentence in smallest))[:size]
 
 
-def sample_part(catalog: Catalog, segments: Mapping[int, Segment], size: int) -> Sample:
-    """What the documents of one index contribute to a sample of `size` sentences, with spare ones."""
+def keyed_sentences(catalog: Catalog, segments: Mapping[int, Segment], size: int) -> list[tuple[int, str]]:
+    """The sentences with the smallest keys, which ascend: some more than a sample of that size needs."""
     limit = int(size * SPARE)
     keys, places = np.empty(0, dtype=np.uint64), np.empty((0, 2), dtype=np.int64)  # place: document number, sentence
     for segment in segments.values():
@@ -51,7 +40,7 @@ def sample_part(catalog: Catalog, segments: Mapping[int, Segment], size: int) ->
         keys, places = np.concatenate(new_keys), np.concatenate(new_places)
         smallest = np.argsort(keys, kind="stable")[:limit]
         keys, places = keys[smallest], places[smallest]
-    return Sample(keys, _texts(catalog, segments, places))
+    return list(zip(keys.tolist(), _texts(catalog, segments, places), strict=True))
 
 
 def _mix(seed: np.uint64, number: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -73,4 +62,4 @@ def _texts(catalog: Catalog, segments: Mapping[int, Segment], places: NDArray[np
         for row in np.flatnonzero(places[:, 0] == number).tolist():
             start, end = segment.spans[first + places[row, 1]].tolist()
             sentences[row] = text[start:end]
-    return [sentences[row] for row in range(len(places))]
+    return [sentences[row] for row in sorted(sentences)]

@@ -29,7 +29,7 @@ from rprs.index.phrases import NO_PHRASES
 from rprs.index.reader import Index, Mask
 from rprs.index.segment import Segment
 
-__all__ = ["UnionIndex", "why_not_together"]
+__all__ = ["UnionIndex", "merge_fields", "why_not_together"]
 
 EXAMPLES = 3  # ids in a message
 SUFFIX = ".rprs"
@@ -221,11 +221,16 @@ class UnionIndex(Index):
     @cached_property
     def fields(self) -> tuple[Field, ...]:
         """The metadata fields of all parts; the number of distinct values is an upper bound."""
-        by_name: dict[str, list[Field]] = {}
-        for part in self.parts:
-            for each in part.fields:
-                by_name.setdefault(each.name, []).append(each)
-        return tuple(_merged(by_name[name]) for name in sorted(by_name))
+        return merge_fields([part.fields for part in self.parts])
+
+
+def merge_fields(parts: Iterable[Iterable[Field]]) -> tuple[Field, ...]:
+    """The metadata fields of several indexes as those of one; the number of distinct values is an upper bound."""
+    by_name: dict[str, list[Field]] = {}
+    for fields in parts:
+        for each in fields:
+            by_name.setdefault(each.name, []).append(each)
+    return tuple(_merged(by_name[name]) for name in sorted(by_name))
 
 
 def _merged(fields: Sequence[Field]) -> Field:

@@ -16,7 +16,7 @@ from bisect import insort
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any, TypedDict
+from typing import Any, Protocol, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,9 +40,11 @@ __all__ = [
     "MOST_CONTEXT",
     "MOST_HITS",
     "PassageOptions",
+    "Sources",
     "find_passages",
     "require_options",
     "require_passage",
+    "search_passages",
 ]
 
 MOST_CHARACTERS = 20_000  # of a passage: about seven pages
@@ -55,6 +57,7 @@ NEIGHBOURS = 100  # sentences by their vectors, or four times as many as hits ar
 LEAST_NEIGHBOURS = 10  # of each sentence of a long passage
 SURROUNDINGS = 3  # sentences on each side of a neighbour, beyond the length of the passage
 MOST_SURROUNDINGS = 50
+READ_AHEAD = 32  # documents that may quote the passage, read at a time where that is faster
 
 Mask = NDArray[np.bool_]
 
@@ -63,14 +66,44 @@ Mask = NDArray[np.bool_]
 class _Found:
     """A matching passage, before it is known whether it is among the best."""
 
-    document: int
+    document: str  # its id
     pair: Pair
     score: float
 
     @property
-    def order(self) -> tuple[bool, float, int, int, int]:
+    def order(self) -> tuple[bool, float, str, int, int]:
         pair = self.pair
         return pair.kind == "same idea", -self.score, self.document, pair.document_span[0], pair.query_span[0]
+
+
+class Sources(Protocol):
+    """Where documents are looked up by what they share with a passage: an index, or the shards of a cluster."""
+
+    def shared(self, passage: Side, least: int) -> Shared:
+        """The documents that share phrases: `MOST_READ` + 1 that may quote it, and `SIMILAR`."""
+        ...
+
+    def nearest(self, passage: Sentences, n: int) -> tuple[list[Neighbour], int]:
+        """The n nearest sentences of each sentence of the passage, and how many were compared."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSources:
+    """The allowed documents of one index."""
+
+    index: Index
+    allowed: Mask
+    progress: Progress
+    threads: int | None = None
+
+    def shared(self, passage: Side, least: int) -> Shared:
+        """The documents that share phrases."""
+        return shared_with(passage, self.index, self.allowed, least, MOST_READ + 1, SIMILAR)
+
+    def nearest(self, passage: Sentences, n: int) -> tuple[list[Neighbour], int]:
+        """The n nearest sentences."""
+        return nearest_in_index(passage, self.index, self.allowed, n, self.progress, self.threads)
 
 
 def find_passages(
@@ -86,15 +119,30 @@ def find_passages(
     progress: Progress = silent,
 ) -> PassageResults:
     """The k passages of the allowed documents that are most like a passage, with `context` sentences on each side."""
-    search = _Search(passage, index, allowed, k, threads, progress)
+    sources = IndexSources(index, allowed, progress, threads)
+    options: PassageOptions = {"k": k, "kinds": tuple(kinds), "context": context}
+    return search_passages(passage, index, sources, options, boilerplate=boilerplate, progress=progress)
+
+
+def search_passages(
+    passage: Document,
+    index: Index,
+    sources: Sources,
+    options: PassageOptions,
+    *,
+    boilerplate: bool = True,
+    progress: Progress = silent,
+) -> PassageResults:
+    """The same, with documents that are looked up anywhere."""
+    search = _Search(passage, index, sources, options["k"], progress)
     started = perf_counter()
     quoting = search.quoting_documents()
     phrased = perf_counter()
     neighbours, compared = search.neighbours()
     scanned = perf_counter()
-    found = [each for each in search.align(quoting, neighbours) if each.pair.kind in kinds]
+    found = [each for each in search.align(quoting, neighbours) if each.pair.kind in options["kinds"]]
     best, total = search.best(_distinct(found), boilerplate)
-    hits = tuple(search.hit(rank, each, context) for rank, each in enumerate(best, start=1))
+    hits = tuple(search.hit(rank, each, options["context"]) for rank, each in enumerate(best, start=1))
     seconds = {
         "phrases": phrased - started,
         "vectors": scanned - phrased,
@@ -138,11 +186,9 @@ def require_options(k: Any, kinds: Any, context: Any) -> PassageOptions:
 class _Search:
     """One passage and one index; texts that are read are kept until the end."""
 
-    def __init__(
-        self, passage: Document, index: Index, allowed: Mask, k: int, threads: int | None, progress: Progress
-    ) -> None:
-        self.index, self.allowed, self.k = index, allowed, k
-        self.threads, self.progress, self.check = threads, progress, stopper.get()
+    def __init__(self, passage: Document, index: Index, sources: Sources, k: int, progress: Progress) -> None:
+        self.index, self.sources, self.k = index, sources, k
+        self.progress, self.check = progress, stopper.get()
         self.evidence = Evidence(require_passage(passage), index, progress)
         self.passage = self.evidence.query_side
         self.size = len(self.passage.words)
@@ -150,29 +196,25 @@ class _Search:
             raise EmptyQuery("The passage has no sentences: select or give some text")
         self.least = min(LEAST_RUN, self.size)
         self.notes: list[str] = []
-        self._sides: dict[int, Side] = {}
+        self._sides: dict[str, Side] = {}
 
     # ------------------------------------------------------------------------ phrases
 
-    def quoting_documents(self) -> list[int]:
+    def quoting_documents(self) -> list[str]:
         """The documents with the longest quotations of the passage, and those with the most phrases in common."""
         if not self.index.has_phrases:
             self.notes.append(
                 "The index has no phrases, so documents are looked up by single words: `rprs upgrade` adds them"
             )
-        shared = shared_with(self.passage, self.index, self.allowed, self.least)
-        most = np.lexsort((shared.numbers, -shared.weight))[:SIMILAR]
-        return sorted({*self._longest_quotations(shared), *shared.numbers[most].tolist()})
+        shared = self.sources.shared(self.passage, self.least)
+        return sorted({*self._longest_quotations(shared), *(id for _, id in shared.similar)})
 
-    def _longest_quotations(self, shared: Shared) -> list[int]:
+    def _longest_quotations(self, shared: Shared) -> list[str]:
         """Read documents by the longest possible quotation until no other document can have a longer one."""
         wanted = max(QUOTING, self.k)
-        best: list[tuple[int, int]] = []  # minus the words of the longest quotation, document
-        possible = np.flatnonzero(shared.longest)
-        order = possible[np.lexsort((shared.numbers[possible], -shared.longest[possible]))]
-        for read, place in enumerate(order.tolist()):
-            number, bound = int(shared.numbers[place]), int(shared.longest[place])
-            if len(best) >= wanted and best[wanted - 1] < (-bound, number):
+        best: list[tuple[int, str]] = []  # minus the words of the longest quotation, document
+        for read, (bound, id) in enumerate(shared.quoting):
+            if len(best) >= wanted and best[wanted - 1] < (-bound, id):
                 break
             if read == MOST_READ:
                 self.notes.append(
@@ -180,12 +222,14 @@ class _Search:
                 )
                 break
             self.check()
-            side = self._read(number)
+            if read % READ_AHEAD == 0:
+                self.index.read_ahead([id for _, id in shared.quoting[read : read + READ_AHEAD]])
+            side = self._read(id)
             length = self._longest_run(side)
             if length >= self.least:
-                insort(best, (-length, number))
-                self._sides[number] = side
-        return [number for _, number in best[:wanted]]
+                insort(best, (-length, id))
+                self._sides[id] = side
+        return [id for _, id in best[:wanted]]
 
     def _longest_run(self, side: Side) -> int:
         if self.size < LEAST_RUN:
@@ -198,9 +242,8 @@ class _Search:
         words = window_hashes(self.passage.words.hashes, self.size)
         return np.flatnonzero(window_hashes(side.words.hashes, self.size) == words[0])
 
-    def _read(self, number: int) -> Side:
-        id = self.index.ids[number]
-        return self._sides.get(number) or make_side(self.index.document(id), self.index.sentences(id))
+    def _read(self, id: str) -> Side:
+        return self._sides.get(id) or make_side(self.index.document(id), self.index.sentences(id))
 
     # ------------------------------------------------------------------------ vectors
 
@@ -215,32 +258,32 @@ class _Search:
         n = max(LEAST_NEIGHBOURS, -(-max(NEIGHBOURS, 4 * self.k) // len(sentences)))
         if not any(map(self._has_idea, range(len(sentences)))):
             self.notes.append("The passage is very short, a heading or a citation: only the same words are shown")
-        return nearest_in_index(sentences, self.index, self.allowed, n, self.progress, self.threads)
+        return self.sources.nearest(sentences, n)
 
     def _has_idea(self, sentence: int) -> bool:
         return _has_idea(self.passage, sentence)
 
     # ------------------------------------------------------------------------ matches
 
-    def align(self, quoting: Sequence[int], neighbours: Sequence[Neighbour]) -> Iterator[_Found]:
+    def align(self, quoting: Sequence[str], neighbours: Sequence[Neighbour]) -> Iterator[_Found]:
         """All matches in the documents that share phrases, and around the nearest sentences of others."""
-        near: dict[int, list[Neighbour]] = {}
+        near: dict[str, list[Neighbour]] = {}
         for neighbour in neighbours:
             near.setdefault(neighbour.document, []).append(neighbour)
         chosen = set(quoting)
+        self.index.read_ahead(sorted(chosen | near.keys()))
         with self.progress("comparing passages", len(chosen | near.keys()), "documents") as advance:
-            for number in sorted(chosen | near.keys()):
+            for id in sorted(chosen | near.keys()):
                 self.check()
-                own = near.get(number, [])
-                if number in chosen:
-                    yield from self._matches(number, self._read(number), 0, own)
+                own = near.get(id, [])
+                if id in chosen:
+                    yield from self._matches(id, self._read(id), 0, own)
                 else:
-                    yield from self._around(number, own)
+                    yield from self._around(id, own)
                 advance(1)
 
-    def _around(self, number: int, neighbours: Sequence[Neighbour]) -> Iterator[_Found]:
+    def _around(self, id: str, neighbours: Sequence[Neighbour]) -> Iterator[_Found]:
         """The matches around some sentences of a document: the rest of its text is not compared."""
-        id = self.index.ids[number]
         document, sentences = self.evidence.document(id), self.index.sentences(id)
         reach = min(len(self.passage.sentences) - 1, MOST_SURROUNDINGS) + SURROUNDINGS
         ranges: list[list[int]] = []
@@ -252,9 +295,9 @@ class _Search:
                 ranges.append([first, stop])
         for first, stop in ranges:
             own = [neighbour for neighbour in neighbours if first <= neighbour.sentence < stop]
-            yield from self._matches(number, make_excerpt(document, sentences, first, stop), first, own)
+            yield from self._matches(id, make_excerpt(document, sentences, first, stop), first, own)
 
-    def _matches(self, number: int, side: Side, first: int, neighbours: Sequence[Neighbour]) -> Iterator[_Found]:
+    def _matches(self, id: str, side: Side, first: int, neighbours: Sequence[Neighbour]) -> Iterator[_Found]:
         """The matches of the passage with a text whose first sentence has this number in its document."""
         alignment = align_sides(self.passage, side, ideas=False)
         pairs, size = [*alignment.pairs], alignment.query_coverage.words  # a word that was divided counts once
@@ -265,15 +308,15 @@ class _Search:
                 make_pair(self.passage, side, Match("identical", words, (place, place + self.size), 1.0))
                 for place in self._places(side).tolist()
             ]
-        pairs += self._same_ideas(number, side, first, neighbours, pairs)
+        pairs += self._same_ideas(id, side, first, neighbours, pairs)
         for pair in pairs:
-            yield _Found(number, pair, pair.similarity * pair.query_words / size)
+            yield _Found(id, pair, pair.similarity * pair.query_words / size)
 
     def _same_ideas(
-        self, number: int, side: Side, first: int, neighbours: Sequence[Neighbour], pairs: Sequence[Pair]
+        self, id: str, side: Side, first: int, neighbours: Sequence[Neighbour], pairs: Sequence[Pair]
     ) -> list[Pair]:
         """The nearest sentences that are above the bar of their document; one with a stronger match is not repeated."""
-        bar = self.index.calibration.bar(int(self.index.sentence_counts[number]))
+        bar = self.index.calibration.bar(len(self.index.sentences(id)))
         matched = np.zeros(len(side.words), dtype=bool)
         for pair in pairs:
             matched[slice(*np.searchsorted(side.words.starts, pair.document_span))] = True
@@ -304,13 +347,13 @@ class _Search:
         return kept[: self.k], len(found) if boilerplate else len(kept)
 
     def _weigh(self, found: _Found) -> _Found:
-        id = self.index.ids[found.document]
+        id = found.document
         flags = self.evidence.weigh(self.evidence.document(id), self.index.sentences(id), [found.pair])
         return replace(found, pair=replace(found.pair, boilerplate=bool(flags[0])))
 
     def hit(self, rank: int, found: _Found, context: int) -> PassageHit:
         """A match with its context."""
-        id = self.index.ids[found.document]
+        id = found.document
         document, sentences = self.evidence.document(id), self.index.sentences(id)
         first, last = _sentences_of(sentences, found.pair)
         start, end = found.pair.document_span
@@ -333,7 +376,7 @@ class _Search:
 def _distinct(found: Iterable[_Found]) -> list[_Found]:
     """The matches, best first, without those that share words of a document with a better one."""
     kept: list[_Found] = []
-    taken: dict[int, list[tuple[int, int]]] = {}  # by document
+    taken: dict[str, list[tuple[int, int]]] = {}  # by document
     for each in sorted(found, key=lambda each: each.order):
         start, end = each.pair.document_span
         spans = taken.setdefault(each.document, [])

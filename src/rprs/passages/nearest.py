@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from rprs.index.segment import Segment
 from rprs.progress import Progress, stopper
 from rprs.scoring.nearest import StoredDocuments, nearest_sentences
 
-__all__ = ["Neighbour", "nearest_in_index"]
+__all__ = ["Neighbour", "merge_neighbours", "nearest_in_index"]
 
 Mask = NDArray[np.bool_]
 
@@ -23,7 +24,7 @@ Mask = NDArray[np.bool_]
 class Neighbour:
     """A sentence of a document that is among the nearest of a sentence of the passage."""
 
-    document: int  # its number in the index
+    document: str  # its id
     sentence: int  # its place in the document
     query: int  # the place of the passage's sentence
     similarity: float
@@ -52,13 +53,22 @@ def nearest_in_index(
         )
     documents = np.searchsorted(offsets, keys, side="right") - 1
     neighbours = [
-        Neighbour(document, key - int(offsets[document]), query, value)
+        Neighbour(index.ids[document], key - int(offsets[document]), query, value)
         for query in range(len(keys))
         for document, key, value in zip(
             documents[query].tolist(), keys[query].tolist(), similarity[query].tolist(), strict=True
         )
     ]
     return neighbours, total
+
+
+def merge_neighbours(lists: Iterable[Iterable[Neighbour]], n: int) -> list[Neighbour]:
+    """The neighbours in several parts of a collection as those of the whole, n for each sentence of the passage."""
+    every = sorted(
+        (neighbour for each in lists for neighbour in each),
+        key=lambda each: (each.query, -each.similarity, each.document, each.sentence),
+    )
+    return [each for _, own in groupby(every, key=lambda each: each.query) for each in islice(own, n)]
 
 
 def _stored(index: Index, eligible: Mask, offsets: NDArray[np.int64]) -> Iterator[tuple[Segment, StoredDocuments]]:

@@ -9,7 +9,7 @@ looked up within stretches of plain words.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,11 +20,12 @@ from rprs.alignment.sides import Side
 from rprs.index import Index
 from rprs.index.phrases import find_phrases
 from rprs.index.segment import Terms, term_hashes
+from rprs.rank.steps import Counts, Steps, alone
 from rprs.scoring.phrases import Postings, phrase_hashes
 from rprs.scoring.quotes import group_by_document, longest_possible
 from rprs.text.marks import UNSPACED
 
-__all__ = ["Shared", "shared_with"]
+__all__ = ["Phrases", "Shared", "merge_best", "passage_phrases", "shared_steps", "shared_with"]
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -36,29 +37,37 @@ _UNSPACED = re.compile(f"[{UNSPACED}]")
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """d documents with phrases of a passage, in the order of their numbers."""
+    """Documents with phrases of a passage, by their ids; lists of several parts of a collection can be merged."""
 
-    numbers: Ints  # (d,)
-    longest: Ints  # (d,): no common run of words is longer; 0 if it is too short to count
-    weight: Ints  # (d,): how many phrases they share, rare ones more than common ones
+    quoting: list[tuple[int, str]]  # by the words of the longest possible common run, then by id; 0 is left out
+    similar: list[tuple[int, str]]  # by how many phrases they share, rare ones more than common ones, then by id
 
 
 @dataclass(frozen=True, slots=True)
-class _Occurrences:
+class Phrases:
     """The phrases of a passage, where they occur: from word `first` to word `last`, in the order of `last`."""
 
+    words: int  # of the passage
     first: Ints
     last: Ints
     phrase: Ints  # its number among the p distinct ones
-    postings: list[Postings]  # of these, by segment
+    hashes: NDArray[np.uint32] | None  # (p,): of these, ascending; None if they are single terms
+    terms: tuple[str, ...] = ()
 
 
-def shared_with(passage: Side, index: Index, allowed: Mask, least: int) -> Shared:
-    """The allowed documents that share phrases with a passage; a run has at least `least` words."""
-    occurrences = _occurrences(passage, index)
-    distinct = int(occurrences.phrase.max(initial=-1)) + 1
+def shared_with(passage: Side, index: Index, allowed: Mask, least: int, most_quoting: int, most_similar: int) -> Shared:
+    """The allowed documents that share phrases with a passage, the best of each list; a run has `least` words."""
+    found = passage_phrases(passage, index.analyzer, phrases=index.has_phrases)
+    return alone(shared_steps(found, index, allowed, least, most_quoting, most_similar))
+
+
+def shared_steps(
+    passage: Phrases, index: Index, allowed: Mask, least: int, most_quoting: int, most_similar: int
+) -> Steps[Shared]:
+    """The same for the phrases of a passage, in steps."""
+    distinct = int(passage.phrase.max(initial=-1)) + 1
     numbers, phrases = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-    for postings, mapping in zip(occurrences.postings, index.numbers, strict=False):
+    for postings, mapping in zip(_postings(passage, index), index.numbers, strict=False):
         sizes = postings.stops - postings.starts
         places = np.concatenate([np.arange(0), *map(np.arange, postings.starts, postings.stops)]).astype(np.int64)
         live = mapping[postings.documents[places]]
@@ -66,7 +75,9 @@ def shared_with(passage: Side, index: Index, allowed: Mask, least: int) -> Share
         numbers.append(live[present])
         phrases.append(np.repeat(np.arange(distinct), sizes)[present])
     document, phrase = np.concatenate(numbers), np.concatenate(phrases)
-    weights = _weights(np.bincount(phrase, minlength=distinct), len(index))
+    own = np.bincount(phrase, minlength=distinct).astype(np.int64)
+    frequencies, (documents,) = yield Counts((own, np.array([len(index)], dtype=np.int64)))
+    weights = _weights(frequencies, int(documents))
     kept = allowed[document]
     document, phrase = document[kept], phrase[kept]
     weight = np.bincount(document, weights=weights[phrase], minlength=len(index)).astype(np.int64)
@@ -74,8 +85,24 @@ def shared_with(passage: Side, index: Index, allowed: Mask, least: int) -> Share
     place = np.zeros(len(index), dtype=np.int64)
     place[chosen] = np.arange(len(chosen))
     grouped = group_by_document(place[document], phrase, len(chosen))
-    located = occurrences.first, occurrences.last, occurrences.phrase
-    return Shared(chosen, longest_possible(len(passage.words), *located, *grouped, least), weight[chosen])
+    located = passage.first, passage.last, passage.phrase
+    longest = longest_possible(passage.words, *located, *grouped, least)
+    possible = np.flatnonzero(longest)
+    return Shared(
+        _best(chosen[possible], longest[possible], index.ids, most_quoting),
+        _best(chosen, weight[chosen], index.ids, most_similar),
+    )
+
+
+def _best(numbers: Ints, values: Ints, ids: Sequence[str], most: int) -> list[tuple[int, str]]:
+    """The greatest values with the ids of their documents; of equal ones, the smaller id first."""
+    order = np.lexsort((numbers, -values))[:most]
+    return [(int(values[place]), ids[int(numbers[place])]) for place in order.tolist()]
+
+
+def merge_best(lists: Iterable[Iterable[tuple[int, str]]], most: int) -> list[tuple[int, str]]:
+    """One list of several, in the same order."""
+    return sorted((entry for each in lists for entry in each), key=lambda entry: (-entry[0], entry[1]))[:most]
 
 
 def _weights(frequencies: Ints, documents: int) -> NDArray[np.float64]:
@@ -83,32 +110,45 @@ def _weights(frequencies: Ints, documents: int) -> NDArray[np.float64]:
     return np.asarray(1 + np.rint(1024 * np.log2(max(documents, 1) / np.maximum(frequencies, 1))))
 
 
-def _occurrences(passage: Side, index: Index) -> _Occurrences:
+def passage_phrases(passage: Side, analyzer: Any, *, phrases: bool) -> Phrases:
     """The phrases of two and three terms; single terms if the passage or the index has no phrases."""
-    stretches = [_located_terms(passage, first, stop, index.analyzer) for first, stop in _stretches(passage)]
+    stretches = [_located_terms(passage, first, stop, analyzer) for first, stop in _stretches(passage)]
     rows: list[tuple[int, int, int]] = []  # last word, first word, phrase or number of the term
-    if index.has_phrases:
+    if phrases:
         for terms, extents in stretches:
             for length, hashes in enumerate(phrase_hashes(term_hashes(terms)) if len(terms) > 1 else (), start=2):
                 for at, value in enumerate(hashes.tolist()):
                     rows.append((extents[at + length - 1][1], extents[at][0], value))
     if rows:
         values, numbers = np.unique([row[2] for row in rows], return_inverse=True)
-        return _make(rows, numbers, find_phrases(index.segments, values.astype(np.uint32)))
+        return _make(passage, rows, numbers, values.astype(np.uint32), ())
     single = [(term, extent) for terms, extents in stretches for term, extent in zip(terms, extents, strict=True)]
     order = {term: number for number, term in enumerate(dict.fromkeys(term for term, _ in single))}
     rows = [(last, first, order[term]) for term, (first, last) in single]
-    located = [
-        Postings(starts, stops, segment.posting_documents, segment.posting_counts)
-        for segment, (starts, stops) in zip(index.segments, index.postings(Terms.of(order)), strict=True)
-    ]
-    return _make(rows, np.array([row[2] for row in rows], dtype=np.int64), located)
+    return _make(passage, rows, np.array([row[2] for row in rows], dtype=np.int64), None, tuple(order))
 
 
-def _make(rows: Sequence[tuple[int, int, int]], numbers: Any, postings: list[Postings]) -> _Occurrences:
+def _make(
+    passage: Side,
+    rows: Sequence[tuple[int, int, int]],
+    numbers: Any,
+    hashes: NDArray[np.uint32] | None,
+    terms: tuple[str, ...],
+) -> Phrases:
     places = np.array([row[:2] for row in rows], dtype=np.int64).reshape(-1, 2)
     order = np.lexsort((places[:, 1], places[:, 0]))
-    return _Occurrences(places[order, 1], places[order, 0], np.asarray(numbers, dtype=np.int64)[order], postings)
+    phrase = np.asarray(numbers, dtype=np.int64)[order]
+    return Phrases(len(passage.words), places[order, 1], places[order, 0], phrase, hashes, terms)
+
+
+def _postings(passage: Phrases, index: Index) -> list[Postings]:
+    """By segment, those of the distinct phrases or terms."""
+    if passage.hashes is not None:
+        return find_phrases(index.segments, passage.hashes)
+    return [
+        Postings(starts, stops, segment.posting_documents, segment.posting_counts)
+        for segment, (starts, stops) in zip(index.segments, index.postings(Terms.of(passage.terms)), strict=True)
+    ]
 
 
 def _stretches(passage: Side) -> Iterator[tuple[int, int]]:

@@ -22,7 +22,16 @@ from rprs.rank.identity import identity
 from rprs.rank.stages import Mask, Ranker, Reranker, load_candidates
 from rprs.read.qrels import Exclusions
 
-__all__ = ["Allowed", "allowed_documents", "cached_ranking", "first_stage", "mask_digest", "rerank_run", "undated_note"]
+__all__ = [
+    "Allowed",
+    "allowed_documents",
+    "cached_ranking",
+    "first_stage",
+    "mask_digest",
+    "require_ids",
+    "rerank_run",
+    "undated_note",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +65,19 @@ def allowed_documents(
     Unless `keep_self`, the documents of the query itself are left out, by id and by text. With a date limit, documents
     that are newer are left out too; the others are counted first.
     """
-    if isinstance(exclude, str | bytes) or not isinstance(exclude, Iterable):
-        raise UsageError(f"exclude must be a list of document ids. Got {exclude!r:.80}")
+    excluded = require_ids(exclude)
     allowed = index.select(where)
     own = [] if keep_self else [number for each in query for number in index.same_content(each)]
-    ids = [*exclude, *(() if keep_self else (each.id for each in query))]
+    ids = [*excluded, *(() if keep_self else (each.id for each in query))]
     allowed[[*own, *(number for number in map(index.number, ids) if number is not None)]] = False
     return Allowed(allowed) if limit is None else _within(limit, index, query, allowed)
+
+
+def require_ids(exclude: Iterable[str]) -> list[str]:
+    """The ids of documents to exclude, which must be in a list."""
+    if isinstance(exclude, str | bytes) or not isinstance(exclude, Iterable):
+        raise UsageError(f"exclude must be a list of document ids. Got {exclude!r:.80}")
+    return list(exclude)
 
 
 def _within(limit: DateLimit, index: Index, query: Sequence[Document], allowed: Mask) -> Allowed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,8 +13,9 @@ from rprs.document import Document, Ranking
 from rprs.index import Index
 from rprs.rank.bm25 import BM25
 from rprs.rank.cosine import WEIGHTS, Cosine, PreparedCosine, prepare_cosine
-from rprs.rank.grams import query_grams
+from rprs.rank.grams import QueryGrams, gram_steps, query_grams
 from rprs.rank.stages import Mask
+from rprs.rank.steps import Least, Steps, alone
 from rprs.scoring import blend, bm25
 from rprs.spec import Component, Kind, require
 
@@ -78,13 +79,27 @@ class Blend(Component):
     def prepare(self, query: Document, index: Index) -> PreparedBlend:
         """Everything that does not depend on the weights."""
         words = index.analyzer.terms(query.text)
-        grams = query_grams(words, index, 3 if index.has_phrases else 1)
-        mean = float(index.lengths.mean()) if len(index) else 0.0
-        scores = BM25(self.k1, self.b).score_grams(grams, index)
-        return PreparedBlend(prepare_cosine(grams, index), scores, len(words) / mean if mean else 1.0)
+        return self._prepare(len(words), query_grams(words, index, self._longest(index)), index)
 
     def score(self, prepared: PreparedBlend, index: Index) -> Floats:
         """The score of every document with the present weights."""
+        return alone(self._score_steps(prepared, index))
+
+    def steps(self, words: Sequence[str], index: Index) -> Steps[Floats]:
+        """The score of every document for the words of a query, in steps."""
+        queried = yield from gram_steps(words, index, self._longest(index))
+        return (yield from self._score_steps(self._prepare(len(words), queried, index), index))
+
+    def _longest(self, index: Index) -> int:
+        return 3 if index.has_phrases else 1
+
+    def _prepare(self, length: int, queried: QueryGrams, index: Index) -> PreparedBlend:
+        mean = queried.mean_length
+        scores = BM25(self.k1, self.b).score_grams(queried, index)
+        return PreparedBlend(prepare_cosine(queried, index), scores, length / mean if mean else 1.0)
+
+    def _score_steps(self, prepared: PreparedBlend, index: Index) -> Steps[Floats]:
         weight = blend.weight_of_length(prepared.ratio) if self.weight is None else self.weight
         cosine = Cosine(w2=self.w2, w3=self.w3).score(prepared.cosine, index)
-        return blend.geometric(cosine, prepared.bm25, weight)
+        least = yield Least((blend.least(cosine), blend.least(prepared.bm25)))
+        return blend.geometric(cosine, prepared.bm25, weight, least)

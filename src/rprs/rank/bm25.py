@@ -15,8 +15,9 @@ from rprs.document import Document, Ranking
 from rprs.errors import UsageError
 from rprs.index import Index
 from rprs.index.segment import Terms
-from rprs.rank.grams import Grams, Places, query_grams
+from rprs.rank.grams import Places, QueryGrams, gram_steps
 from rprs.rank.stages import Mask
+from rprs.rank.steps import Counts, Steps, alone
 from rprs.scoring import bm25
 from rprs.spec import Component, Kind, require
 from rprs.text.analyze import ngrams
@@ -28,16 +29,25 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class QueryTerms:
-    """The t distinct terms of a query, in the order of their first occurrence, with their statistics in an index."""
+    """The t distinct terms of a query, in the order of their first occurrence, with their statistics."""
 
     frequency: Floats  # (t,): in the query
     df: NDArray[np.int64]  # (t,): live documents that have the term
     cf: NDArray[np.int64]  # (t,): occurrences in them, if counted
     postings: Places
-    weights: Floats  # (t,)
-    lengths: NDArray[np.int64]  # of all documents, as they enter the scores
-    mean_length: float
+    documents: int  # of the collection
+    lengths: NDArray[np.int64]  # of the documents of the index, as they enter the scores
     tokens: int  # the length of the collection
+
+    @property
+    def weights(self) -> Floats:
+        """(t,): how often the query has each term, times the weight of the term in the collection."""
+        return self.frequency * bm25.rsj(self.df, self.documents)
+
+    @property
+    def mean_length(self) -> float:
+        """The mean length of the documents of the collection."""
+        return self.tokens / self.documents if self.documents else 0.0
 
     @property
     def in_index(self) -> Mask:
@@ -84,30 +94,40 @@ class BM25(Component):
 
     def scores(self, query: Document, index: Index) -> Floats:
         """The score of every document of the index, by its number."""
-        scores = self._score_terms(self.terms(query, index), index)
+        return alone(self.steps(index.analyzer.terms(query.text), index))
+
+    def steps(self, words: Sequence[str], index: Index) -> Steps[Floats]:
+        """The scores for the words of a query, in steps."""
+        scores = self._score_terms((yield from self._term_steps(words, index, self.kli is not None)), index)
         if self.phrases > 1:
             if not index.has_phrases:
                 raise UsageError(
                     f"{self} needs phrases, but {index.path} was made without them: run `rprs upgrade {index.path}`"
                 )
-            scores += self._score_phrases(query_grams(index.analyzer.terms(query.text), index, self.phrases), index)
+            scores += self._score_phrases((yield from gram_steps(words, index, self.phrases)), index)
         return scores
 
-    def score_grams(self, grams: Sequence[Grams], index: Index) -> Floats:
+    def score_grams(self, queried: QueryGrams, index: Index) -> Floats:
         """The same for words and phrases that are looked up already; without `kli` and `ngrams`."""
-        words = grams[0]
-        frequency = words.counts.astype(np.float64)
-        scores = self._score_terms(
-            self._statistics(index, frequency, words.places, words.df, np.zeros_like(words.df)), index
+        words = queried.grams[0]
+        terms = QueryTerms(
+            frequency=words.counts.astype(np.float64),
+            df=words.df,
+            cf=np.zeros_like(words.df),
+            postings=words.places,
+            documents=queried.documents,
+            lengths=self._counted_lengths(index.lengths),
+            tokens=queried.words,
         )
-        return scores + self._score_phrases(grams, index) if len(grams) > 1 else scores
+        scores = self._score_terms(terms, index)
+        return scores + self._score_phrases(queried, index) if len(queried.grams) > 1 else scores
 
-    def _score_phrases(self, grams: Sequence[Grams], index: Index) -> Floats:
+    def _score_phrases(self, queried: QueryGrams, index: Index) -> Floats:
         """What phrases add to the score of every document."""
-        saturation = bm25.saturation(index.lengths, float(index.lengths.mean()) if len(index) else 0.0, self.k1, self.b)
+        saturation = bm25.saturation(index.lengths, queried.mean_length, self.k1, self.b)
         scores = np.zeros(len(index), dtype=np.float64)
-        for shorter, each in pairwise(grams):
-            rsj, part = bm25.rsj(each.df, len(index)), bm25.rsj(shorter.df, len(index))
+        for shorter, each in pairwise(queried.grams):
+            rsj, part = bm25.rsj(each.df, queried.documents), bm25.rsj(shorter.df, queried.documents)
             gain = bm25.gain(rsj, part[shorter.numbers[each.first]], part[shorter.numbers[each.first + 1]])
             weights = each.counts * gain
             for postings, numbers in zip(each.postings, index.numbers, strict=True):
@@ -135,36 +155,31 @@ class BM25(Component):
 
     def terms(self, query: Document, index: Index, *, counts: bool = False) -> QueryTerms:
         """Everything about the query's terms that does not depend on k1, b and kli; `counts` if kli varies."""
+        return alone(self._term_steps(index.analyzer.terms(query.text), index, counts or self.kli is not None))
+
+    def _term_steps(self, words: Sequence[str], index: Index, counts: bool) -> Steps[QueryTerms]:
         if self.ngrams > index.analyzer.ngrams:
             raise UsageError(
                 f"{self} needs word n-grams up to {self.ngrams}, but {index.path} was indexed up to "
                 f"{index.analyzer.ngrams}: index with --analyzer 'words(ngrams={self.ngrams})'"
             )
-        counted = self._query_terms(query, index)
-        frequency = np.array(list(counted.values()), dtype=np.float64)
+        counted = self._query_terms(words)
         postings = index.postings(Terms.of(counted))
-        df, cf = self._frequencies(index, postings, len(counted), counts or self.kli is not None)
-        return self._statistics(index, frequency, postings, df, cf)
-
-    def _statistics(
-        self, index: Index, frequency: Floats, postings: Places, df: NDArray[np.int64], cf: NDArray[np.int64]
-    ) -> QueryTerms:
-        """Terms that were looked up, with their weights and the lengths of the documents."""
         lengths = self._lengths(index)
+        size = np.array([len(index), lengths.sum()], dtype=np.int64)
+        df, cf, (documents, tokens) = yield Counts((*self._frequencies(index, postings, len(counted), counts), size))
         return QueryTerms(
-            frequency=frequency,
+            frequency=np.array(list(counted.values()), dtype=np.float64),
             df=df,
             cf=cf,
             postings=postings,
-            weights=frequency * bm25.rsj(df, len(index)),
-            lengths=bm25.lucene_lengths(lengths) if self.lengths == "lucene" else lengths,
-            mean_length=float(lengths.mean()) if len(lengths) else 0.0,
-            tokens=int(lengths.sum()),
+            documents=int(documents),
+            lengths=self._counted_lengths(lengths),
+            tokens=int(tokens),
         )
 
-    def _query_terms(self, query: Document, index: Index) -> Counter[str]:
+    def _query_terms(self, words: Sequence[str]) -> Counter[str]:
         """How often the query has each of its terms, in the order of their first occurrence."""
-        words = index.analyzer.terms(query.text)
         counted = Counter(words)
         for n in range(2, self.ngrams + 1):
             counted.update(ngrams(words, n))
@@ -187,3 +202,7 @@ class BM25(Component):
         """(documents,): terms per document, its words and, where used, its n-grams."""
         grams = [np.maximum(index.lengths - n + 1, 0) for n in range(1, self.ngrams + 1)]
         return np.asarray(np.sum(grams, axis=0), dtype=np.int64)
+
+    def _counted_lengths(self, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Lengths as they enter the scores."""
+        return bm25.lucene_lengths(lengths) if self.lengths == "lucene" else lengths

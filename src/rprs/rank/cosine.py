@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from rprs.document import Document, Ranking
 from rprs.errors import UsageError
 from rprs.index import Index
-from rprs.rank.grams import Grams, query_grams
+from rprs.rank.grams import QueryGrams, gram_steps, query_grams
 from rprs.rank.stages import Mask
+from rprs.rank.steps import Steps
 from rprs.scoring import bm25, cosine
 from rprs.spec import Component, Kind, require
 
@@ -63,24 +64,33 @@ class Cosine(Component):
 
     def prepare(self, query: Document, index: Index) -> PreparedCosine:
         """Everything that does not depend on `w2` and `w3`."""
+        self._require_phrases(index)
+        return prepare_cosine(query_grams(index.analyzer.terms(query.text), index, self.ngrams), index)
+
+    def steps(self, words: Sequence[str], index: Index) -> Steps[Floats]:
+        """The score of every document for the words of a query, in steps."""
+        self._require_phrases(index)
+        return self.score(prepare_cosine((yield from gram_steps(words, index, self.ngrams)), index), index)
+
+    def _require_phrases(self, index: Index) -> None:
         if self.ngrams > 1 and not index.has_phrases:
             raise UsageError(
                 f"{self} needs phrases, but {index.path} was made without them: run `rprs upgrade {index.path}`, "
                 "or use cosine(ngrams=1)"
             )
-        return prepare_cosine(query_grams(index.analyzer.terms(query.text), index, self.ngrams), index)
 
     def score(self, prepared: PreparedCosine, index: Index) -> Floats:
         """The score of every document with the present weights."""
         return cosine.cosines(prepared.products, prepared.squares, index.squared_norms, (1.0, self.w2, self.w3))
 
 
-def prepare_cosine(grams: Sequence[Grams], index: Index) -> PreparedCosine:
+def prepare_cosine(queried: QueryGrams, index: Index) -> PreparedCosine:
     """The products and norms of each length, from the words and phrases of the query."""
+    grams = queried.grams
     products = np.zeros((len(grams), len(index)), dtype=np.float64)
     squares = np.zeros(len(grams), dtype=np.float64)
     for row, each in enumerate(grams):
-        idf = cosine.idf(each.df, len(index))
+        idf = cosine.idf(each.df, queried.documents)
         values = cosine.sublinear(each.counts) * idf
         squares[row] = np.square(values).sum()
         for postings, numbers in zip(each.postings, index.numbers, strict=True):

@@ -53,7 +53,7 @@ class Cross(Component):
 
 def _by_sentences(advance: Advance, candidates: Candidates, pairs: int) -> Advance:
     """Progress counts sentences of candidates: a pair of texts stands for its share of them."""
-    sentences = sum(map(len, candidates.sentences))
+    sentences = int(candidates.sentence_counts.sum())
     done = 0
 
     def step(more: int) -> None:

@@ -66,10 +66,14 @@ class DateLimit:
         """The dates of the documents; it is an error if none has a date in the field."""
         dates = index.dates(self.field)
         if len(index) and dates.undated.all():
-            others = [field.name for field in index.fields if field.kind == "date"]
-            hint = f"; fields with dates: {', '.join(others)}" if others else ""
-            raise UsageError(f"The date limit has no effect: no document has a date in {self.field!r:.80}{hint}")
+            raise self.no_effect(index)
         return dates
+
+    def no_effect(self, index: Index) -> UsageError:
+        """The error where no document has a date in the field."""
+        others = [field.name for field in index.fields if field.kind == "date"]
+        hint = f"; fields with dates: {', '.join(others)}" if others else ""
+        return UsageError(f"The date limit has no effect: no document has a date in {self.field!r:.80}{hint}")
 
 
 def as_date_limit(before: str | date | None, undated: Undated = "keep") -> DateLimit | None:

@@ -42,7 +42,7 @@ class First(Component):
         require_sentences(query)
         scores = np.asarray(candidates.ranking.scores, dtype=np.float64)
         present = scores[~np.isnan(scores)]
-        advance(sum(map(len, candidates.sentences)))
+        advance(int(candidates.sentence_counts.sum()))
         return order_candidates(candidates, np.where(np.isnan(scores), present.min() if len(present) else 0.0, scores))
 
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rprs.index import Index
-from rprs.index.phrases import find_phrases
+from rprs.index.phrases import find_phrases, live_frequencies
 from rprs.index.segment import Terms
-from rprs.scoring import bm25, phrases
+from rprs.rank.steps import Counts, Steps, alone
+from rprs.scoring import phrases
 from rprs.scoring.phrases import Postings
 
-__all__ = ["Grams", "Places", "phrase_frequencies", "query_grams"]
+__all__ = ["Grams", "Places", "QueryGrams", "gram_steps", "phrase_frequencies", "query_grams"]
 
 Ints = NDArray[np.int64]
 Places = list[tuple[Ints, Ints]]  # per segment: where postings start and stop
@@ -30,6 +31,7 @@ class Grams:
     counts: Ints  # (g,): in the query
     postings: list[Postings]  # per segment
     df: Ints  # (g,): live documents that have it
+    hashes: NDArray[np.uint32] | None = None  # (g,): of phrases, ascending
 
     @property
     def first(self) -> Ints:
@@ -42,8 +44,39 @@ class Grams:
         return [(postings.starts, postings.stops) for postings in self.postings]
 
 
-def query_grams(words: list[str], index: Index, longest: int) -> list[Grams]:
-    """The words of a query and its phrases of up to `longest` words, by length; more than one needs phrases."""
+@dataclass(frozen=True, slots=True)
+class QueryGrams:
+    """The words of a query and its phrases, by length, and the size of the collection."""
+
+    grams: Sequence[Grams]  # their postings are those of the documents at hand, df is that of all documents
+    documents: int
+    words: int  # of all documents
+
+    @property
+    def mean_length(self) -> float:
+        """The mean number of words of a document."""
+        return self.words / self.documents if self.documents else 0.0
+
+
+def gram_steps(words: Sequence[str], index: Index, longest: int) -> Steps[QueryGrams]:
+    """The words of a query and its phrases of up to `longest` words; more than one needs phrases."""
+    grams = _locate(words, index, longest)
+    size = np.array([len(index), index.lengths.sum()], dtype=np.int64)
+    *frequencies, (documents, tokens) = yield Counts((*(each.df for each in grams), size))
+    counted = [replace(each, df=df) for each, df in zip(grams, frequencies, strict=True)]
+    return QueryGrams(counted, int(documents), int(tokens))
+
+
+def query_grams(words: Sequence[str], index: Index, longest: int) -> QueryGrams:
+    """The same for an index that is the whole collection; the index remembers how common the longest phrases are."""
+    queried = alone(gram_steps(words, index, longest))
+    if longest > 1 and (last := queried.grams[-1]).hashes is not None:
+        index.known_phrases = last.hashes, last.df
+    return queried
+
+
+def _locate(words: Sequence[str], index: Index, longest: int) -> list[Grams]:
+    """Words and phrases with the frequencies of the documents at hand."""
     counted = Counter(words)
     terms = Terms.of(counted)
     number = {word: place for place, word in enumerate(counted)}
@@ -53,7 +86,7 @@ def query_grams(words: list[str], index: Index, longest: int) -> list[Grams]:
         for segment, (starts, stops) in zip(index.segments, index.postings(terms), strict=True)
     ]
     counts = np.array(list(counted.values()), dtype=np.int64)
-    grams = [Grams(1, numbers, counts, located, _frequencies(located, len(counts), index))]
+    grams = [Grams(1, numbers, counts, located, live_frequencies(located, len(counts), index.numbers))]
     longer = phrases.phrase_hashes(terms.hashes[numbers])[: longest - 1] if longest > 1 else ()
     return grams + _phrases(longer, index)
 
@@ -69,23 +102,9 @@ def _phrases(longer: Sequence[NDArray[np.uint32]], index: Index) -> list[Grams]:
     for length, (queried, numbers, counts) in enumerate(distinct, start=2):
         rows = np.searchsorted(every, queried)
         postings = [Postings(each.starts[rows], each.stops[rows], each.documents, each.counts) for each in located]
-        df = _frequencies(postings, len(queried), index)
-        index.known_phrases = queried, df  # of the longest, in the end
-        grams.append(Grams(length, numbers.astype(np.int64), counts.astype(np.int64), postings, df))
+        df = live_frequencies(postings, len(queried), index.numbers)
+        grams.append(Grams(length, numbers.astype(np.int64), counts.astype(np.int64), postings, df, queried))
     return grams
-
-
-def _frequencies(located: list[Postings], size: int, index: Index) -> Ints:
-    """(size,): how many live documents have each term or phrase."""
-    df, unused = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
-    for postings, documents in zip(located, index.numbers, strict=True):
-        live = documents >= 0
-        if live.all():
-            df += postings.stops - postings.starts
-        else:
-            columns = (postings.starts, postings.stops, postings.documents, postings.counts)
-            bm25.live_counts(*columns, live, df, unused)
-    return df
 
 
 def phrase_frequencies(phrases_of_texts: NDArray[np.uint32], index: Index) -> Ints:
@@ -99,6 +118,5 @@ def phrase_frequencies(phrases_of_texts: NDArray[np.uint32], index: Index) -> In
     known &= places < len(hashes)
     df = np.zeros(len(phrases_of_texts), dtype=np.int64)
     df[known] = frequencies[places[known]]
-    new = phrases_of_texts[~known]
-    df[~known] = _frequencies(find_phrases(index.segments, new), len(new), index)
+    df[~known] = index.phrase_frequencies(phrases_of_texts[~known])
     return df

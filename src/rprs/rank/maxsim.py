@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rprs.document import Candidates, Document, Ranking, Sentences
 from rprs.index import Index
 from rprs.progress import Advance, no_op
 from rprs.rank.scan import rank_by_vectors
 from rprs.rank.stages import Mask, order_candidates, require_sentences
+from rprs.rank.steps import Steps
 from rprs.scoring.maxsim import Direction, maxsim, meanpool
 from rprs.spec import Component, Kind, require
 
@@ -32,13 +37,14 @@ class MaxSim(Component):
 
     def rank(self, query: Document, index: Index, depth: int, allowed: Mask) -> Ranking:
         """The best documents of the index that have sentences."""
-        return rank_by_vectors(
-            query,
-            index,
-            depth,
-            allowed,
-            lambda sentences, documents, advance: maxsim(sentences.vectors, documents, self.direction, advance),
-        )
+        return rank_by_vectors(self, query, index, depth, allowed)
+
+    def vector_steps(
+        self, query: Sentences, documents: Iterable[Sentences], advance: Advance
+    ) -> Steps[NDArray[np.float64]]:
+        """The scores of documents, each by itself."""
+        yield from ()
+        return maxsim(query.vectors, documents, self.direction, advance)
 
     def rerank(self, query: Sentences, candidates: Candidates, advance: Advance = no_op) -> Ranking:
         """The candidates by their scores."""
@@ -55,13 +61,14 @@ class MeanPool(Component):
 
     def rank(self, query: Document, index: Index, depth: int, allowed: Mask) -> Ranking:
         """The best documents of the index that have sentences."""
-        return rank_by_vectors(
-            query,
-            index,
-            depth,
-            allowed,
-            lambda sentences, documents, advance: meanpool(sentences.vectors, documents, advance),
-        )
+        return rank_by_vectors(self, query, index, depth, allowed)
+
+    def vector_steps(
+        self, query: Sentences, documents: Iterable[Sentences], advance: Advance
+    ) -> Steps[NDArray[np.float64]]:
+        """The scores of documents, each by itself."""
+        yield from ()
+        return meanpool(query.vectors, documents, advance)
 
     def rerank(self, query: Sentences, candidates: Candidates, advance: Advance = no_op) -> Ranking:
         """The candidates by their scores."""

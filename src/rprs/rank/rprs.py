@@ -53,7 +53,7 @@ class RPRS(Component):
 
     def rank(self, query: Document, index: Index, depth: int, allowed: Mask) -> Ranking:
         """The best documents of the index that have at least one of the n nearest sentences; ties by ascending id."""
-        nearest = neighbours_in_index(query, index, allowed, self.n, self.ties)
+        nearest = neighbours_in_index(index.query_sentences(query), index, allowed, self.n, self.ties)
         some, places = restrict(nearest)
         ids = [index.ids[number] for number in np.flatnonzero(allowed)[places]]
         return self.rank_neighbours(some, ids, self.average_length(nearest, index.mean_sentences), depth)
@@ -71,9 +71,12 @@ class RPRS(Component):
     def rerank(self, query: Sentences, candidates: Candidates, advance: Advance = no_op) -> Ranking:
         """The candidates by QP · DP, with both proportions and the neighbours as evidence."""
         require_sentences(query)
-        pool = [sentences.vectors for sentences in candidates.sentences]
         priority = tie_priority(candidates.ranking.ids, self.ties)
-        nearest = neighbours(query.vectors, pool, self.n, priority=priority, advance=advance)
+        if candidates.nearest is not None:
+            nearest = candidates.nearest(query.vectors, self.n, priority)
+        else:
+            pool = [sentences.vectors for sentences in candidates.sentences]
+            nearest = neighbours(query.vectors, pool, self.n, priority=priority, advance=advance)
         return self.from_neighbours(nearest, candidates.ranking.ids, candidates.mean_sentences)
 
     def from_neighbours(self, nearest: Neighbours, ids: Sequence[str], mean_sentences: float) -> Ranking:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,35 +19,47 @@ from rprs.index import Index
 from rprs.index.segment import Segment
 from rprs.progress import Advance, scan_progress, stopper
 from rprs.rank.stages import Mask
+from rprs.rank.steps import Steps, alone
 from rprs.scoring.neighbours import Ties, tie_priority
 from rprs.scoring.whole import whole_neighbours
 
-__all__ = ["Score", "neighbours_in_index", "rank_by_vectors"]
-
-Score = Callable[[Sentences, Iterable[Sentences], Advance], NDArray[np.float64]]
+__all__ = ["VectorRanker", "neighbours_in_index", "rank_by_vectors", "vector_steps"]
 
 
-def rank_by_vectors(query: Document, index: Index, depth: int, allowed: Mask, score: Score) -> Ranking:
+class VectorRanker(Protocol):
+    """A first stage that scores every document by its sentence vectors."""
+
+    def vector_steps(
+        self, query: Sentences, documents: Iterable[Sentences], advance: Advance
+    ) -> Steps[NDArray[np.float64]]:
+        """The scores of documents that have sentences, in their order; they may be read more than once."""
+        ...
+
+
+def rank_by_vectors(ranker: VectorRanker, query: Document, index: Index, depth: int, allowed: Mask) -> Ranking:
     """The best of the allowed documents that have sentences; ties by ascending id."""
-    query_sentences = index.query_sentences(query)
+    return alone(vector_steps(ranker, index.query_sentences(query), index, depth, allowed))
+
+
+def vector_steps(ranker: VectorRanker, query: Sentences, index: Index, depth: int, allowed: Mask) -> Steps[Ranking]:
+    """The same for the sentences of a query, in steps."""
     stored = _StoredDocuments.of(index, allowed)
-    if not len(query_sentences) or not len(stored.numbers):
+    if not len(query):
         return EMPTY_RANKING
     scores = np.full(len(index), -np.inf)
     with _progress(index, stored) as advance:
-        scores[stored.numbers] = score(query_sentences, stored, advance)
+        scores[stored.numbers] = yield from ranker.vector_steps(query, stored, advance)
     best = np.argsort(-scores, kind="stable")[: min(depth, len(stored.numbers))]
     return Ranking(tuple(index.ids[number] for number in best), scores[best])
 
 
-def neighbours_in_index(query: Document, index: Index, allowed: Mask, n: int, ties: Ties) -> Neighbours:
+def neighbours_in_index(query: Sentences, index: Index, allowed: Mask, n: int, ties: Ties) -> Neighbours:
     """R_n over the sentences of all allowed documents, which are the pool in the order of their ids."""
-    query_sentences = index.query_sentences(query)
     stored = _StoredDocuments.of(index, allowed)
     pool = np.flatnonzero(allowed)
     with _progress(index, stored) as advance:
         return whole_neighbours(
-            query_sentences.vectors,
+            query.vectors,
             stored,
             np.searchsorted(pool, stored.numbers),
             index.sentence_counts[pool],

@@ -102,7 +102,7 @@ def load_candidates(index: Index, query: Document, ranking: Ranking, mean_senten
 
     Where the index holds a part of the collection only, `mean_sentences` is that of the whole collection.
     """
-    sentences = [index.sentences(id) for id in ranking.ids]
+    sentences = index.sentences_of(ranking.ids)
     mean = index.mean_sentences if mean_sentences is None else mean_sentences
     return Candidates(ranking, sentences, mean, query, index.document, index.knows_language(query))
 
@@ -133,7 +133,7 @@ def order_candidates(
 
     Documents without sentences come last: their scores are lowered to the smallest of the others.
     """
-    empty = np.array([not len(sentences) for sentences in candidates.sentences], dtype=bool)
+    empty = candidates.sentence_counts == 0
     scores = np.asarray(scores, dtype=np.float64).copy()
     if empty.any() and not empty.all():
         scores[empty] = np.minimum(scores[empty], scores[~empty].min())

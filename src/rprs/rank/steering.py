@@ -188,24 +188,34 @@ def rank_parts(ranker: Ranker, parts: Sequence[Part], index: Index, depth: int, 
     """
     if len(parts) == 1:
         return ranker.rank(parts[0].document, index, depth, allowed)
-    notes = dict.fromkeys(ranker.notes(index) if isinstance(ranker, _NotesIndex) else ())
-    rows: list[Floats] = []
-    for part in parts:
-        if isinstance(ranker, _ScoresAll):
-            rows.append(np.where(allowed, ranker.scores(part.document, index), 0.0))
-            rows[-1][rows[-1] <= 0] = np.nan
-            continue
-        ranking = ranker.rank(part.document, index, int(np.count_nonzero(allowed)), allowed)
-        row = np.full(len(index), np.nan)
-        row[[number for number in map(index.number, ranking.ids) if number is not None]] = ranking.scores
-        rows.append(row)
-        notes.update(dict.fromkeys(ranking.notes))
+    if not isinstance(ranker, _ScoresAll):
+        every = int(allowed.sum())
+        return _combined([ranker.rank(part.document, index, every, allowed) for part in parts], parts, depth)
+    rows = [np.where(allowed, ranker.scores(part.document, index), 0.0) for part in parts]
+    for row in rows:
+        row[row <= 0] = np.nan
     found = np.flatnonzero(~np.all(np.isnan(rows), axis=0))
     total = np.zeros(len(index))
     if len(found):
         total[found] = steering.combined([row[found] for row in rows], [part.weight for part in parts])
     best = bm25.top(total, depth, allowed)
-    return Ranking(tuple(index.ids[number] for number in best), total[best], notes=tuple(notes))
+    notes = ranker.notes(index) if isinstance(ranker, _NotesIndex) else ()
+    return Ranking(tuple(index.ids[number] for number in best), total[best], notes=tuple(dict.fromkeys(notes)))
+
+
+def _combined(rankings: Sequence[Ranking], parts: Sequence[Part], depth: int) -> Ranking:
+    """One ranking of those for all parts, each of which lists every document that the part finds."""
+    ids = sorted({id for ranking in rankings for id in ranking.ids})
+    notes = tuple(dict.fromkeys(note for ranking in rankings for note in ranking.notes))
+    if not ids:
+        return Ranking((), np.empty(0), notes=notes)
+    place = {id: number for number, id in enumerate(ids)}
+    rows = np.full((len(parts), len(ids)), np.nan)
+    for row, ranking in zip(rows, rankings, strict=True):
+        row[[place[id] for id in ranking.ids]] = ranking.scores
+    total = steering.combined(list(rows), [part.weight for part in parts])
+    best = bm25.top(total, depth, np.ones(len(ids), dtype=bool))
+    return Ranking(tuple(ids[number] for number in best), total[best], notes=notes)
 
 
 def rerank_parts(

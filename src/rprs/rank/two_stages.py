@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
 
 import numpy as np
 
-from rprs.document import Document, Ranking, Sentences
+from rprs.document import Candidates, Document, Ranking, Sentences
 from rprs.errors import EmptyQuery
 from rprs.index import Index
 from rprs.progress import Progress, show_scans
@@ -45,6 +45,7 @@ def run_stages(
     *,
     marks: Marks = NO_MARKS,
     also: str | None = None,
+    load: Callable[[Index, Document, Ranking], Candidates] = load_candidates,
 ) -> Outcome:
     """The ranking of the allowed documents; `also` is appended to the candidates if the first stage did not find it."""
     seconds: dict[str, float] = {}
@@ -65,15 +66,14 @@ def run_stages(
     if system.rerank is None:
         return Outcome(first, first, len(query), seconds)
     with timed(seconds, "candidates"):
-        candidates = load_candidates(index, parts[0].document, first)
-        pool = candidates.sentences
+        candidates = load(index, parts[0].document, first)
 
     def sentences_of(part: Document) -> Sentences:
         return query if part is document else index.query_sentences(part)
 
     with (
         timed(seconds, "re-ranking"),
-        progress("re-ranking", sum(len(sentences) for sentences in pool), "sentences") as advance,
+        progress("re-ranking", int(candidates.sentence_counts.sum()), "sentences") as advance,
     ):
         final = rerank_parts(system.rerank, parts, candidates, index, sentences_of, advance)
     return Outcome(first, equal_scores(final, index), len(query), seconds)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["geometric", "weight_of_length"]
+__all__ = ["geometric", "least", "weight_of_length"]
 
 Floats = NDArray[np.float64]
 
@@ -22,17 +22,21 @@ def weight_of_length(ratio: float) -> float:
     return min(1.0, (3 * ratio) ** 2)
 
 
-def geometric(a: Floats, b: Floats, weight: float) -> Floats:
-    """(documents,): a^weight · b^(1 − weight); 0 where both scores are 0."""
-    if not a.any() or not b.any():
+def geometric(a: Floats, b: Floats, weight: float, leasts: tuple[float, float] | None = None) -> Floats:
+    """(documents,): a^weight · b^(1 − weight); 0 where both scores are 0.
+
+    `leasts` are the least scores above 0 of all documents, if these are some of them.
+    """
+    of_a, of_b = leasts or (least(a), least(b))
+    if np.isinf(of_a) or np.isinf(of_b):
         return a + b
     either = (a > 0) | (b > 0)
-    left, right = (np.where(either, np.maximum(values, _least(values)), 1.0) for values in (a, b))
+    left, right = np.where(either, np.maximum(a, of_a), 1.0), np.where(either, np.maximum(b, of_b), 1.0)
     if weight == 1 or weight == 0:
         return np.where(either, left if weight else right, 0.0)
     return np.where(either, np.exp(weight * np.log(left) + (1 - weight) * np.log(right)), 0.0)
 
 
-def _least(scores: Floats) -> float:
-    """The smallest score above 0."""
-    return float(scores[scores > 0].min())
+def least(scores: Floats) -> float:
+    """The smallest score above 0; infinity if there is none."""
+    return float(np.min(scores, where=scores > 0, initial=np.inf))

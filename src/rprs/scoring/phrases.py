@@ -33,6 +33,7 @@ __all__ = [
     "Postings",
     "Stream",
     "add_squares",
+    "add_weighted_squares",
     "bucket_bits",
     "decode",
     "encode",
@@ -395,6 +396,15 @@ def add_squares(  # type: ignore[no-untyped-def]
             total = totals[_place(np.int64(phrases[row]), table)]
             value = idf[min(total, idf.size - 1)] * count_weight(counts[row], logarithms)
             squares[documents[row], phrases[row] & 1] += value * value
+
+
+@numba.njit(nogil=True, cache=True)
+def add_weighted_squares(phrases, documents, counts, weights, logarithms, squares):  # type: ignore[no-untyped-def]
+    """Add the squared weights of postings to columns 1 and 2 of `squares` (documents, 3); `weights` are their idf."""
+    for row in range(phrases.size):
+        if documents[row] < len(squares):
+            value = weights[row] * count_weight(counts[row], logarithms)
+            squares[documents[row], 1 + (phrases[row] & 1)] += value * value
 
 
 @numba.njit(nogil=True, cache=True)

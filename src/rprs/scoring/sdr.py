@@ -28,7 +28,16 @@ from rprs.scoring.aligned import DEFAULT_PLAN, DOCUMENT, PARAGRAPH, Block, Plan,
 from rprs.scoring.neighbours import Wide, widen
 from rprs.scoring.vectors import precision_of
 
-__all__ = ["Alignment", "Normalise", "Statistics", "sdr", "statistics"]
+__all__ = [
+    "Alignment",
+    "Normalise",
+    "Statistics",
+    "add_moments",
+    "sdr",
+    "sdr_normalised",
+    "statistics",
+    "statistics_of",
+]
 
 Normalise = Literal["none", "zscore"]
 Floats = NDArray[np.float64]
@@ -67,8 +76,20 @@ def sdr(
         return _mean_of_best(query, documents, None, plan, advance)
     if isinstance(documents, Iterator):
         raise UsageError("zscore goes through the documents twice: pass a list or another re-iterable collection")
-    rows_of_p = statistics(query, documents, plan=plan, advance=lambda rows: advance(rows - rows // 2))
-    return _mean_of_best(query, documents, rows_of_p, plan, lambda rows: advance(rows // 2))
+    moments = add_moments(query, documents, plan=plan, advance=lambda rows: advance(rows - rows // 2))
+    return sdr_normalised(query, documents, moments, plan=plan, advance=lambda rows: advance(rows // 2))
+
+
+def sdr_normalised(
+    query: Sentences,
+    documents: Iterable[Sentences],
+    moments: Ints,
+    *,
+    plan: Plan = DEFAULT_PLAN,
+    advance: Advance = no_op,
+) -> Floats:
+    """(k,): the scores with "zscore", from the moments of all documents, of which these may be some."""
+    return _mean_of_best(query, documents, statistics_of(query, moments), plan, advance)
 
 
 def _mean_of_best(
@@ -95,12 +116,28 @@ def statistics(
     advance: Advance = no_op,
 ) -> Statistics:
     """Mean and (population) standard deviation of P[i, j] over the paragraphs j of all documents, for every i."""
+    return statistics_of(query, add_moments(query, documents, plan=plan, advance=advance))
+
+
+def add_moments(
+    query: Sentences,
+    documents: Iterable[Sentences],
+    *,
+    plan: Plan = DEFAULT_PLAN,
+    advance: Advance = no_op,
+) -> Ints:
+    """(query paragraphs, 5, 2): the moments of the rows of P, integers that add up over all documents."""
     stops, wide = _stops(query.paragraphs), widen(query.vectors)
     per_unit = precision_of(query.vectors).per_unit
     folds = [Alignment(wide, stops, Statistics.none(len(stops)), plan, per_unit=per_unit) for _ in range(plan.workers)]
     scan(documents, [multiply(wide, [fold], plan) for fold in folds], 1, plan=plan, advance=advance)
-    moments = np.sum([fold.moments for fold in folds], axis=0)
-    sizes = np.diff(stops, prepend=0).tolist()
+    return np.asarray(np.sum([fold.moments for fold in folds], axis=0), dtype=np.int64)
+
+
+def statistics_of(query: Sentences, moments: Ints) -> Statistics:
+    """Mean and standard deviation of every row of P, from its moments."""
+    per_unit = precision_of(query.vectors).per_unit
+    sizes = np.diff(_stops(query.paragraphs), prepend=0).tolist()
     rows = [_mean_and_deviation(each, size * per_unit) for each, size in zip(moments.tolist(), sizes, strict=True)]
     mean, deviation = np.array(rows, dtype=np.float64).T
     return Statistics(mean, deviation)

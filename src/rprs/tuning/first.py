@@ -285,6 +285,7 @@ def rank_grid(
         share = shares[ascending[place]]
         since[terms.in_index if share is None else terms.informative(share)] = place
     keep = since < len(portions)
+    weights = terms.weights[keep]
     shape = (len(portions), len(k1), depth)
     best, where = np.zeros(shape), np.full(shape, len(index), dtype=np.int64)
     sizes = np.zeros(shape[:2], dtype=np.int64)
@@ -294,7 +295,7 @@ def rank_grid(
         bm25.accumulate_grid(
             starts[keep],
             stops[keep],
-            terms.weights[keep],
+            weights,
             since[keep],
             segment.posting_documents,
             segment.posting_counts,

@@ -124,7 +124,7 @@ def _cached_pool(
     ranker: RPRS, query: Document, index: Index, allowed: Mask, n: int, cache: Cache | None, key: str
 ) -> _WholePool:
     def compute() -> dict[str, NDArray[np.generic]]:
-        nearest = neighbours_in_index(query, index, allowed, n, ranker.ties)
+        nearest = neighbours_in_index(index.query_sentences(query), index, allowed, n, ranker.ties)
         some, places = restrict(nearest)
         return {
             "similarity": some.similarity,

@@ -1,0 +1,230 @@
+"""A cluster answers as one index of all its documents does, to the last bit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rprs import Document, Index, Searcher
+from rprs.document import Ranking
+from rprs.errors import RprsError
+from tests.index.test_union import DOCUMENTS, indexes
+from tests.support.cli import QUERY
+from tests.support.clusters import LocalCluster
+
+ENCODER = "hashed(dimension=16)"
+QUERY_DOCUMENT = Document("query", QUERY, metadata={"date": "2012-05-01"})
+SYSTEMS = ("default", "paper", "bm25", "fast")
+FIRST = (
+    "bm25(kli=0.3)",
+    "bm25(lengths=lucene,phrases=3)",
+    "cosine",
+    "cosine(ngrams=1)",
+    "blend(weight=0.5)",
+    "rprs(n=3)",
+    "rprs(n=4,ties=worst,avgdl=candidates)",
+    "sdr",
+    "sdr(normalise=zscore)",
+    "maxsim",
+    "maxsim(direction=both)",
+    "meanpool",
+    "fuse(bm25,maxsim)",
+    "fuse(blend,sdr(normalise=zscore),method=zscore)",
+)
+RERANK = (
+    "first",
+    "rprs(n=4,ties=id)",
+    "rprs(n=2,ties=worst,avgdl=candidates)",
+    "soft",
+    "sdr(normalise=zscore)",
+    "maxsim(direction=both)",
+    "meanpool",
+    "birch",
+    "fuse(first,rprs(n=3),weight=0.4)",
+)
+
+
+def assert_same(left: Ranking, right: Ranking) -> None:
+    """Two rankings are equal to the last bit."""
+    assert left.ids == right.ids
+    assert left.scores.tobytes() == right.scores.tobytes()
+    assert left.notes == right.notes
+    assert left.parts.keys() == right.parts.keys()
+    for name, values in left.parts.items():
+        assert values.tobytes() == right.parts[name].tobytes()
+
+
+def outcome(search: Any) -> Any:
+    """A ranking, or the message of the error."""
+    try:
+        return search()
+    except RprsError as error:
+        return type(error), str(error)
+
+
+@pytest.fixture(scope="module")
+def pair() -> Iterator[tuple[LocalCluster, Index]]:
+    """A cluster of four shards, one of them empty and one with a removed document, and one index."""
+    with indexes(DOCUMENTS[::3], DOCUMENTS[1::3], DOCUMENTS[2::3], [], DOCUMENTS) as (*parts, one):
+        yield LocalCluster(parts), one
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_named_systems(pair: tuple[LocalCluster, Index], system: str) -> None:
+    cluster, one = pair
+    many, alone = cluster.searcher(system), Searcher(one, system)
+    for query in (QUERY_DOCUMENT, one["lease.txt"], one["copy-of-lease"], "Rent.", [one["loan.txt"], QUERY]):
+        assert_same(many.rank(query), alone.rank(query))
+        for options in ({}, {"group": False, "pairs": 5}, {"boilerplate": False}, {"keep_self": True}):
+            left, right = (searcher.search(query, 4, **options) for searcher in (many, alone))  # type: ignore[arg-type]
+            assert left.hits == right.hits
+            assert (left.notes, left.candidates, left.sentences) == (right.notes, right.candidates, right.sentences)
+
+
+@pytest.mark.parametrize("first", FIRST)
+def test_first_stages(pair: tuple[LocalCluster, Index], first: str) -> None:
+    cluster, one = pair
+    for depth in (2, 50):
+        for rerank in (None, "rprs(n=3)"):
+            many = cluster.searcher(first=first, rerank=rerank, depth=depth)
+            alone = Searcher(one, first=first, rerank=rerank, depth=depth)
+            assert_same(many.rank(QUERY_DOCUMENT), alone.rank(QUERY_DOCUMENT))
+            assert_same(many.rank(one["lease.txt"], like=["loan.txt"]), alone.rank(one["lease.txt"], like=["loan.txt"]))
+
+
+@pytest.mark.parametrize("rerank", RERANK)
+def test_rerankers(pair: tuple[LocalCluster, Index], rerank: str) -> None:
+    cluster, one = pair
+    many, alone = cluster.searcher(rerank=rerank, depth=6), Searcher(one, rerank=rerank, depth=6)
+    assert_same(many.rank(QUERY_DOCUMENT), alone.rank(QUERY_DOCUMENT))
+    left, right = (searcher.explain(QUERY_DOCUMENT, "patent-boat") for searcher in (many, alone))
+    assert repr(left) == repr(right)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"where": "court = harbour"},
+        {"where": "nothing = 1"},
+        {"where": "date <"},
+        {"before": "date"},
+        {"before": "2005-01-01", "undated": "drop"},
+        {"before": "court"},
+        {"exclude": ["lease.txt", "no such document"]},
+        {"like": ["loan.txt"], "unlike": ["licence.txt"]},
+        {"like": ["lease.txt"], "keep_self": True},
+        {"like": ["no such document"]},
+        {"key": [(0, 40)], "ignore": [(100, 120)]},
+        {"exclude": "lease.txt"},
+    ],
+    ids=str,
+)
+def test_restrictions_and_marks(pair: tuple[LocalCluster, Index], options: dict[str, Any]) -> None:
+    cluster, one = pair
+    for system in ("default", "bm25"):
+        many, alone = cluster.searcher(system, name=str(one.path)), Searcher(one, system)
+        left, right = (
+            outcome(lambda s=searcher: s.search(QUERY_DOCUMENT, 20, **options)) for searcher in (many, alone)
+        )
+        if isinstance(right, tuple):
+            assert left == right
+        else:
+            assert (left.hits, left.notes) == (right.hits, right.notes)
+
+
+def test_evidence_passages_and_coverage(pair: tuple[LocalCluster, Index]) -> None:
+    cluster, one = pair
+    many, alone = cluster.searcher(), Searcher(one)
+    assert many.align(QUERY_DOCUMENT, "lease.txt") == alone.align(QUERY_DOCUMENT, "lease.txt")
+    for id in ("lease.txt", "removed"):
+        left, right = (outcome(lambda s=searcher: repr(s.explain(QUERY_DOCUMENT, id))) for searcher in (many, alone))
+        assert left == right if isinstance(right, str) else left[0] == right[0]
+    for text in (
+        QUERY,
+        "The tenant pays the rent",
+        "rent",
+        "The court held that the sublease had ended by that breach.",
+    ):
+        for options in ({}, {"where": "court = hill"}, {"boilerplate": False, "k": 3}):
+            left, right = (searcher.passages(text, **options) for searcher in (many, alone))  # type: ignore[arg-type]
+            assert (left.hits, left.total, left.compared, left.notes) == (
+                right.hits,
+                right.total,
+                right.compared,
+                right.notes,
+            )
+    assert many.coverage(QUERY_DOCUMENT, k=4) == alone.coverage(QUERY_DOCUMENT, k=4)
+    assert many.coverage(QUERY_DOCUMENT, ["loan.txt"]) == alone.coverage(QUERY_DOCUMENT, ["loan.txt"])
+
+
+def test_runs_and_what_a_search_reports_about_itself(pair: tuple[LocalCluster, Index], tmp_path: Any) -> None:
+    cluster, one = pair
+    queries = [QUERY_DOCUMENT, one["lease.txt"], Document("empty", "")]
+    runs = [searcher.run(queries, before="date", cache=tmp_path) for searcher in (cluster.searcher(), Searcher(one))]
+    again = cluster.searcher().run(queries, before="date", cache=tmp_path)
+    for query, ranking in runs[1].items():
+        assert_same(runs[0][query], ranking)
+        assert_same(again[query], ranking)
+    assert runs[0].failures == runs[1].failures
+    path = tmp_path / "run.txt"
+    runs[1].save(path)
+    first = f"runfile('{path}')"
+    for query in queries[:2]:
+        assert_same(
+            cluster.searcher(first=first).rank(query, exclude=["loan.txt"]),
+            Searcher(one, first=first).rank(query, exclude=["loan.txt"]),
+        )
+    assert cluster.searcher().about(QUERY, 3).fingerprint == one.fingerprint
+    assert cluster.statistics.calibration.bars == one.calibration.bars
+
+
+def test_what_can_be_read_of_a_cluster(pair: tuple[LocalCluster, Index]) -> None:
+    cluster, one = pair
+    index = cluster.searcher().index
+    assert [*index] == index.ids == one.ids
+    assert [index[id] for id in index] == [one[id] for id in one]
+    assert ("lease.txt" in index, "removed" in index, len(index)) == (True, False, len(one))
+    assert index.find("reed") == one.find("reed")
+    assert index.holds(one["lease.txt"])
+    assert not index.holds(Document("lease.txt", "Another text."))
+    assert list(index.list_ids("court = hill")) == [one.ids[n] for n in np.flatnonzero(one.select("court = hill"))]
+
+
+# ---------------------------------------------------------------------------- any documents, anywhere
+
+IDS = st.sampled_from(["a", "B", "é", "ä\u0308", "日本", "🦊", "z z", "0", "10", "2", "ª", "\uffff", "𐀀", "ß"])
+WORDS = st.sampled_from("river stone river cloud bank stone lamp river 河 石 fox".split())
+TEXTS = st.lists(st.lists(WORDS, max_size=6).map(" ".join), max_size=4).map(". ".join)
+COLLECTIONS = st.dictionaries(IDS, TEXTS, min_size=1, max_size=10)
+
+
+@settings(max_examples=25, deadline=None)
+@given(COLLECTIONS, st.lists(st.integers(0, 2), min_size=10, max_size=10), TEXTS, st.sampled_from([*SYSTEMS, *FIRST]))
+def test_however_documents_are_distributed(texts: dict[str, str], places: list[int], query: str, system: str) -> None:
+    """Ties, empty documents, empty shards, ids in any script."""
+    documents = [Document(id, text, metadata={"n": len(text)}) for id, text in texts.items()]
+    parts: list[list[Document]] = [[], [], []]
+    for document, place in zip(documents, places, strict=False):
+        parts[place].append(document)
+    with ExitStack() as stack:
+        one, *opened = (stack.enter_context(_in_memory(each)) for each in (documents, *parts))
+        options: dict[str, Any] = {} if system in SYSTEMS else {"first": system, "rerank": None}
+        named = system if system in SYSTEMS else None
+        many, alone = LocalCluster(opened).searcher(named, **options), Searcher(one, named, **options)
+        for asked in (Document("q", query), documents[0]):
+            left, right = (outcome(lambda s=searcher, q=asked: s.search(q, 5)) for searcher in (many, alone))
+            if isinstance(right, tuple):
+                assert left[0] == right[0]
+            else:
+                assert left.hits == right.hits
+                assert_same(many.rank(asked), alone.rank(asked))
+
+
+def _in_memory(documents: Sequence[Document]) -> Index:
+    return Index.in_memory(documents, encoder=ENCODER)
