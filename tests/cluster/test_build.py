@@ -24,7 +24,6 @@ from rprs.cluster.transfer import download, local_copy
 from rprs.document import Document
 from rprs.errors import StoreError, UsageError
 from rprs.index import Index, verify
-from rprs.index.sample import merge_samples, sample_part
 from rprs.read.source import Skipped
 from tests.support.crash import invented
 
@@ -211,21 +210,3 @@ def test_every_id_of_any_script_has_one_shard(ids: list[str], shards: int) -> No
     numbers = [shard_of(id, shards) for id in ids]
     assert numbers == [shard_of(id, shards) for id in ids]
     assert all(0 <= number < shards for number in numbers)
-
-
-def test_the_samples_of_shards_merge_to_that_of_one_index(tmp_path: Path) -> None:
-    documents = [invented(f"s{number}", sentences=6) for number in range(30)]
-    documents += [Document(f"copy {one.id}", one.text) for one in documents[:5]]  # equal texts have equal keys
-    parts = []
-    for shard in range(3):
-        own = [one for one in documents if shard_of(one.id, 3) == shard]
-        rprs.build(tmp_path / f"{shard}.rprs", own, encoder="hashed")
-    rprs.build(tmp_path / "one.rprs", documents, encoder="hashed")
-    for size in (10, 50, 1000):
-        parts = [_sample(tmp_path / f"{shard}.rprs", size) for shard in range(3)]
-        assert merge_samples(parts, size) == merge_samples([_sample(tmp_path / "one.rprs", size)], size)
-
-
-def _sample(path: Path, size: int) -> Any:
-    with Index(path) as index:
-        return sample_part(index.catalog, {segment.number: segment for segment in index.segments}, size)

@@ -265,7 +265,7 @@ class _Work:
             fingerprint="",
             shards=tuple(entries),
         )
-        measured = measure(self.store, manifest, self.run, self.progress)
+        measured = measure(self.job, manifest, self.run, self.progress)
         publish(self.store, measured)
         self.delete()
         return measured

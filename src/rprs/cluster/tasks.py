@@ -13,8 +13,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-import numpy as np
-
 from rprs import spec
 from rprs.cluster.manifest import FileEntry, ShardEntry, parse_files, parse_shard
 from rprs.cluster.parts import Part, documents_of, lines_of, shard_of, source_files
@@ -25,7 +23,7 @@ from rprs.encode import Fittable, FittedEncoder
 from rprs.index import Writer
 from rprs.index.batches import batches
 from rprs.index.encoders import LoadedEncoder, load_encoder
-from rprs.index.sample import Sample, merge_samples
+from rprs.index.sample import choose_sentences
 from rprs.progress import silent
 from rprs.read.bounded import use_processes
 from rprs.read.files import read_contents
@@ -183,7 +181,8 @@ def index_shard(job: Job, shard: int, parts: Sequence[int]) -> Record:
             if waits:
                 for batch in batches(documents, writer.catalog, writer.batch, Counter()):
                     writer.commit(batch)
-                _store_sample(store, job, shard, writer.sample(cast("Any", component).sample))
+                sample = writer.sample(cast("Any", component).sample)
+                store.write(_sample_path(job, shard), json.dumps(sample).encode())
             else:
                 writer.adopt(_loaded(component))
                 writer.add(documents)
@@ -261,14 +260,8 @@ def _sample_path(job: Job, shard: int) -> str:
     return f"builds/{job.key}/samples/{shard:06d}.json"
 
 
-def _store_sample(store: Store, job: Job, shard: int, sample: Sample) -> None:
-    content = json.dumps({"keys": sample.keys.tolist(), "sentences": sample.sentences})
-    store.write(_sample_path(job, shard), content.encode())
-
-
-def _read_sample(store: Store, job: Job, shard: int) -> Sample:
-    table = json.loads(store.read(_sample_path(job, shard)))
-    return Sample(np.array(table["keys"], dtype=np.uint64), table["sentences"])
+def _read_sample(store: Store, job: Job, shard: int) -> list[tuple[int, str]]:
+    return [(key, sentence) for key, sentence in json.loads(store.read(_sample_path(job, shard)))]
 
 
 def fit(job: Job, sentences: int) -> Record:
@@ -282,7 +275,7 @@ def fit(job: Job, sentences: int) -> Record:
     if sentences > component.sample:
         used = component
         samples = [_read_sample(store, job, shard) for shard in range(job.shards)]
-        table: FittedEncoder = component.fit(merge_samples(samples, component.sample), silent)
+        table: FittedEncoder = component.fit(choose_sentences(samples, component.sample), silent)
         with scratch() as folder:
             table.save(folder)
             files = tuple(file_entry(folder, place.name) for place in sorted(folder.iterdir()))

@@ -42,7 +42,7 @@ from rprs.index.folder import create_folder, lock_index
 from rprs.index.leftovers import GROUPS, delete_leftovers
 from rprs.index.repair import Repaired, accept_listing, diagnose, sound_documents
 from rprs.index.rows import SegmentRow
-from rprs.index.sample import Sample, sample_part
+from rprs.index.sample import keyed_sentences
 from rprs.index.segment import Entry, Segment, folder, write_arrays
 from rprs.index.settings import check_settings
 from rprs.index.statistics import calibrate, calibrate_once, measure
@@ -266,9 +266,9 @@ class Writer:
 
     # ------------------------------------------------------------------------ encoding
 
-    def sample(self, size: int) -> Sample:
-        """What the documents contribute to a sample of `size` sentences of a larger collection."""
-        return sample_part(self.catalog, self._encoding.segments(), size)
+    def sample(self, size: int) -> list[tuple[int, str]]:
+        """What the documents contribute to a sample of `size` sentences of a larger collection: keys and sentences."""
+        return keyed_sentences(self.catalog, self._encoding.segments(), size)
 
     def adopt(self, encoder: LoadedEncoder) -> None:
         """Use an encoder that was fitted to a larger collection, unless the index has one already."""
