@@ -29,8 +29,8 @@ KEYS = {"AWS_ACCESS_KEY_ID": "the-key-id", "AWS_SECRET_ACCESS_KEY": "the-secret-
 def endpoint() -> Iterator[str]:
     """The address of the server; the process ends with the tests."""
     program = (
-        "import sys; from moto.server import ThreadedMotoServer; server = ThreadedMotoServer('127.0.0.1', 0, verbose=False); "
-        "server.start(); print(server._server.port, flush=True); sys.stdin.read()"
+        "import sys; from moto.server import ThreadedMotoServer; "
+        "server = ThreadedMotoServer('127.0.0.1', 0, verbose=False); server.start(); print(server._server.port, flush=True); sys.stdin.read()"
     )
     environment = {**os.environ, **KEYS}
     process = subprocess.Popen(

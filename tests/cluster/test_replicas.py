@@ -59,12 +59,14 @@ def test_answers_come_in_the_order_of_the_requests() -> None:
     assert call("rank", requests) == [(number, "rank", arguments) for number, arguments in requests]
 
 
-def test_replicas_take_turns() -> None:
+def test_shards_and_threads_begin_with_different_replicas_and_stay_with_them() -> None:
     threads = Threads(a=answers, b=answers)
-    call = calls(threads, ["a", "b"])
-    for _ in range(4):
-        call("rank", [(0, ())])
-    assert sorted(threads.asked) == ["a", "a", "b", "b"]
+    call = calls(threads, ["a", "b"], ["a", "b"])
+    for _ in range(2):
+        call("rank", [(0, ()), (1, ())])
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(call, "rank", [(0, ())]).result()
+    assert threads.asked == ["a", "b", "a", "b", "b"]
 
 
 def test_a_replica_that_is_lost_is_replaced_at_once_and_asked_last_from_then_on() -> None:
@@ -133,7 +135,7 @@ def test_a_replica_that_answers_again_is_used_again(monkeypatch: pytest.MonkeyPa
     for _ in range(10):
         sleep(0.05)
         call("rank", [(0, ())])
-    assert threads.asked[-6:].count("a") == 3
+    assert threads.asked[-3:] == ["a", "a", "a"]
 
 
 def test_an_error_of_a_shard_has_its_own_class_and_message() -> None:

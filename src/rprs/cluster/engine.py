@@ -9,7 +9,6 @@ Ray reads its environment when it is imported: `connect` sets it before.
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -85,8 +84,6 @@ class Engine:
 
     def __init__(self, address: str, patience: Patience | None = None) -> None:
         self.address, self.patience = address, patience or Patience()
-        if os.environ.get("RAY_AUTH_MODE") != "token":
-            raise UsageError("Token authentication is off (RAY_AUTH_MODE): unset that variable, or set it to token")
         if ray.is_initialized():
             return
         try:

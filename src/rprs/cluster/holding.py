@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import Any
 
 from rprs import errors
-from rprs.cluster.manifest import Manifest, ShardEntry, parse_manifest
+from rprs.cluster.manifest import Manifest, ShardEntry, blob_path, parse_manifest
 from rprs.cluster.measuring import STATISTICS, norms_path
 from rprs.cluster.shard import Shard
 from rprs.cluster.statistics import Statistics
 from rprs.cluster.store import Store, open_store
 from rprs.cluster.transfer import LocalCopy, local_copy
-from rprs.errors import RprsError
+from rprs.errors import RprsError, StoreError
 
-__all__ = ["Held", "failure", "result_of"]
+__all__ = ["Held", "failure", "read_statistics", "result_of"]
 
 
 class Held:
@@ -30,7 +31,7 @@ class Held:
         try:
             statistics = self._copy(store, _statistics_entry(parsed))
             values = json.loads((statistics.path / STATISTICS).read_text(encoding="utf-8"))
-            measured = Statistics.from_object(values)
+            self.statistics = measured = Statistics.from_object(values)
             for number in numbers:
                 entry = parsed.shards[number]
                 norms = statistics.path / norms_path(entry.name)
@@ -46,9 +47,10 @@ class Held:
         self._copies.append(copy)
         return copy
 
-    def shard(self, number: int) -> Shard:
-        """A shard by its number."""
-        return self._shards[number]
+    @property
+    def shards(self) -> list[Shard]:
+        """The shards in the order of their numbers."""
+        return [self._shards[number] for number in sorted(self._shards)]
 
     def answer(self, number: int, method: str, arguments: tuple[Any, ...]) -> tuple[bool, Any]:
         """True and what the shard answers, or False and the error that it raises, as plain values."""
@@ -72,6 +74,16 @@ class Held:
 def _statistics_entry(manifest: Manifest) -> ShardEntry:
     """The files of the statistics, which are copied like those of a shard."""
     return ShardEntry("statistics", 0, 0, 0, manifest.statistics)
+
+
+def read_statistics(store: Store, manifest: Manifest) -> Statistics:
+    """The statistics of a generation, without its shards."""
+    for file in manifest.statistics:
+        if file.path == STATISTICS:
+            content = store.read(blob_path(file.sha256))
+            if sha256(content).hexdigest() == file.sha256:
+                return Statistics.from_object(json.loads(content))
+    raise StoreError(f"The statistics of the generation {manifest.generation} in {store.url} are damaged: build again")
 
 
 # ---------------------------------------------------------------------------- errors as plain values

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from threading import Lock
+from itertools import count
+from threading import Lock, local
 from time import monotonic, sleep
 from typing import Any, Protocol
 
@@ -63,7 +64,7 @@ class Calls:
     ) -> None:
         self._transport, self._replicas, self._names, self._patience = transport, replicas, names, patience
         self._failed: dict[str, tuple[float, Hashable | None]] = {}  # when it was last looked at, and the probe
-        self._lock, self._turn = Lock(), 0
+        self._lock, self._thread, self._threads = Lock(), local(), count()
 
     def __call__(self, method: str, requests: Sequence[tuple[int, tuple[Any, ...]]]) -> list[Any]:
         """The answers in the order of the requests; `ShardUnavailable` if a shard has no replica left."""
@@ -133,11 +134,15 @@ class Calls:
     # ------------------------------------------------------------------------ which replicas are well
 
     def _order(self, number: int) -> list[str]:
-        """The replicas of a shard, in turns, those that failed last."""
+        """The replicas of a shard, those that failed last. Threads and shards begin with different ones.
+
+        All calls of a query come from one thread: the replica that has begun a computation continues it.
+        """
+        if not hasattr(self._thread, "number"):
+            self._thread.number = next(self._threads)
+        replicas, first = self._replicas[number], self._thread.number + number
+        turned = [replicas[(first + place) % len(replicas)] for place in range(len(replicas))]
         with self._lock:
-            self._turn += 1
-            replicas = self._replicas[number]
-            turned = [replicas[(self._turn + place) % len(replicas)] for place in range(len(replicas))]
             return sorted(turned, key=lambda replica: replica in self._failed)
 
     def _suspect(self, replica: str) -> None:
