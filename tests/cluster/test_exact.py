@@ -79,12 +79,16 @@ def pair() -> Iterator[tuple[LocalCluster, Index]]:
 def test_named_systems(pair: tuple[LocalCluster, Index], system: str) -> None:
     cluster, one = pair
     many, alone = cluster.searcher(system), Searcher(one, system)
-    for query in (QUERY_DOCUMENT, one["lease.txt"], one["copy-of-lease"], "Rent.", [one["loan.txt"], QUERY]):
+    for query in (one["lease.txt"], "Rent.", [one["loan.txt"], QUERY]):
         assert_same(many.rank(query), alone.rank(query))
-        for options in ({}, {"group": False, "pairs": 5}, {"boilerplate": False}, {"keep_self": True}):
+        for options in ({"boilerplate": False}, {"group": False, "pairs": 5, "keep_self": True}):
             left, right = (searcher.search(query, 4, **options) for searcher in (many, alone))  # type: ignore[arg-type]
             assert left.hits == right.hits
-            assert (left.notes, left.candidates, left.sentences) == (right.notes, right.candidates, right.sentences)
+            assert (left.notes, left.candidates, left.query_sentences) == (
+                right.notes,
+                right.candidates,
+                right.query_sentences,
+            )
 
 
 @pytest.mark.parametrize("first", FIRST)
@@ -143,7 +147,7 @@ def test_evidence_passages_and_coverage(pair: tuple[LocalCluster, Index]) -> Non
     many, alone = cluster.searcher(), Searcher(one)
     assert many.align(QUERY_DOCUMENT, "lease.txt") == alone.align(QUERY_DOCUMENT, "lease.txt")
     for id in ("lease.txt", "removed"):
-        left, right = (outcome(lambda s=searcher: repr(s.explain(QUERY_DOCUMENT, id))) for searcher in (many, alone))
+        left, right = (outcome(lambda s=each, id=id: repr(s.explain(QUERY_DOCUMENT, id))) for each in (many, alone))
         assert left == right if isinstance(right, str) else left[0] == right[0]
     for text in (
         QUERY,
@@ -173,13 +177,13 @@ def test_runs_and_what_a_search_reports_about_itself(pair: tuple[LocalCluster, I
         assert_same(again[query], ranking)
     assert runs[0].failures == runs[1].failures
     path = tmp_path / "run.txt"
-    runs[1].save(path)
-    first = f"runfile('{path}')"
-    for query in queries[:2]:
-        assert_same(
-            cluster.searcher(first=first).rank(query, exclude=["loan.txt"]),
-            Searcher(one, first=first).rank(query, exclude=["loan.txt"]),
-        )
+    runs[1].write(path)
+    first = f"runfile({path})"
+    rankings = [
+        searcher.rank(QUERY_DOCUMENT, exclude=["loan.txt"])
+        for searcher in (cluster.searcher(first=first), Searcher(one, first=first))
+    ]
+    assert_same(*rankings)
     assert cluster.searcher().about(QUERY, 3).fingerprint == one.fingerprint
     assert cluster.statistics.calibration.bars == one.calibration.bars
 
