@@ -8,10 +8,12 @@ Ray reads its environment when it is imported: `connect` sets it before.
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from rprs.cluster.holding import Held, failure
@@ -30,7 +32,7 @@ try:
 except ModuleNotFoundError as missing:
     raise MissingExtra("A cluster of several machines", "ray", "cluster") from missing
 
-__all__ = ["Engine", "HolderState", "LocalNodes"]
+__all__ = ["Engine", "HolderState", "LocalNodes", "node_command"]
 
 OBJECTS = 100_000_000  # bytes of Ray's object store: results are small
 CAPACITY = 1_000_000  # holders on a node
@@ -325,7 +327,18 @@ def _reason(error: Exception) -> str:
     return lines[-1].strip()[:300] if lines else type(error).__name__
 
 
-# ---------------------------------------------------------------------------- a cluster on this machine
+# ---------------------------------------------------------------------------- nodes
+
+
+def node_command(ip: str, join: str | None, port: int, cores: int | None, folder: Path | None) -> list[str]:
+    """The module and the arguments that run the head, or a node that joins it, until they are stopped."""
+    words = ["ray.scripts.scripts", "start", f"--node-ip-address={ip}", "--block", "--disable-usage-stats"]
+    words += [f"--object-store-memory={OBJECTS}", "--include-log-monitor=false"]
+    words += [] if folder is None else [f"--temp-dir={folder}"]
+    if join is None:
+        return [*words, "--head", f"--port={port}", "--num-cpus=0", "--include-dashboard=false"]
+    words += [f"--address={join}", f"--resources={json.dumps({RESOURCE: CAPACITY})}"]
+    return words if cores is None else [*words, f"--num-cpus={cores}"]
 
 
 class LocalNodes:
