@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rprs.index import Index
 from rprs.index.segment import term_hashes
 from rprs.rank.grams import phrase_frequencies
+from rprs.scoring.logarithms import log
 from rprs.scoring.phrases import phrase_hashes
 
 __all__ = ["Commonness", "commonness"]
@@ -34,8 +35,8 @@ def commonness(passages: Sequence[str], index: Index) -> Commonness:
     phrases, bounds = _phrases([index.analyzer.terms(passage) for passage in passages])
     distinct, inverse = np.unique(phrases, return_inverse=True)
     frequencies = phrase_frequencies(distinct, index)[inverse]
-    scale = np.log(max(len(index), 2))
-    rarity = np.clip(1 - np.log(np.maximum(frequencies, 1)) / scale, 0, 1)
+    scale = float(log(max(len(index), 2)))
+    rarity = np.clip(1 - log(np.maximum(frequencies, 1)) / scale, 0, 1)
     counts = np.diff(bounds)
     for number in np.flatnonzero(counts).tolist():
         own = slice(bounds[number], bounds[number + 1])

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rprs.scoring.logarithms import log2
 from rprs.scoring.vectors import precision_of
 
 __all__ = ["DOCUMENTS", "FALLBACK", "LEAST_CHARACTERS", "SENTENCES", "Calibration", "measure_bars"]
@@ -47,7 +48,7 @@ class Calibration:
 
     def bar(self, sentences: int) -> float:
         """The least similarity of a sentence and its best partner among so many sentences."""
-        size = float(np.log2(max(sentences, 1)))
+        size = log2(max(sentences, 1))
         return float(np.interp(size, np.arange(len(self.bars)), self.bars))
 
     def object(self) -> dict[str, Any]:

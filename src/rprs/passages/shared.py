@@ -21,6 +21,7 @@ from rprs.index import Index
 from rprs.index.phrases import find_phrases
 from rprs.index.segment import Terms, term_hashes
 from rprs.rank.steps import Counts, Steps, alone
+from rprs.scoring.logarithms import log
 from rprs.scoring.phrases import Postings, phrase_hashes
 from rprs.scoring.quotes import group_by_document, longest_possible
 from rprs.text.marks import UNSPACED
@@ -107,7 +108,7 @@ def merge_best(lists: Iterable[Iterable[tuple[int, str]]], most: int) -> list[tu
 
 def _weights(frequencies: Ints, documents: int) -> NDArray[np.float64]:
     """Whole numbers, so that their sums do not depend on an order."""
-    return np.asarray(1 + np.rint(1024 * np.log2(max(documents, 1) / np.maximum(frequencies, 1))))
+    return np.asarray(1 + np.rint(1024 * log(max(documents, 1) / np.maximum(frequencies, 1)) / log(2.0)))
 
 
 def passage_phrases(passage: Side, analyzer: Any, *, phrases: bool) -> Phrases:

@@ -12,6 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from rprs.scoring.logarithms import exp, log
+
 __all__ = ["geometric", "least", "weight_of_length"]
 
 Floats = NDArray[np.float64]
@@ -34,7 +36,9 @@ def geometric(a: Floats, b: Floats, weight: float, leasts: tuple[float, float] |
     left, right = np.where(either, np.maximum(a, of_a), 1.0), np.where(either, np.maximum(b, of_b), 1.0)
     if weight == 1 or weight == 0:
         return np.where(either, left if weight else right, 0.0)
-    return np.where(either, np.exp(weight * np.log(left) + (1 - weight) * np.log(right)), 0.0)
+    scores = np.zeros(len(a))
+    scores[either] = exp(weight * log(left[either]) + (1 - weight) * log(right[either]))
+    return scores
 
 
 def least(scores: Floats) -> float:

@@ -14,6 +14,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from rprs.scoring.logarithms import log, log1p
+
 __all__ = [
     "PHRASE_SHARE",
     "accumulate",
@@ -36,7 +38,7 @@ Ints = NDArray[np.int64]
 
 def rsj(df: NDArray[Any], documents: int) -> Floats:
     """rsj_t: the weight of terms that occur in `df` of `documents` documents; the shape of `df`."""
-    return np.asarray(np.log1p((documents - df + 0.5) / (df + 0.5)), dtype=np.float64)
+    return log1p((documents - df + 0.5) / (df + 0.5))
 
 
 def gain(phrase: Floats, left: Floats, right: Floats) -> Floats:
@@ -65,7 +67,7 @@ def kli(
     in_collection = collection > 0
     p_query = query / max(query_length, 1)
     p_collection = np.where(in_collection, collection, 1) / max(tokens, 1)
-    informativeness = np.where(in_collection, p_query * np.log(p_query / p_collection), -np.inf)
+    informativeness = np.where(in_collection, p_query * log(p_query / p_collection), -np.inf)
     size = max(1, math.ceil(share * len(query) - 1e-9))
     keep = np.zeros(len(query), dtype=bool)
     keep[np.argsort(-informativeness, kind="stable")[:size]] = True

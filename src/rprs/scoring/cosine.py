@@ -16,16 +16,18 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from rprs.scoring.logarithms import log, log_of
+
 __all__ = ["LOGARITHMS", "accumulate", "add_squares", "cosines", "count_weight", "idf", "sublinear"]
 
 Floats = NDArray[np.float64]
 
-LOGARITHMS: Floats = 1 + np.log(np.maximum(np.arange(4096, dtype=np.float64), 1))  # 1 + ln count, for counts below 4096
+LOGARITHMS: Floats = 1 + log(np.maximum(np.arange(4096, dtype=np.float64), 1))  # 1 + ln count, for counts below 4096
 
 
 def idf(df: NDArray[Any], documents: int) -> Floats:
     """ln((N + 1) / (df + 1)), in the shape of `df`: 0 for a term in all documents."""
-    return np.asarray(np.log((documents + 1) / (df + 1)), dtype=np.float64)
+    return log((documents + 1) / (df + 1))
 
 
 def cosines(products: Floats, query: Floats, documents: Floats, weights: Sequence[float]) -> Floats:
@@ -45,13 +47,13 @@ def cosines(products: Floats, query: Floats, documents: Floats, weights: Sequenc
 
 def sublinear(counts: NDArray[Any]) -> Floats:
     """1 + ln tf, in the shape of the counts, which are at least 1."""
-    return np.asarray(1 + np.log(counts), dtype=np.float64)
+    return 1 + log(counts)
 
 
 @numba.njit(nogil=True, cache=True)
 def count_weight(count, logarithms):  # type: ignore[no-untyped-def]
     """1 + ln count, from the table for small counts."""
-    return logarithms[count] if 0 <= count < logarithms.size else 1 + np.log(np.float64(count))
+    return logarithms[count] if 0 <= count < logarithms.size else 1 + log_of(np.float64(count))
 
 
 @numba.njit(nogil=True, cache=True)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rprs.scoring.blend import weight_of_length
+from rprs.scoring.logarithms import exp, log
 
 __all__ = ["AUTOMATIC", "Method", "automatic_weight", "minmax", "mix", "shares", "zscore"]
 
@@ -51,7 +52,7 @@ def zscore(scores: Floats) -> Floats:
     positive = scores[np.isfinite(scores) & (scores > 0)]
     if not len(positive):
         return np.zeros(len(scores))
-    logarithms = np.log(np.where(scores > 0, np.minimum(scores, positive.max()), positive.min()))
+    logarithms = log(np.where(scores > 0, np.minimum(scores, positive.max()), positive.min()))
     deviation = float(logarithms.std())
     return np.asarray((logarithms - logarithms.mean()) / deviation) if deviation > 0 else np.zeros(len(scores))
 
@@ -59,7 +60,7 @@ def zscore(scores: Floats) -> Floats:
 def mix(a: Floats, b: Floats, weight: float, method: Method = "rrf") -> Floats:
     """(n,): the fused scores, from f_a (n,) and f_b (n,) of the same documents."""
     total = (1 - weight) * a + weight * b
-    return np.exp(total) if method == "zscore" else total
+    return exp(total) if method == "zscore" else total
 
 
 def automatic_weight(ratio: float, knows_language: bool) -> float:

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from rprs.document import Sentences
 from rprs.progress import Advance, divided, no_op
 from rprs.scoring.aligned import DEFAULT_PLAN, Block, Fold, Plan, multiply, scan
+from rprs.scoring.logarithms import exp_of, log
 from rprs.scoring.neighbours import Vectors, Wide, widen
 from rprs.scoring.rprs import Proportions
 
@@ -78,7 +79,7 @@ def _query_proportion(c: Floats, expected: Floats) -> Floats:
     """(k,): QP from c (k, m) and what it would be by chance (k,)."""
     expected = expected[:, None]
     ratio = np.divide(c, expected, out=np.zeros_like(c), where=expected > 0)  # 0 for a document without sentences
-    logarithm = np.log(ratio, out=np.zeros_like(c), where=ratio > 0)
+    logarithm = log(np.where(ratio > 0, ratio, 1.0))
     information = np.maximum(_ordered_sum(c * logarithm), 0.0)  # a divergence is never below 0, but for rounding
     if not information.any():
         information[:] = 1.0
@@ -109,7 +110,7 @@ def _temperatures(
 
     values = _scan(query, documents, fold, 2 * m, plan, advance)
     deviation = np.sqrt(_ordered_sum(values[:, :m]) / size)
-    sharpness = np.divide(2 * np.sqrt(2 * np.log(size)), deviation, out=np.zeros(m), where=deviation > 0)
+    sharpness = np.divide(2 * np.sqrt(2 * log(size)), deviation, out=np.zeros(m), where=deviation > 0)
     return sharpness, mean + values[:, m:].max(axis=0)
 
 
@@ -189,7 +190,7 @@ def _add_weights(products, owner, sharpness, greatest, weights):  # type: ignore
         for column in range(products.shape[1]):
             exponent = sharpness[column] * (products[row, column] - greatest[column])
             if exponent > NEGLIGIBLE:
-                weights[document, column] += np.exp(exponent)
+                weights[document, column] += exp_of(exponent)
 
 
 @numba.njit(nogil=True, cache=True)
@@ -200,7 +201,7 @@ def _pass_over(products, sharpness, greatest, total, never):  # type: ignore[no-
         for column in range(products.shape[1]):
             exponent = sharpness[column] * (products[row, column] - greatest[column])
             if exponent > NEGLIGIBLE:
-                chance *= 1.0 - np.exp(exponent) / total[column]
+                chance *= 1.0 - exp_of(exponent) / total[column]
         never[row] = chance
 
 

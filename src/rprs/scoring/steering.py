@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rprs.scoring.fuse import zscore
+from rprs.scoring.logarithms import exp
 
 __all__ = ["KEY", "LIKE", "MOST", "combined", "like_weight", "standardised"]
 
@@ -55,4 +56,4 @@ def combined(scores: Sequence[Floats], weights: Sequence[float]) -> Floats:
     total = np.zeros(len(scores[0]))
     for values, weight in zip(scores, weights, strict=True):
         total = total + weight * standardised(values)
-    return np.asarray(np.exp(total / sum(weights)))
+    return exp(total / sum(weights))
