@@ -30,7 +30,8 @@ def endpoint() -> Iterator[str]:
     """The address of the server; the process ends with the tests."""
     program = (
         "import sys; from moto.server import ThreadedMotoServer; "
-        "server = ThreadedMotoServer('127.0.0.1', 0, verbose=False); server.start(); print(server._server.port, flush=True); sys.stdin.read()"
+        "server = ThreadedMotoServer('127.0.0.1', 0, verbose=False); server.start(); "
+        "print(server._server.port, flush=True); sys.stdin.read()"
     )
     environment = {**os.environ, **KEYS}
     process = subprocess.Popen(

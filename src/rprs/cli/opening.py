@@ -47,7 +47,7 @@ class _Generation:
 
     @property
     def index(self) -> Index:
-        return self.opened.searcher().index
+        return self.opened.index
 
     def searcher(self, system: System | None, progress: Progress) -> Searcher:
         return self.opened.searcher(system, progress=progress)

@@ -39,6 +39,7 @@ class Opened:
         self.manifest, self.call, self._held = manifest, call, held
         self.statistics: Statistics = held.statistics if held else read_statistics(store, manifest)
         self.name = Path(store.url.rstrip("/")).name
+        self.index = ClusterIndex(call, len(manifest.shards), self.statistics, self.name)
         self.users, self.newest = 0, True
 
     @property
@@ -48,8 +49,9 @@ class Opened:
 
     def searcher(self, system: System | str | None = None, **options: Any) -> ClusterSearcher:
         """A searcher over this generation, whatever is published meanwhile."""
-        shards = len(self.manifest.shards)
-        return ClusterSearcher(self.call, shards, self.statistics, system, name=self.name, **options)
+        searcher = ClusterSearcher(self.call, len(self.manifest.shards), self.statistics, system, **options)
+        searcher.index = self.index  # what it remembers of documents serves all searchers
+        return searcher
 
     def close(self) -> None:
         """Close the shards that this process has opened."""
@@ -97,7 +99,6 @@ class Cluster:
         self.store, self.system, self.progress = store, system, progress
         self._engine, self._fixed = engine, generation
         self._lock, self._refreshing, self._closing = Lock(), Lock(), Event()
-        self._searchers: dict[int, ClusterSearcher] = {}
         self._opened = self._open_first()
         self._watching = Thread(target=self._watch, name="generations", daemon=True)
         self._watching.start()
@@ -146,7 +147,7 @@ class Cluster:
     @property
     def index(self) -> ClusterIndex:
         """The documents of the present generation."""
-        return self._searcher(self._opened).index
+        return self._opened.index
 
     @property
     def generation(self) -> int:
@@ -188,7 +189,6 @@ class Cluster:
             with self._lock:
                 old, self._opened = self._opened, newer
                 old.newest = False
-                self._searchers.pop(old.generation, None)
                 self._close_unused(old)
             return True
 
@@ -198,11 +198,7 @@ class Cluster:
                 self.refresh()
 
     def _searcher(self, opened: Opened) -> ClusterSearcher:
-        """One searcher for each generation: it remembers where documents are."""
-        searcher = self._searchers.get(opened.generation)
-        if searcher is None:
-            searcher = self._searchers[opened.generation] = opened.searcher(self.system, progress=self.progress)
-        return searcher
+        return opened.searcher(self.system, progress=self.progress)
 
     def _close_unused(self, opened: Opened) -> None:
         if not opened.newest and not opened.users:
