@@ -125,7 +125,7 @@ def test_the_server_answers_as_over_one_index_and_is_read_only(places: tuple[Pat
         assert client.coverage(QUERY, k=2).rows == alone.coverage(QUERY, k=2).rows
         assert list(client.passages(QUERY[:80], 3)) == list(alone.passages(QUERY[:80], 3))
         with server.client(headers={"Authorization": f"Bearer {TOKEN}"}) as http:
-            facts = http.get("/index").json()
+            facts = http.get("/info").json()
             assert facts["documents"] == len(alone.index)
             assert facts["fingerprint"] == alone.index.fingerprint
             refused = http.post("/documents", json={"documents": [{"id": "x", "text": "y"}]})
