@@ -92,7 +92,7 @@ demo-cluster: $(VENV)/.demo $(VENV)/.cluster  ## the same on two nodes of this m
 	@mkdir -p demo
 	@ln -sfn "$$($(VENV)/bin/python -c 'import licensedcode; print(*licensedcode.__path__)')/data/licenses" demo/licences
 	@echo "Licence texts: ScanCode LicenseDB, CC-BY-4.0 (nexB Inc. and others)"
-	@RPRS_CLUSTER_FOLDER=demo/cluster-node $(VENV)/bin/python scripts/demo_cluster.py demo $(QUERY)
+	@RPRS_CLUSTER_FOLDER="$(CURDIR)/demo/cluster-node" $(VENV)/bin/python scripts/demo_cluster.py demo $(QUERY)
 
 test: $(VENV)/.dev  ## run the default tests
 	@$(VENV)/bin/$(PYTEST) $(PARALLEL)
