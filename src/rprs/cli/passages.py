@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rprs.cli.messages import Messages, counted
+from rprs.cli.opening import open_collection
 from rprs.cli.options import (
     AlsoIndexes,
     Before,
@@ -25,7 +26,6 @@ from rprs.cli.options import (
     chosen_kinds,
 )
 from rprs.cli.queries import STDIN, check_index_first, is_file, read_file
-from rprs.cli.searching import opened_together
 from rprs.errors import UsageError
 
 if TYPE_CHECKING:
@@ -104,11 +104,11 @@ def passages(
     Example: rprs passages cases.rprs brief.pdf:112-118 --kind identical --format csv > quotations.csv
     """
     from rprs.passages.export import about_passages
-    from rprs.search import Searcher
 
     check_index_first("passages", path, passage)
     messages: Messages = context.obj
-    with opened_together([path, *(also or ())]) as index:
+    with open_collection(context, [path, *(also or ())]) as collection:
+        index = collection.index
         document, source = read_passage(passage)
         options: dict[str, Any] = {
             "where": where,
@@ -119,7 +119,7 @@ def passages(
             "context": around,
             "boilerplate": not no_boilerplate,
         }
-        results = Searcher(index, progress=messages.progress).passages(document, k, **options)
+        results = collection.searcher(None, messages.progress).passages(document, k, **options)
         _print_results(results, partial(about_passages, index, document, k, **options), format)
     _print_summary(messages, results, restricted=any((where, before, kind, no_boilerplate)))
 
@@ -165,7 +165,7 @@ def _excluded(index: Index, ids: list[str] | tuple[()], source: Document | None)
     """The documents to leave out: those that were named, and the file that the passage comes from."""
     from rprs.index.lookup import require_id
 
-    own = [] if source is None else [index.ids[number] for number in index.same_content(source)]
+    own = [] if source is None else index.copies(source)
     return [*(require_id(index, id) for id in ids), *own]
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rprs.cli.cluster_search import PANEL, Address, Deadline
 from rprs.cli.groups import SystemGroup, with_groups
 from rprs.cli.messages import Messages, counted
 from rprs.cli.options import OcrModes
@@ -15,6 +16,7 @@ from rprs.cli.system import selected_system
 from rprs.errors import UsageError
 
 if TYPE_CHECKING:
+    from rprs.rank import System
     from rprs.serve.app import Options
     from rprs.serve.collections import Collections
     from rprs.serve.limits import Limits
@@ -26,9 +28,19 @@ Host = Annotated[
 ]
 Port = Annotated[int, typer.Option(help="The port; 0 selects a free one.", min=0, max=65535)]
 Indexes = Annotated[
-    list[Path],
+    list[Path] | None,
     typer.Argument(
         metavar="INDEX...", help="The folders of indexes, or a folder that contains some.", show_default=False
+    ),
+]
+ClusterUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        help="Serve a cluster instead of indexes: a folder, or s3://BUCKET/PATH.",
+        metavar="URL",
+        rich_help_panel=PANEL,
+        show_default=False,
     ),
 ]
 Folders = Annotated[
@@ -106,7 +118,7 @@ Waiting = Annotated[
 def serve(
     context: typer.Context,
     *,
-    paths: Indexes,
+    paths: Indexes = None,
     host: Host = "127.0.0.1",
     port: Port = 8017,
     open_browser: OpenBrowser = True,
@@ -116,6 +128,9 @@ def serve(
     root_path: RootPathOption = "",
     matters: MattersFolder = None,
     files: Folders = None,
+    cluster: ClusterUrl = None,
+    address: Address = None,
+    deadline: Deadline = 5.0,
     ocr: UploadOcr = OcrModes.auto,
     ranking: SystemGroup,
     max_upload: MaxUpload = 64,
@@ -138,6 +153,8 @@ def serve(
     Example: rprs serve cases.rprs --settings tuned.toml --port 9000 --no-open
 
     Example: rprs serve cases.rprs --root-path /search --allow-host office.example.org --no-open
+
+    Example: rprs serve --cluster s3://archive/cases --address 10.0.0.1:6379
 
     Example: rprs serve cases.rprs --host 0.0.0.0 --token-file token --allow-host search.example.org
     """
@@ -189,14 +206,10 @@ def _listen(context: typer.Context, options: Options, open_browser: bool) -> Non
     """Open the indexes and serve them until the end."""
     from rprs.scoring.threads import one_blas_thread
     from rprs.serve.app import make_app
-    from rprs.serve.collections import Collections, find_indexes
     from rprs.serve.connection import serve as listen
 
     values, messages = context.params, context.obj
-    found, home = find_indexes(values["paths"])
-    if not found and not (home and (options.writable or options.token)):
-        raise UsageError(f"{values['paths'][0]} contains no index (a folder *.rprs): create one with rprs index")
-    service = Collections(found, selected_system(context), home, messages.progress, options.log)
+    service = _service(context, options)
     try:
         ready = _ready(service, options, values["allow_host"] or (), messages, open_browser)
         app = make_app(service, options)
@@ -204,6 +217,35 @@ def _listen(context: typer.Context, options: Options, open_browser: bool) -> Non
             listen(app, values["host"], values["port"], options.limits, ready, options.log)
     finally:
         service.close()
+
+
+def _service(context: typer.Context, options: Options) -> Collections:
+    """The indexes or the cluster to serve."""
+    from rprs.serve.collections import Collections, find_indexes
+
+    values, messages, system = context.params, context.obj, selected_system(context)
+    cluster, paths = values["cluster"], values["paths"]
+    if (cluster is None) == (not paths):
+        raise UsageError("Name the indexes to serve, or a cluster with --cluster URL")
+    if cluster is not None:
+        return _cluster_service(cluster, values["address"], values["deadline"], system, messages)
+    found, home = find_indexes(paths)
+    if not found and not (home and (options.writable or options.token)):
+        raise UsageError(f"{paths[0]} contains no index (a folder *.rprs): create one with rprs index")
+    return Collections(found, system, home, messages.progress, options.log)
+
+
+def _cluster_service(url: str, address: str | None, deadline: float, system: System, messages: Messages) -> Collections:
+    from rprs.cluster.cluster import Cluster
+    from rprs.serve.clusters import ClusterService
+    from rprs.serve.collections import Collections
+
+    cluster = Cluster.open(url, system, address=address, deadline=deadline)
+    try:
+        return Collections.of(ClusterService(cluster, messages.progress))
+    except BaseException:
+        cluster.close()
+        raise
 
 
 def _ready(
