@@ -276,6 +276,7 @@ def test_a_killed_run_resumes_and_writes_the_same_file(index_path: Path, tmp_pat
     assert not work.exists()
 
 
+@pytest.mark.slow
 def test_other_settings_do_not_resume_from_the_rankings_of_a_killed_run(index_path: Path, tmp_path: Path) -> None:
     path, output = queries(tmp_path, RECORDS), tmp_path / "run.trec"
     words = ["run", str(index_path), str(path), "-o", str(output)]

@@ -282,6 +282,7 @@ app(sys.argv[2:])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "what", [("--folds", "2", *SMALL), (*PAPER, "--what", "first", "--grid", "k1=0,2", "--grid", "b=0,1")]
 )

@@ -130,7 +130,10 @@ def _kill_and_resume(crasher: Crasher, scene: Scene, step: int) -> None:
             assert {name: now.get(name) for name in batches} == batches, "a committed batch was written again"
 
 
-@pytest.mark.parametrize("job", JOBS)
+MAIN = ("add", "compact", "index", "refit")  # the others are killed at random, and at every step by the slow tests
+
+
+@pytest.mark.parametrize("job", [job if job in MAIN else pytest.param(job, marks=pytest.mark.slow) for job in JOBS])
 def test_killed_at_about_ten_steps(crasher: Crasher, scenes: dict[str, Scene], job: str) -> None:
     scene = scenes[job]
     for step in range(1 + len(job), scene.steps + 1, max(1, scene.steps // 10)):

@@ -190,6 +190,7 @@ def test_coverage_is_that_of_the_searcher_and_scores_are_technical_details(view:
 SHARES = "bar => [...bar.children].map(part => part.getBoundingClientRect().width / bar.getBoundingClientRect().width)"
 
 
+@pytest.mark.slow
 def test_a_click_scrolls_to_the_matching_passage(view: Visit, expected: Explanation) -> None:
     page = view.page
     pairs = expected.alignment.pairs

@@ -90,6 +90,7 @@ def test_a_pending_filter_is_discarded_with_its_results(chrome: Browser, server:
         assert visited.api_requests.count("POST /search") == 1
 
 
+@pytest.mark.slow
 def test_a_double_click_on_back_goes_back_once(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         page = visited.search(text=TEXT)

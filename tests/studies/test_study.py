@@ -645,6 +645,7 @@ truncation = {{ lengths = [64] }}
 """
 
 
+@pytest.mark.slow
 def test_a_killed_study_resumes(place: Place) -> None:
     """Killed while documents are indexed, while neighbours are written, and while the results are."""
     place.study(MEDIUM, "undisturbed")

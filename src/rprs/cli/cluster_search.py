@@ -51,9 +51,10 @@ def on_cluster(verb: Callable[..., None]) -> Callable[..., None]:
     def clustered(context: typer.Context, url: str, **options: Any) -> None:
         for name in OWN:  # `open_collection` reads them from the context
             del options[name]
-        verb(context, Path(url), **options)
+        verb(context=context, path=Path(url), **options, **absent)
 
     hints = get_type_hints(verb, include_extras=True)
+    absent = {name: None for name in ("also",) if name in hints}  # a cluster is searched by itself
     inherited = [
         parameter.replace(annotation=hints[parameter.name])
         for parameter in inspect.signature(verb).parameters.values()
@@ -64,7 +65,10 @@ def on_cluster(verb: Callable[..., None]) -> Callable[..., None]:
         inspect.Parameter("context", kind, annotation=typer.Context),
         inspect.Parameter("url", kind, annotation=Url),
         *inherited,
-        *(inspect.Parameter(name, kind, annotation=each, default=default) for name, (each, default) in OWN.items()),
+        *(
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=each, default=default)
+            for name, (each, default) in OWN.items()
+        ),
     ]
     clustered.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # Typer reads it
     clustered.__annotations__ = {each.name: each.annotation for each in parameters}
