@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rprs import Document, Index, Searcher
-from rprs.document import Ranking
+from rprs.document import Query, Ranking
 from rprs.errors import RprsError
 from tests.index.test_union import DOCUMENTS, indexes
 from tests.support.cli import QUERY
@@ -79,7 +79,8 @@ def pair() -> Iterator[tuple[LocalCluster, Index]]:
 def test_named_systems(pair: tuple[LocalCluster, Index], system: str) -> None:
     cluster, one = pair
     many, alone = cluster.searcher(system), Searcher(one, system)
-    for query in (one["lease.txt"], "Rent.", [one["loan.txt"], QUERY]):
+    queries: tuple[Query, ...] = (one["lease.txt"], "Rent.", [one["loan.txt"], QUERY])
+    for query in queries:
         assert_same(many.rank(query), alone.rank(query))
         for options in ({"boilerplate": False}, {"group": False, "pairs": 5, "keep_self": True}):
             left, right = (searcher.search(query, 4, **options) for searcher in (many, alone))  # type: ignore[arg-type]
@@ -156,7 +157,7 @@ def test_evidence_passages_and_coverage(pair: tuple[LocalCluster, Index]) -> Non
         "The court held that the sublease had ended by that breach.",
     ):
         for options in ({}, {"where": "court = hill"}, {"boilerplate": False, "k": 3}):
-            left, right = (searcher.passages(text, **options) for searcher in (many, alone))  # type: ignore[arg-type]
+            left, right = (searcher.passages(text, **options) for searcher in (many, alone))
             assert (left.hits, left.total, left.compared, left.notes) == (
                 right.hits,
                 right.total,
