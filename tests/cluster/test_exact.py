@@ -83,7 +83,7 @@ def test_named_systems(pair: tuple[LocalCluster, Index], system: str) -> None:
     for query in queries:
         assert_same(many.rank(query), alone.rank(query))
         for options in ({"boilerplate": False}, {"group": False, "pairs": 5, "keep_self": True}):
-            left, right = (searcher.search(query, 4, **options) for searcher in (many, alone))  # type: ignore[arg-type]
+            left, right = (searcher.search(query, 4, **options) for searcher in (many, alone))
             assert left.hits == right.hits
             assert (left.notes, left.candidates, left.query_sentences) == (
                 right.notes,

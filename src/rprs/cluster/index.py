@@ -28,6 +28,7 @@ from rprs.errors import UsageError
 from rprs.index import Index
 from rprs.index.arguments import require_count, require_document
 from rprs.index.fields import Field
+from rprs.index.language import main_script
 from rprs.index.phrases import NO_PHRASES
 from rprs.index.reader import Mask
 from rprs.index.union import merge_fields
@@ -119,7 +120,10 @@ class ClusterIndex(Index):
 
     def knows_language(self, query: Document) -> bool:
         """Whether the encoder knows the script of the query, as measured on all shards."""
-        return bool(self.call("knows_language", [(self._any_shard(query), (query.text,))])[0])
+        verdict = self.statistics.language.get("scripts", {}).get(main_script(query.text))
+        if verdict is None:  # only the encoder can tell, which shards have
+            verdict = self.call("knows_language", [(self._any_shard(query), (query.text,))])[0]
+        return bool(verdict)
 
     def _any_shard(self, query: Document) -> int:
         """A shard that works for a query where each of them can: not always the same."""
