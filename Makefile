@@ -10,9 +10,11 @@ SOAK_MINUTES ?= 30
 PARALLEL ?= -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 QUERY = demo/licences/agpl-3.0.LICENSE
 
+comma := ,
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all test-torch fuzz soak effectiveness runs lint bench screenshots lock sbom clean
+.PHONY: help demo demo-cluster test test-all test-torch test-cluster test-cluster-all fuzz soak effectiveness runs lint bench screenshots lock sbom clean
 
 help:  ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -67,6 +69,11 @@ $(TORCH_VENV)/.dev: pyproject.toml requirements/dev.txt | $(TORCH_VENV)/bin/pyth
 	@$(TORCH_VENV)/bin/pip install -q --disable-pip-version-check $(TORCH) -e '.[torch]'
 	@touch $@
 
+# Ray is pinned in pyproject.toml; what is there already stays as it is locked.
+$(VENV)/.cluster: pyproject.toml | $(VENV)/bin/python
+	$(call install,$(VENV),-e '.[cluster]' 'moto[server]>=5$(comma)<6')
+	@touch $@
+
 # ---------------------------------------------------------------------------- tasks
 
 demo: $(VENV)/.demo  ## index 2,289 licence agreements, and show which are similar to the AGPL and why
@@ -81,14 +88,26 @@ demo: $(VENV)/.demo  ## index 2,289 licence agreements, and show which are simil
 	 && $(VENV)/bin/rprs explain demo/licences.rprs $(QUERY) "$$top"
 	@echo "Open the web interface: $(VENV)/bin/rprs serve demo/licences.rprs"
 
+demo-cluster: $(VENV)/.demo $(VENV)/.cluster  ## the same on two nodes of this machine, of which one is killed
+	@mkdir -p demo
+	@ln -sfn "$$($(VENV)/bin/python -c 'import licensedcode; print(*licensedcode.__path__)')/data/licenses" demo/licences
+	@echo "Licence texts: ScanCode LicenseDB, CC-BY-4.0 (nexB Inc. and others)"
+	@RPRS_CLUSTER_FOLDER="$(CURDIR)/demo/cluster-node" $(VENV)/bin/python scripts/demo_cluster.py demo $(QUERY)
+
 test: $(VENV)/.dev  ## run the default tests
 	@$(VENV)/bin/$(PYTEST) $(PARALLEL)
 
 test-all: $(VENV)/.dev $(VENV)/.demo  ## run the slow tests, too
-	@$(VENV)/bin/$(PYTEST) $(PARALLEL) -m 'not effectiveness and not torch'
+	@$(VENV)/bin/$(PYTEST) $(PARALLEL) -m 'not effectiveness and not torch and not cluster'
 
 test-torch: $(TORCH_VENV)/.dev  ## run the tests that require torch, in a separate environment
 	@$(TORCH_VENV)/bin/$(PYTEST) -m torch
+
+test-cluster: $(VENV)/.dev $(VENV)/.cluster  ## run the tests that require Ray, on a cluster of processes of this machine
+	@$(VENV)/bin/$(PYTEST) -m 'cluster and not slow'
+
+test-cluster-all: $(VENV)/.dev $(VENV)/.cluster  ## run them all: also faults of the network, which require root
+	@$(VENV)/bin/$(PYTEST) -m cluster
 
 fuzz: $(VENV)/.dev  ## look for inputs that break the readers and parsers, FUZZ_SECONDS for each of them
 	@$(VENV)/bin/python -m tests.fuzz --seconds $(FUZZ_SECONDS)

@@ -11,7 +11,7 @@ from random import Random
 from rprs.document import Document
 from rprs.index import Writer
 
-__all__ = ["given_or_invented"]
+__all__ = ["given_or_invented", "invented_document"]
 
 WORDS = 30_000  # different ones
 LENGTH = 14  # words of a sentence
@@ -27,11 +27,12 @@ def given_or_invented(path: Path | None, documents: int, sentences: int, dimensi
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "invented.rprs"
         with Writer(made, create=True, encoder=f"hashed(dimension={dimension})") as writer:
-            writer.add(_document(random, number, sentences) for number in range(documents))
+            writer.add(invented_document(random, number, sentences) for number in range(documents))
         yield made
 
 
-def _document(random: Random, number: int, sentences: int) -> Document:
+def invented_document(random: Random, number: int, sentences: int) -> Document:
+    """A document of words that occur as often as in real ones, without meaning."""
     words = [f"w{int(random.paretovariate(0.7)) % WORDS:x}" for _ in range(LENGTH * sentences)]
     lines = (" ".join(words[start : start + LENGTH]).capitalize() + "." for start in range(0, len(words), LENGTH))
     return Document(f"d{number}", " ".join(lines), f"Title {number}", {"year": number % 300, "note": f"n{number}"})

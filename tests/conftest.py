@@ -23,7 +23,12 @@ settings.register_profile("default", derandomize=True, deadline=None)
 settings.register_profile("search", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
-SEPARATE = {"torch": "make test-torch", "slow": "make test-all", "effectiveness": "make effectiveness"}
+SEPARATE = {
+    "torch": "make test-torch",
+    "slow": "make test-all",
+    "effectiveness": "make effectiveness",
+    "cluster": "make test-cluster",
+}
 LEFT_OUT = pytest.StashKey[Counter[str]]()
 
 

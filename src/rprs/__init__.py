@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rprs.aligning import align
     from rprs.alignment.values import Alignment, Change, Coverage
     from rprs.charts.values import Chart
+    from rprs.cluster.cluster import Cluster
     from rprs.collection import open_collection
     from rprs.covering import coverage
     from rprs.document import Document
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
         ReadError,
         RprsError,
         ServiceError,
+        ShardUnavailable,
+        StoreError,
         TooLarge,
         TooLong,
         UsageError,
@@ -98,6 +101,7 @@ __all__ = [
     "Change",
     "Chart",
     "Client",
+    "Cluster",
     "Comparison",
     "Cosine",
     "Coverage",
@@ -139,8 +143,10 @@ __all__ = [
     "SearchOptions",
     "Searcher",
     "ServiceError",
+    "ShardUnavailable",
     "Skipped",
     "SoftRPRS",
+    "StoreError",
     "Synced",
     "System",
     "TooLarge",
@@ -175,6 +181,7 @@ _HOME = {
     "rprs.aligning": ["align"],
     "rprs.alignment.values": ["Alignment", "Change", "Coverage"],
     "rprs.charts.values": ["Chart"],
+    "rprs.cluster.cluster": ["Cluster"],
     "rprs.collection": ["open_collection"],
     "rprs.covering": ["coverage"],
     "rprs.document": ["Document"],
@@ -197,6 +204,8 @@ _HOME = {
         "ReadError",
         "RprsError",
         "ServiceError",
+        "ShardUnavailable",
+        "StoreError",
         "TooLarge",
         "TooLong",
         "UsageError",

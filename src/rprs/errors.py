@@ -15,6 +15,7 @@ RprsError                 base class: one line with the problem, the value and w
 ├── EmptyQuery            the query has no sentences
 ├── InvalidMatter         the file of a matter cannot be used
 │   └── MatterConflict    it was saved elsewhere in the meantime
+├── StoreError            the folder or object store of a cluster cannot be used, or a file there is damaged
 └── ServiceError          a server cannot answer a request
     ├── Busy              too many requests at once; try again later
     ├── Cancelled         the request was cancelled
@@ -46,6 +47,7 @@ __all__ = [
     "RprsError",
     "ServiceError",
     "ShardUnavailable",
+    "StoreError",
     "TooLarge",
     "TooLong",
     "UsageError",
@@ -114,6 +116,10 @@ class InvalidMatter(RprsError):
 
 class MatterConflict(InvalidMatter):
     """The file of a matter was saved elsewhere since it was read."""
+
+
+class StoreError(RprsError):
+    """The folder or object store of a cluster cannot be used, or a file there is missing or damaged."""
 
 
 class ServiceError(RprsError):

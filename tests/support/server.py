@@ -49,11 +49,12 @@ class Server:
 
 
 @contextmanager
-def served(index: Path, *options: object) -> Iterator[Server]:
-    """Serve an index on a free port until the end of the block; options may begin with more indexes."""
+def served(index: Path | None, *options: object) -> Iterator[Server]:
+    """Serve an index, or what the options name, on a free port until the end of the block."""
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
-        command = [sys.executable, "-m", "rprs", "serve", str(index), "--port", "0", "--no-open", *map(str, options)]
+        named = [] if index is None else [str(index)]
+        command = [sys.executable, "-m", "rprs", "serve", *named, "--port", "0", "--no-open", *map(str, options)]
         with log.open("w") as errors:
             process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
         out = cast("IO[str]", process.stdout)

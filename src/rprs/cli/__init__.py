@@ -23,6 +23,8 @@ from rprs.cli import (
     aligning,
     assisting,
     browsing,
+    cluster_search,
+    clusters,
     converting,
     covering,
     indexing,
@@ -209,6 +211,21 @@ _add_group(
     matters.show,
     matters.run,
     matter_export.export,
+    no_args_is_help=True,
+)
+
+_add_group(
+    clusters.cluster,
+    clusters.build,
+    clusters.add,
+    clusters.remove,
+    clusters.verify,
+    clusters.sweep,
+    clusters.status,
+    clusters.start,
+    clusters.stop,
+    clusters.node,
+    *cluster_search.searching_verbs,
     no_args_is_help=True,
 )
 

@@ -47,20 +47,24 @@ class Outcome:
     def close(self, index: Path) -> None:
         """Print the table, and write the full list to a file in the folder of the index."""
         place = index / LIST
+        self.print_table()
+        if not self.items:
+            place.unlink(missing_ok=True)
+            return
+        lines = sorted(f"{_status(item)}\t{item.path}\t{item.reason}" for item in self.items)
+        write_atomically(place, "\n".join(" ".join(line.split("\n")) for line in lines) + "\n")
+        self.messages.print(f"Full list: {place}")
+
+    def print_table(self) -> None:
+        """Print how many pages were recognised, and the reasons why files were not read, or only partly."""
         if pages := sum(count for count, _ in self.recognised):
             confidence = sum(count * value for count, value in self.recognised) / pages
             files = counted(len(self.recognised), "file")
             self.messages.print(f"OCR          {pages:>6,}  pages of {files}, mean confidence {confidence:.0%}")
-        if not self.items:
-            place.unlink(missing_ok=True)
-            return
         partly = [item for item in self.items if item.partly]
         for heading, items in (("partly read", partly), ("skipped", [one for one in self.items if not one.partly])):
             for number, line in enumerate(_table(items)):
                 self.messages.print(f"{heading if number == 0 else '':<11}  {line}")
-        lines = sorted(f"{_status(item)}\t{item.path}\t{item.reason}" for item in self.items)
-        write_atomically(place, "\n".join(" ".join(line.split("\n")) for line in lines) + "\n")
-        self.messages.print(f"Full list: {place}")
 
 
 def _status(item: Skipped) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rprs.cli.messages import Messages, counted
+from rprs.cli.opening import open_collection
 from rprs.cli.options import (
     Before,
     IndexPath,
@@ -92,13 +93,12 @@ def passages(
     """
     from rprs.cli.evidence import print_passages
     from rprs.cli.output import print_objects
-    from rprs.index import Index
     from rprs.passages.export import PASSAGE_FORMATS, about_passages, hit_object
-    from rprs.search import Searcher
 
     check_index_first("passages", path, passage)
     messages: Messages = context.obj
-    with Index(path) as index:
+    with open_collection(context, [path]) as collection:
+        index = collection.index
         document, source = read_passage(passage)
         options: dict[str, Any] = {
             "where": where,
@@ -109,7 +109,7 @@ def passages(
             "context": around,
             "boilerplate": not no_boilerplate,
         }
-        results = Searcher(index, progress=messages.progress).passages(document, k, **options)
+        results = collection.searcher(None, messages.progress).passages(document, k, **options)
         if format is PassageFormats.csv:
             sys.stdout.write(PASSAGE_FORMATS["csv"].write(results, about_passages(index, document, k, **options)))
         elif format is PassageFormats.table:
@@ -167,7 +167,7 @@ def _excluded(index: Index, ids: list[str] | tuple[()], source: Document | None)
     """The documents to leave out: those that were named, and the file that the passage comes from."""
     from rprs.index.lookup import require_id
 
-    own = [] if source is None else [index.ids[number] for number in index.same_content(source)]
+    own = [] if source is None else index.copies(source)
     return [*(require_id(index, id) for id in ids), *own]
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rprs.cli.messages import LimitedMessages, Messages, counted
+from rprs.cli.opening import open_collection
 from rprs.cli.options import (
     FIRST,
     RERANK,
@@ -115,17 +116,15 @@ def _write_run(context: typer.Context, path: Path, queries: Path, output: Path |
     """Call `Searcher.run`, write the run, and report notes and failures."""
     from rprs.files.atomic import check_target
     from rprs.files.cache import Cache
-    from rprs.index import Index
-    from rprs.search import Searcher
 
     messages: Messages = context.obj
     started, parameters = perf_counter(), context.params
     cache = None if output is None else Cache(output.with_name(f"{output.name}.work"))
     if output is not None:
         check_target(output)
-    with Index(path) as index:
+    with open_collection(context, [path]) as collection:
         system.load(messages.progress)
-        searcher = Searcher(index, system, progress=_progress(messages, output))
+        searcher = collection.searcher(system, _progress(messages, output))
         options = {
             name: parameters[name]
             for name in ("exclude", "where", "before", "undated", "keep_self", "k", "strict", "tag")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 import typer
 
 from rprs.cli.messages import Messages, counted
+from rprs.cli.opening import open_collection
 from rprs.cli.options import (
     FIRST,
     RERANK,
@@ -50,7 +51,6 @@ from rprs.spec import DEPTH
 
 if TYPE_CHECKING:
     from rprs.document import Document
-    from rprs.index import Index
     from rprs.rank.restrictions import SearchOptions
     from rprs.results.hits import Explanation, Results
     from rprs.results.serialize import About
@@ -199,7 +199,8 @@ def explain(
         raise UsageError(
             "Give the query, as a file or by --text or --id, and the id of one document: see rprs explain --help"
         )
-    check_explain_order(path, file, name)
+    if "url" not in context.params:
+        check_explain_order(path, file, name)
     with open_search(context, path, file) as (searcher, documents, options):
         id = resolve_id(searcher.index, name)
         explanation = searcher.explain(documents, id, **options, boilerplate=not no_boilerplate)
@@ -215,13 +216,12 @@ def open_search(
     context: typer.Context, path: Path, file: str | None
 ) -> Iterator[tuple[Searcher, list[Document], SearchOptions]]:
     """The searcher of a command, the documents of its query, and the options that restrict the hits."""
-    from rprs.search import Searcher
-
     parameters, progress = context.params, context.obj.progress
     system = selected_system(context, parameters["settings"])
     files = [each for each in (file, *(parameters["more"] or ())) if each is not None]
     sources = QuerySources(files, parameters["text"], parameters["ids"] or ())
-    with _opened_together([path, *(parameters["also"] or ())]) as index:
+    with open_collection(context, [path, *(parameters.get("also") or ())]) as collection:
+        index = collection.index
         documents = sources.read(index)
         options: SearchOptions = {
             "where": parameters["where"],
@@ -232,18 +232,7 @@ def open_search(
             **read_marks(parameters, documents, index),
         }
         system.load(progress)
-        yield Searcher(index, system, progress=progress), documents, options
-
-
-@contextmanager
-def _opened_together(paths: list[Path]) -> Iterator[Index]:
-    """An index, or several as one."""
-    from rprs.index import Index
-    from rprs.index.union import UnionIndex
-
-    with ExitStack() as opened:
-        parts = [opened.enter_context(Index(path)) for path in paths]
-        yield parts[0] if len(parts) == 1 else UnionIndex(parts)
+        yield collection.searcher(system, progress), documents, options
 
 
 # ---------------------------------------------------------------------------- output

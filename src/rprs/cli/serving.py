@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rprs.cli.cluster_search import PANEL, Address, Deadline
 from rprs.cli.messages import Messages, counted
 from rprs.cli.options import FIRST, RERANK, Depth, First, OcrModes, Rerank, SettingsFile, SystemName
 from rprs.cli.system import selected_system
@@ -15,6 +16,7 @@ from rprs.errors import UsageError
 from rprs.spec import DEPTH
 
 if TYPE_CHECKING:
+    from rprs.rank import System
     from rprs.serve.collections import Collections
 
 LIMITS = "Limits"
@@ -24,9 +26,19 @@ Host = Annotated[
 ]
 Port = Annotated[int, typer.Option(help="The port; 0 selects a free one.", min=0, max=65535)]
 Indexes = Annotated[
-    list[Path],
+    list[Path] | None,
     typer.Argument(
         metavar="INDEX...", help="The folders of indexes, or a folder that contains some.", show_default=False
+    ),
+]
+ClusterUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        help="Serve a cluster instead of indexes: a folder, or s3://BUCKET/PATH.",
+        metavar="URL",
+        rich_help_panel=PANEL,
+        show_default=False,
     ),
 ]
 Folders = Annotated[
@@ -102,7 +114,7 @@ Waiting = Annotated[
 
 def serve(
     context: typer.Context,
-    paths: Indexes,
+    paths: Indexes = None,
     host: Host = "127.0.0.1",
     port: Port = 8017,
     open_browser: OpenBrowser = True,
@@ -112,6 +124,9 @@ def serve(
     root_path: RootPathOption = "",
     matters: MattersFolder = None,
     files: Folders = None,
+    cluster: ClusterUrl = None,
+    address: Address = None,
+    deadline: Deadline = 5.0,
     ocr: UploadOcr = OcrModes.auto,
     system: SystemName = None,
     first: First = FIRST,
@@ -138,6 +153,8 @@ def serve(
     Example: rprs serve cases.rprs --settings tuned.toml --port 9000 --no-open
 
     Example: rprs serve cases.rprs --root-path /search --allow-host office.example.org --no-open
+
+    Example: rprs serve --cluster s3://archive/cases --address 10.0.0.1:6379
 
     Example: rprs serve cases.rprs --host 0.0.0.0 --token-file token --allow-host search.example.org
     """
@@ -166,11 +183,16 @@ def serve(
         waiting=waiting,
         ocr=ocr.value,
     )
-    found, home = find_indexes(paths)
-    if not found and not (home and (allow_write or token)):
-        raise UsageError(f"{paths[0]} contains no index (a folder *.rprs): create one with rprs index")
-    folders = check_folders(files or ())
-    service = Collections(found, selected_system(context, settings), home, messages.progress, log)
+    folders, chosen = check_folders(files or ()), selected_system(context, settings)
+    if (cluster is None) == (not paths):
+        raise UsageError("Name the indexes to serve, or a cluster with --cluster URL")
+    if cluster is not None:
+        service = _cluster_service(cluster, address, deadline, chosen, messages)
+    else:
+        found, home = find_indexes(paths or [])
+        if not found and not (home and (allow_write or token)):
+            raise UsageError(f"{(paths or [home])[0]} contains no index (a folder *.rprs): create one with rprs index")
+        service = Collections(found, chosen, home, messages.progress, log)
     try:
         hosts: set[str] = set()
         app = make_app(service, Options(hosts, token, allow_write, limits, log, prefix, matters, folders))
@@ -185,6 +207,19 @@ def serve(
             )
     finally:
         service.close()
+
+
+def _cluster_service(url: str, address: str | None, deadline: float, system: System, messages: Messages) -> Collections:
+    from rprs.cluster.cluster import Cluster
+    from rprs.serve.clusters import ClusterService
+    from rprs.serve.collections import Collections
+
+    cluster = Cluster.open(url, system, address=address, deadline=deadline)
+    try:
+        return Collections.of(ClusterService(cluster, messages.progress))
+    except BaseException:
+        cluster.close()
+        raise
 
 
 def _ready(

@@ -218,6 +218,10 @@ class ClusterIndex(Index):
         own = self.locate([require_document(document).id])
         return bool(own) and self.content_hashes(own) == [document.content_hash]
 
+    def copies(self, document: Document) -> list[str]:
+        """The ids of documents with exactly the same text."""
+        return sorted(id for ids in self.everywhere("copies", require_document(document)) for id in ids)
+
     def query_sentences(self, query: Document, progress: Progress | bool | None = None) -> Sentences:
         """The sentences of a query with their vectors: the stored ones if a shard holds the same document."""
         key, sentences = self._last

@@ -39,6 +39,7 @@ METHODS = frozenset(
         "begin",
         "content_hashes",
         "content_rows",
+        "copies",
         "dated",
         "documents",
         "fields",
@@ -177,6 +178,10 @@ class Shard:
     def content_hashes(self, ids: Sequence[str]) -> list[str]:
         """The hashes of the texts of some documents of this shard."""
         return self.index.content_hashes(ids)
+
+    def copies(self, document: Document) -> list[str]:
+        """The ids of its documents with exactly the same text."""
+        return self.index.copies(document)
 
     def stored_sentences(self, query: Document) -> Sentences | None:
         """The sentences of a query that is a document of this shard; None if it is not."""

@@ -51,6 +51,11 @@ class Encoding:
         if self.catalog.generation is None and not self.is_fitted:
             self._use(self._store(load_encoder(self.component, self.progress)))
 
+    def adopt(self, loaded: LoadedEncoder) -> None:
+        """Use an encoder that was fitted or loaded elsewhere, before anything is encoded."""
+        if self.catalog.generation is None:
+            self._use(self._store(loaded))
+
     def write(
         self,
         number: int,
@@ -124,10 +129,11 @@ class Encoding:
     def _fit(self) -> StoredEncoder:
         """Fit the encoder to the present collection."""
 
-        def segments() -> dict[int, Segment]:
-            return {row.number: Segment.open(self.path, row.number, None) for row in self.catalog.segments()}
+        return self._store(fit_encoder(self.catalog, self.segments, self.component, self.progress))
 
-        return self._store(fit_encoder(self.catalog, segments, self.component, self.progress))
+    def segments(self) -> dict[int, Segment]:
+        """The segments of the index, without vectors."""
+        return {row.number: Segment.open(self.path, row.number, None) for row in self.catalog.segments()}
 
     def _store(self, loaded: LoadedEncoder) -> StoredEncoder:
         return store_encoder(self.catalog, self.path, loaded)

@@ -98,7 +98,7 @@ def resolve_id(index: Index, name: str) -> str:
     if index.number(name) is not None:
         return name
     by_path = [id for id in _endings(name) if index.number(id) is not None]
-    by_text = [index.ids[number] for number in index.same_content(document)] if (document := _read(name)) else []
+    by_text = index.copies(document) if (document := _read(name)) else []
     both = [id for id in by_path if id in by_text]
     return next(iter([*both, *by_text, *by_path]), None) or require_id(index, name)
 

@@ -424,6 +424,10 @@ class Index(Mapping[str, Document]):
         """The numbers of documents with exactly the same text."""
         return self.with_content(require_document(document).content_hash)
 
+    def copies(self, document: Document) -> list[str]:
+        """The ids of documents with exactly the same text."""
+        return [self.ids[number] for number in self.same_content(document)]
+
     def with_content(self, content_hash: str) -> list[int]:
         """The numbers of documents whose text has this hash."""
         with self._lock:

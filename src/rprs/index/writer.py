@@ -35,13 +35,14 @@ from rprs.index.catalog import Catalog
 from rprs.index.compact import cut, merge_segments
 from rprs.index.damage import refuse_damage
 from rprs.index.database import NO_INDEX
-from rprs.index.encoders import grown_enough
+from rprs.index.encoders import LoadedEncoder, grown_enough
 from rprs.index.encoding import Encoding
 from rprs.index.files import File, folder_mode, sync_place, watch_disk
 from rprs.index.folder import create_folder, lock_index
 from rprs.index.leftovers import GROUPS, delete_leftovers
 from rprs.index.repair import Repaired, accept_listing, diagnose, sound_documents
 from rprs.index.rows import SegmentRow
+from rprs.index.sample import keyed_sentences
 from rprs.index.segment import Entry, Segment, folder, write_arrays
 from rprs.index.settings import check_settings
 from rprs.index.statistics import calibrate, calibrate_once, measure
@@ -265,6 +266,15 @@ class Writer:
                 batch.record()
 
     # ------------------------------------------------------------------------ encoding
+
+    def sample(self, size: int) -> list[tuple[int, str]]:
+        """What the documents contribute to a sample of `size` sentences of a larger collection: keys and sentences."""
+        return keyed_sentences(self.catalog, self._encoding.segments(), size)
+
+    def adopt(self, encoder: LoadedEncoder) -> None:
+        """Use an encoder that was fitted to a larger collection, unless the index has one already."""
+        with self._change():
+            self._encoding.adopt(encoder)
 
     def finish(self) -> tuple[str, ...]:
         """Encode the documents that are not encoded yet, and compact if there are many segments; notes on failures."""

@@ -24,6 +24,7 @@ from rprs.index.union import UnionIndex, why_not_together
 from rprs.progress import Progress, silent
 from rprs.rank import System
 from rprs.search import Searcher
+from rprs.serve.clusters import ClusterService
 from rprs.serve.limits import ASGIApp, Receive, Scope, Send
 from rprs.serve.service import Service, Snapshot, system_texts
 
@@ -79,7 +80,7 @@ class Collections:
         log: Callable[[str], None] = lambda _line: None,
     ) -> None:
         self.system, self.home, self._log, self._lock = system, home, log, Lock()
-        self._services: dict[str, Service] = {}
+        self._services: dict[str, Service | ClusterService] = {}
         self._together = _Together(self)
         try:
             for path in paths:
@@ -89,7 +90,7 @@ class Collections:
             raise
 
     @classmethod
-    def of(cls, service: Service) -> Collections:
+    def of(cls, service: Service | ClusterService) -> Collections:
         """A single collection."""
         collections = cls([], service.system)
         collections._services[_name(service.path)] = service
@@ -109,7 +110,7 @@ class Collections:
     # ------------------------------------------------------------------------ collections
 
     @property
-    def services(self) -> dict[str, Service]:
+    def services(self) -> dict[str, Service | ClusterService]:
         """The services by name."""
         with self._lock:
             return dict(self._services)
@@ -120,7 +121,7 @@ class Collections:
         return [service.path for service in self.services.values()]
 
     @property
-    def _current(self) -> Service | _Together:
+    def _current(self) -> Service | ClusterService | _Together:
         name, services = _selected.get(), self.services
         if name == TOGETHER:
             return self._together
@@ -202,7 +203,7 @@ class Collections:
 
     def searcher(self, snapshot: Snapshot, progress: Progress = silent) -> Searcher:
         """The system, over one snapshot."""
-        return Searcher(snapshot.index, self.system, progress=progress)
+        return snapshot.searcher(self.system, progress)
 
     def add(self, documents: Iterable[Document], progress: Progress = silent) -> Added:
         """Add documents to the collection."""
@@ -212,7 +213,7 @@ class Collections:
         """Remove a document from the collection."""
         return self._one().remove(id, check)
 
-    def _one(self) -> Service:
+    def _one(self) -> Service | ClusterService:
         current = self._current
         if isinstance(current, _Together):
             raise UsageError("Choose one collection to change: all of them together are only for searching")
@@ -224,7 +225,7 @@ def _name(path: Path) -> str:
 
 
 @contextmanager
-def _snapshots(services: Iterable[Service]) -> Iterator[list[Snapshot]]:
+def _snapshots(services: Iterable[Service | ClusterService]) -> Iterator[list[Snapshot]]:
     with ExitStack() as stack:
         yield [stack.enter_context(service.snapshot()) for service in services]
 

@@ -27,6 +27,8 @@ _STATUS: dict[type[errors.RprsError], int] = {
     errors.IndexLocked: 409,
     errors.DiskFull: 507,
     errors.Busy: 503,
+    errors.ShardUnavailable: 503,
+    errors.StoreError: 503,
     errors.Cancelled: 409,
     errors.NotAllowed: 403,
     errors.TooLarge: 413,

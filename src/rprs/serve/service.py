@@ -36,6 +36,10 @@ class Snapshot:
         self.users = 0
         self.newest = True
 
+    def searcher(self, system: System, progress: Progress = silent) -> Searcher:
+        """A system over this state of the index."""
+        return Searcher(self.index, system, progress=progress)
+
     @cached_property
     def facts(self) -> dict[str, Any]:
         """Contents and components of the index."""
@@ -90,7 +94,7 @@ class Service:
         """Load the encoder and compile the kernels, so that the first request does not have to wait."""
         with self.snapshot() as snapshot, progress("getting ready"):
             if len(snapshot.index):
-                self.searcher(snapshot).search(Document("warm", "A sentence to warm up with."), 1)
+                snapshot.searcher(self.system).search(Document("warm", "A sentence to warm up with."), 1)
 
     # ------------------------------------------------------------------------ reading
 
@@ -144,10 +148,6 @@ class Service:
     def system_texts(self) -> dict[str, Any]:
         """The system as plain values."""
         return system_texts(self.system)
-
-    def searcher(self, snapshot: Snapshot, progress: Progress = silent) -> Searcher:
-        """The system, over one snapshot."""
-        return Searcher(snapshot.index, self.system, progress=progress)
 
     # ------------------------------------------------------------------------ writing
 

@@ -1,0 +1,152 @@
+"""A cluster of two nodes on this machine against one index: `python -m benchmarks.cluster [--documents 64000]`.
+
+It prints, as JSON, the seconds of a query (whole, and without evidence) on one index and on a cluster whose two nodes
+hold half of the shards each; the seconds of building both; and the seconds to an answer after each fault. Nodes, shards
+and the index share the cores of this machine, so that what is measured is the overhead, not the gain.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from time import monotonic, perf_counter, sleep
+from typing import Any
+
+import numpy as np
+
+import rprs
+from benchmarks.invented import invented_document
+from rprs.cluster.build import build
+from rprs.cluster.connection import connected
+from rprs.cluster.local import LocalCluster
+from rprs.cluster.settings import Patience
+from rprs.cluster.store import open_store
+
+DEADLINE = 5.0
+MOST_OVERHEAD, LEAST_SPEED_UP = 1.3, 1.8  # the goals
+
+
+def main() -> None:
+    """Build both, and print all figures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--documents", type=int, default=64_000)
+    parser.add_argument("--sentences", type=int, default=20, help="of each document")
+    parser.add_argument("--dimension", type=int, default=128)
+    parser.add_argument("--shards", type=int, default=4)
+    parser.add_argument("--queries", type=int, default=10)
+    parser.add_argument("--no-faults", action="store_true")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["RPRS_CLUSTER_FOLDER"] = f"{folder}/node"
+        print(json.dumps(_measure(options, Path(folder)), indent=1))
+
+
+def _measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    random, encoder = Random(1), f"hashed(dimension={options.dimension})"
+    source = folder / "documents"
+    source.mkdir()
+    per_file = max(1, options.documents // 16)
+    for first in range(0, options.documents, per_file):  # so that several nodes can read
+        numbers = range(first, min(first + per_file, options.documents))
+        lines = (invented_document(random, number, options.sentences) for number in numbers)
+        text = "\n".join(json.dumps({"id": one.id, "title": one.title, "text": one.text}) for one in lines)
+        (source / f"{first:08d}.jsonl").write_text(text)
+    figures: dict[str, Any] = {name: getattr(options, name) for name in ("documents", "sentences", "shards")}
+    with _seconds(figures, "build one index"):
+        rprs.build(folder / "one.rprs", source, encoder=encoder)
+    with LocalCluster(2) as nodes:
+        os.environ.update(nodes.environment)
+        engine = connected(nodes.address, Patience(replica=DEADLINE))
+        list(engine.run(warm, [()] * 4))  # a process that imports rprs takes seconds, once
+        with _seconds(figures, "build on two nodes"):
+            manifest = build(folder / "store", [source], options.shards, encoder=encoder, run=engine.run).manifest
+        figures["build speed-up"] = round(figures["build one index"] / figures["build on two nodes"], 2)
+        figures["build goal"] = f"at least {LEAST_SPEED_UP}"
+        url = open_store(folder / "store").url
+        engine.start(url, manifest, 1, 2)
+        queries = [invented_document(random, 10**9 + number, options.sentences) for number in range(options.queries)]
+        with rprs.Cluster.open(folder / "store", address=nodes.address, deadline=60.0) as cluster:
+            alone = rprs.Searcher(folder / "one.rprs")
+            figures |= _compare(alone, cluster, queries)
+        engine.stop(url)
+        if not options.no_faults:
+            engine.start(url, manifest, 2, 1)
+            with rprs.Cluster.open(folder / "store", address=nodes.address, deadline=DEADLINE) as cluster:
+                figures["answered after"] = _faults(engine, url, nodes, cluster, queries[0])
+        engine.close()
+    return figures
+
+
+def warm() -> None:
+    """Import what a build imports."""
+    import rprs.cluster.measuring  # noqa: F401  # the import is the task
+
+
+@contextmanager
+def _seconds(figures: dict[str, Any], name: str) -> Iterator[None]:
+    start = perf_counter()
+    yield
+    figures[name] = round(perf_counter() - start, 2)
+
+
+def _compare(alone: Any, cluster: Any, queries: list[Any]) -> dict[str, Any]:
+    """The median seconds of queries, alternately on one index and on the cluster; the answers must be the same."""
+    figures: dict[str, Any] = {}
+    tasks: dict[str, Callable[[Any, Any], Any]] = {
+        "whole query": lambda searcher, query: tuple(searcher.search(query, 10)),
+        "ranking alone": lambda searcher, query: searcher.rank(query).ids,
+    }
+    for name, task in tasks.items():
+        times: dict[str, list[float]] = {"one index": [], "cluster": []}
+        for number, query in enumerate([queries[0], *queries]):  # the first time compiles and maps
+            found = []
+            for where, searcher in (("one index", alone), ("cluster", cluster)):
+                start = perf_counter()
+                found.append(task(searcher, query))
+                if number:
+                    times[where].append(perf_counter() - start)
+            assert found[0] == found[1], "the answers differ"
+        medians = {where: float(np.median(each)) for where, each in times.items()}
+        figures[name] = {where: round(seconds, 4) for where, seconds in medians.items()}
+        figures[name]["ratio"] = round(medians["cluster"] / medians["one index"], 2)
+    figures["query goal"] = f"at most {MOST_OVERHEAD}"
+    return figures
+
+
+def _faults(engine: Any, url: str, nodes: LocalCluster, cluster: Any, query: Any) -> dict[str, float]:
+    """The seconds from each fault to the next answer, which must be the same as before."""
+    expected, figures = tuple(cluster.search(query, 5)), {}
+
+    def asked(name: str, fault: Callable[[], None]) -> None:
+        fault()
+        start = monotonic()
+        assert tuple(cluster.search(query, 5)) == expected
+        figures[name] = round(monotonic() - start, 2)
+
+    def holders() -> list[int]:
+        deadline = monotonic() + 120
+        while len(alive := [each.process for each in engine.status(url) if each.alive]) < 2:
+            assert monotonic() < deadline, "a holder did not come back"
+            sleep(1)
+        return alive
+
+    asked("no fault", lambda: None)
+    first = holders()[0]
+    asked("holder killed", lambda: os.kill(first, signal.SIGKILL))
+    stopped = holders()[0]
+    asked("holder stopped", lambda: os.kill(stopped, signal.SIGSTOP))
+    os.kill(stopped, signal.SIGCONT)
+    holders()
+    asked("node killed", lambda: os.kill(nodes.processes[0], signal.SIGKILL))
+    return figures
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,239 @@
+"""`rprs.Cluster`: a searcher over the newest generation of a cluster, with the interface of `Searcher`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import wraps
+from pathlib import Path
+from threading import Event, Lock, Thread
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
+
+from rprs.cluster.calls import Call, in_process
+from rprs.cluster.connection import connected
+from rprs.cluster.generations import generations, load, require_newest
+from rprs.cluster.holding import Held, read_statistics
+from rprs.cluster.index import ClusterIndex
+from rprs.cluster.manifest import Manifest
+from rprs.cluster.searcher import ClusterSearcher
+from rprs.cluster.settings import Patience
+from rprs.cluster.statistics import Statistics
+from rprs.cluster.store import Store, open_store
+from rprs.errors import InvalidIndex, ShardUnavailable, StoreError, UsageError
+from rprs.progress import Progress
+from rprs.rank.system import System, SystemOptions, as_system
+from rprs.search import Searcher
+
+__all__ = ["Cluster", "Opened"]
+
+INTERVAL = 2.0  # seconds between two looks for a newer generation
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Opened:
+    """One generation, open for queries: on the nodes of a Ray cluster, or in this process."""
+
+    def __init__(self, store: Store, manifest: Manifest, call: Call, held: Held | None) -> None:
+        self.manifest, self.call, self._held = manifest, call, held
+        self.statistics: Statistics = held.statistics if held else read_statistics(store, manifest)
+        self.name = Path(store.url.rstrip("/")).name
+        self.index = ClusterIndex(call, len(manifest.shards), self.statistics, self.name)
+        self.users, self.newest = 0, True
+
+    @property
+    def generation(self) -> int:
+        """The number of the generation."""
+        return self.manifest.generation
+
+    def searcher(self, system: System | str | None = None, **options: Any) -> ClusterSearcher:
+        """A searcher over this generation, whatever is published meanwhile."""
+        searcher = ClusterSearcher(self.call, len(self.manifest.shards), self.statistics, system, **options)
+        searcher.index = self.index  # what it remembers of documents serves all searchers
+        return searcher
+
+    def close(self) -> None:
+        """Close the shards that this process has opened."""
+        if self._held is not None:
+            self._held.close()
+
+
+def _pinned(method: Callable[Concatenate[Searcher, P], R]) -> Callable[Concatenate[Cluster, P], R]:
+    """A method of `Searcher`, of which each call sees one generation from its beginning to its end.
+
+    If the last copy of an old generation is stopped meanwhile, the call begins again with the newest one.
+    """
+
+    @wraps(method)
+    def call(self: Cluster, *arguments: P.args, **options: P.kwargs) -> R:
+        with self.pinned() as opened:
+            try:
+                result: R = getattr(self._searcher(opened), method.__name__)(*arguments, **options)
+                return result
+            except ShardUnavailable:
+                if not self.refresh() or self._opened is opened:
+                    raise
+        with self.pinned() as opened:
+            return getattr(self._searcher(opened), method.__name__)(*arguments, **options)  # type: ignore[no-any-return]
+
+    return call
+
+
+class Cluster:
+    """Ranks the documents of a cluster: the interface of `Searcher`, and the same answers as from one index.
+
+    `Cluster.open("s3://bucket/cases")` opens all shards in this process; with `address="10.0.0.1:6379"`, the nodes of
+    that Ray cluster answer, of which this machine must be one. A generation that is published and started later is used
+    from the next query on. An answer is never partial: a shard that nobody answers for raises `ShardUnavailable`.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        system: System,
+        engine: Any = None,
+        generation: int | None = None,
+        progress: Progress | bool | None = None,
+    ) -> None:
+        self.store, self.system, self.progress = store, system, progress
+        self._engine, self._fixed = engine, generation
+        self._lock, self._refreshing, self._closing = Lock(), Lock(), Event()
+        self._opened = self._open_first()
+        self._watching = Thread(target=self._watch, name="generations", daemon=True)
+        self._watching.start()
+
+    @classmethod
+    def open(
+        cls,
+        url: str | Path,
+        system: System | str | None = None,
+        *,
+        address: str | None = None,
+        generation: int | None = None,
+        deadline: float | None = None,
+        progress: Progress | bool | None = None,
+        **options: Unpack[SystemOptions],
+    ) -> Cluster:
+        """Open the newest generation at a folder or `s3://` address, or the one of a number.
+
+        `address` is that of the head of a Ray cluster, whose token is in RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH.
+        `deadline` are the seconds that a replica may take to answer before another is asked; 5 by default. The system
+        and its options are those of `Searcher`.
+        """
+        store, chosen = open_store(url), as_system(system, options)
+        if address is None:
+            return cls(store, chosen, None, generation, progress)
+        patience = Patience() if deadline is None else Patience(replica=deadline)
+        return cls(store, chosen, connected(address, patience), generation, progress)
+
+    def __repr__(self) -> str:
+        return f"<Cluster {self.store.url}, generation {self._opened.generation}, {self.system}>"
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, _: object, __: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the shards that this process has opened; those on other nodes stay."""
+        self._closing.set()
+        self._watching.join()
+        with self._lock:
+            self._opened.newest = False
+            self._close_unused(self._opened)
+
+    @property
+    def index(self) -> ClusterIndex:
+        """The documents of the present generation."""
+        return self._opened.index
+
+    @property
+    def generation(self) -> int:
+        """The number of the present generation."""
+        return self._opened.generation
+
+    align = _pinned(Searcher.align)
+    about = _pinned(Searcher.about)
+    coverage = _pinned(Searcher.coverage)
+    explain = _pinned(Searcher.explain)
+    passages = _pinned(Searcher.passages)
+    rank = _pinned(Searcher.rank)
+    run = _pinned(Searcher.run)
+    search = _pinned(Searcher.search)
+
+    # ------------------------------------------------------------------------ generations
+
+    @contextmanager
+    def pinned(self) -> Iterator[Opened]:
+        """The present generation, which stays open until the end of the block."""
+        with self._lock:
+            opened = self._opened
+            opened.users += 1
+        try:
+            yield opened
+        finally:
+            with self._lock:
+                opened.users -= 1
+                self._close_unused(opened)
+
+    def refresh(self) -> bool:
+        """Use the newest generation that can be asked; whether it is another one than before."""
+        if self._fixed is not None:
+            return False
+        with self._refreshing:
+            newer = self._open_newer()
+            if newer is None:
+                return False
+            with self._lock:
+                old, self._opened = self._opened, newer
+                old.newest = False
+                self._close_unused(old)
+            return True
+
+    def _watch(self) -> None:
+        while not self._closing.wait(INTERVAL):
+            with suppress(StoreError, InvalidIndex, ShardUnavailable, UsageError, OSError):
+                self.refresh()
+
+    def _searcher(self, opened: Opened) -> ClusterSearcher:
+        return opened.searcher(self.system, progress=self.progress)
+
+    def _close_unused(self, opened: Opened) -> None:
+        if not opened.newest and not opened.users:
+            opened.close()
+
+    def _open_first(self) -> Opened:
+        if self._fixed is not None:
+            manifest = load(self.store, self._fixed)
+        elif self._engine is None:
+            manifest = require_newest(self.store)
+        else:
+            newest = require_newest(self.store)
+            for generation in reversed(self._engine.serving(self.store.url)):
+                manifest = newest if generation == newest.generation else load(self.store, generation)
+                if opened := self._try(manifest):
+                    return opened
+            raise UsageError(f"{self.store.url} is not started: run `rprs cluster start {self.store.url}` on a node")
+        opened = self._try(manifest)
+        if opened is None:
+            raise ShardUnavailable(f"of generation {manifest.generation}")
+        return opened
+
+    def _open_newer(self) -> Opened | None:
+        """The newest generation after the present one that can be asked; None if there is none."""
+        numbers = generations(self.store) if self._engine is None else self._engine.serving(self.store.url)
+        for generation in reversed(numbers):
+            if generation <= self._opened.generation:
+                return None
+            if opened := self._try(load(self.store, generation)):
+                return opened
+        return None
+
+    def _try(self, manifest: Manifest) -> Opened | None:
+        if self._engine is not None:
+            call = self._engine.calls(self.store.url, manifest)
+            return None if call is None else Opened(self.store, manifest, call, None)
+        held = Held(self.store.url, manifest.to_json(), range(len(manifest.shards)))
+        return Opened(self.store, manifest, in_process(held.shards), held)

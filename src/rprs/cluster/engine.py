@@ -1,0 +1,365 @@
+"""Ray: the only module that imports it. Holders keep shards open on the nodes, tasks build them.
+
+A holder is a process that has opened some shards of one generation. Several holders, on different nodes, have the same
+shards: they are replicas. Ray restarts a holder that dies; until then, `rprs.cluster.replicas` asks another.
+
+Ray reads its environment when it is imported: `connect` sets it before.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rprs.cluster.holding import Held, failure
+from rprs.cluster.manifest import Manifest
+from rprs.cluster.repeated import run_repeated
+from rprs.cluster.replicas import Calls, Lost
+from rprs.cluster.settings import NAMESPACE, RESOURCE, Patience
+from rprs.errors import MissingExtra, RprsError, ShardUnavailable, UsageError
+from rprs.files.hashes import digest
+
+try:
+    import ray
+    from ray.exceptions import GetTimeoutError, RayError, RayTaskError, TaskCancelledError
+    from ray.util import list_named_actors
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+except ModuleNotFoundError as missing:
+    raise MissingExtra("A cluster of several machines", "ray", "cluster") from missing
+
+__all__ = ["Engine", "HolderState", "LocalNodes", "node_command"]
+
+OBJECTS = 100_000_000  # bytes of Ray's object store: results are small
+CAPACITY = 1_000_000  # holders on a node
+
+# ---------------------------------------------------------------------------- processes on the nodes
+
+
+@ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=0, max_concurrency=4)
+class Holder:
+    """A process that has opened some shards."""
+
+    def __init__(self, url: str, manifest: bytes, numbers: Sequence[int]) -> None:
+        self._held = Held(url, manifest, numbers)
+
+    def answer(self, number: int, method: str, arguments: tuple[Any, ...]) -> Any:
+        """What a shard answers, or the error that it raises, as plain values."""
+        return self._held.answer(number, method, arguments)
+
+    def state(self) -> dict[str, Any]:
+        """What `status` shows."""
+        return {**self._held.state(), "node": ray.get_runtime_context().get_node_id()}
+
+
+@ray.remote(num_cpus=1, max_retries=0)
+def _run(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """Run a step of a build; an error of a user comes back as plain values."""
+    try:
+        return True, function(*arguments)
+    except (RprsError, OSError) as error:
+        return False, failure(error)
+
+
+# ---------------------------------------------------------------------------- the engine
+
+
+@dataclass(frozen=True, slots=True)
+class HolderState:
+    """A holder as `status` shows it."""
+
+    name: str
+    generation: int
+    shards: tuple[int, ...]
+    replica: int
+    alive: bool
+    node: str = ""
+    process: int = 0
+
+
+class Engine:
+    """The connection of this process to the Ray cluster that this machine is a node of."""
+
+    def __init__(self, address: str, patience: Patience | None = None) -> None:
+        self.address, self.patience = address, patience or Patience()
+        if ray.is_initialized():
+            return
+        try:
+            ray.init(
+                address=address,
+                namespace=NAMESPACE,
+                log_to_driver=False,
+                logging_level=logging.CRITICAL,
+                configure_logging=False,
+            )
+        except (ConnectionError, RuntimeError, ValueError, RayError, TimeoutError) as error:
+            reason = " ".join(str(error).split())[:200]
+            raise UsageError(
+                f"No Ray cluster answers at {address} ({reason}): start this machine's node with `rprs cluster node`, "
+                "and give its token (RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH)"
+            ) from None
+
+    def close(self) -> None:
+        """Leave the cluster; holders stay."""
+        ray.shutdown()
+
+    # ------------------------------------------------------------------------ tasks
+
+    def run(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
+        """Run a function on the nodes: the results as they come, each with the place of its arguments.
+
+        A task whose node is lost runs again elsewhere. So does one that takes much longer than the others, since a
+        stopped process cannot be told from a slow one; tasks give the same result wherever they run.
+        """
+        yield from run_repeated(_Nodes(), function, arguments)
+
+    # ------------------------------------------------------------------------ holders
+
+    def nodes(self) -> list[str]:
+        """The ids of the nodes that can hold shards."""
+        return sorted(node["NodeID"] for node in ray.nodes() if node["Alive"] and node["Resources"].get(RESOURCE))
+
+    def start(self, url: str, manifest: Manifest, replicas: int, processes: int | None = None) -> None:
+        """Start the holders of a generation, and wait until each has opened its shards."""
+        nodes = self.nodes()
+        if len(nodes) < replicas:
+            raise UsageError(
+                f"{replicas} replicas need {replicas} nodes, and there are {len(nodes)}: start more, or give --replicas"
+            )
+        groups = _groups(len(manifest.shards), processes or max(1, _cores() // replicas))
+        present = {each[0] for each in self._names(url) if each[1] == manifest.generation}
+        handles = []
+        for group, numbers in enumerate(groups):
+            for replica in range(replicas):
+                name = _name(url, manifest.generation, numbers, replica)
+                node = nodes[(group + replica * max(1, len(nodes) // replicas)) % len(nodes)]
+                if name in present:
+                    handles.append((name, ray.get_actor(name, NAMESPACE)))
+                    continue
+                options = {
+                    "name": name,
+                    "lifetime": "detached",
+                    "resources": {RESOURCE: 1},
+                    "scheduling_strategy": NodeAffinitySchedulingStrategy(node, soft=True),
+                }
+                handles.append((name, Holder.options(**options).remote(url, manifest.to_json(), numbers)))  # type: ignore[attr-defined]  # of Ray
+        waiting: dict[Any, str] = {handle.state.remote(): name for name, handle in handles}
+        while waiting:
+            ready, _ = ray.wait(list(waiting), timeout=self.patience.opening)
+            if not ready:
+                raise ShardUnavailable(f"{next(iter(waiting.values()))} (it was not opened in time)")
+            for reference in ready:
+                name = waiting.pop(reference)
+                try:
+                    ray.get(reference)
+                except RayError as error:
+                    self._stop([name])
+                    raise UsageError(f"The holder {name} could not open its shards: {_reason(error)}") from None
+
+    def stop(self, url: str, *, but: int | None = None) -> int:
+        """Stop the holders of all generations, or of all but one; how many there were."""
+        return self._stop([name for name, generation, *_ in self._names(url) if generation != but])
+
+    def _stop(self, names: Sequence[str]) -> int:
+        for name in names:
+            try:
+                ray.kill(ray.get_actor(name, NAMESPACE))
+            except ValueError:  # gone meanwhile
+                continue
+        return len(names)
+
+    def status(self, url: str) -> list[HolderState]:
+        """All holders of a store."""
+        asked = []
+        for name, generation, shards, replica in self._names(url):
+            try:
+                asked.append((name, generation, shards, replica, ray.get_actor(name, NAMESPACE).state.remote()))
+            except ValueError:
+                continue
+        if asked:
+            ray.wait([each[-1] for each in asked], num_returns=len(asked), timeout=self.patience.replica)
+        states = []
+        for name, generation, shards, replica, reference in asked:
+            try:
+                state = ray.get(reference, timeout=0)
+                states.append(HolderState(name, generation, shards, replica, True, state["node"], state["process"]))
+            except (RayError, GetTimeoutError):
+                states.append(HolderState(name, generation, shards, replica, False))
+        return states
+
+    def serving(self, url: str) -> list[int]:
+        """The generations that have holders, oldest first."""
+        return sorted({generation for _, generation, *_ in self._names(url)})
+
+    def _names(self, url: str) -> list[tuple[str, int, tuple[int, ...], int]]:
+        """Name, generation, shards and replica of all holders of a store."""
+        prefix = f"{digest(url)} "
+        found = []
+        for each in list_named_actors(all_namespaces=True):
+            if each["namespace"] == NAMESPACE and each["name"].startswith(prefix):
+                _, generation, shards, replica = each["name"].split(" ")
+                found.append((each["name"], int(generation), tuple(map(int, shards.split(","))), int(replica)))
+        return sorted(found)
+
+    def calls(self, url: str, manifest: Manifest) -> Calls | None:
+        """Asks the holders of a generation; None if a shard has none that answers."""
+        by_shard: dict[int, list[str]] = {number: [] for number in range(len(manifest.shards))}
+        transport = _Holders()
+        for name, generation, shards, _ in self._names(url):
+            if generation == manifest.generation and transport.open(name):
+                for number in shards:
+                    by_shard[number].append(name)
+        present = transport.answering(self.patience.replica)
+        for replicas in by_shard.values():
+            replicas.sort(key=lambda name: name not in present)
+            if not replicas or replicas[0] not in present:
+                return None
+        return Calls(transport, by_shard, [shard.name for shard in manifest.shards], self.patience)
+
+
+class _Holders:
+    """Requests to holders, and what comes of them."""
+
+    def __init__(self) -> None:
+        self._actors: dict[str, Any] = {}
+
+    def open(self, name: str) -> bool:
+        """Find a holder by its name; False if it is gone."""
+        with suppress(ValueError):
+            self._actors[name] = ray.get_actor(name, NAMESPACE)
+        return name in self._actors
+
+    def answering(self, seconds: float) -> set[str]:
+        """The holders that answer in time."""
+        probes = {self.probe(name): name for name in self._actors}
+        if probes:
+            ray.wait(list(probes), num_returns=len(probes), timeout=seconds)
+        present = set()
+        for probe, name in probes.items():
+            with suppress(RayError):  # GetTimeoutError is one
+                ray.get(probe, timeout=0)
+                present.add(name)
+        return present
+
+    def ask(self, replica: str, number: int, method: str, arguments: tuple[Any, ...]) -> Hashable:
+        """Ask a holder, without waiting."""
+        reference: Hashable = self._actors[replica].answer.remote(number, method, arguments)
+        return reference
+
+    def probe(self, replica: str) -> Hashable:
+        """Ask a holder whether it is there, without waiting."""
+        reference: Hashable = self._actors[replica].state.remote()
+        return reference
+
+    def wait(self, references: Sequence[Hashable], seconds: float) -> Sequence[Hashable]:
+        """Wait until at least one answer is there; those that are."""
+        return _ready(references, seconds)
+
+    def outcome(self, reference: Hashable) -> Any:
+        """An answer that is there."""
+        return _outcome(reference)
+
+
+class _Nodes:
+    """Tasks on nodes."""
+
+    def submit(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Hashable:
+        """Run a function somewhere, without waiting."""
+        reference: Hashable = _run.options(scheduling_strategy="SPREAD").remote(function, arguments)
+        return reference
+
+    def slots(self) -> int:
+        """How many tasks can run at the same time: one on each core."""
+        return _cores()
+
+    def wait(self, references: Sequence[Hashable], seconds: float) -> Sequence[Hashable]:
+        """Wait until at least one task has ended; those that have."""
+        return _ready(references, seconds)
+
+    def outcome(self, reference: Hashable) -> Any:
+        """What a task that has ended gave."""
+        return _outcome(reference)
+
+    def cancel(self, reference: Hashable) -> None:
+        """End a task whose result is not needed any more."""
+        with suppress(RayError, ValueError):
+            ray.cancel(reference, force=True)
+
+
+def _ready(references: Sequence[Hashable], seconds: float) -> Sequence[Hashable]:
+    ready, rest = ray.wait(list(references), num_returns=1, timeout=seconds)
+    if ready and rest:
+        ready = [*ready, *ray.wait(rest, num_returns=len(rest), timeout=0)[0]]
+    return list(ready)
+
+
+def _outcome(reference: Hashable) -> Any:
+    """The value of a reference that is ready; a lost process or node is `Lost`, an error in our code is itself."""
+    try:
+        return ray.get(reference, timeout=0.5)
+    except RayTaskError as error:
+        raise error.as_instanceof_cause() from None
+    except (RayError, GetTimeoutError, TaskCancelledError) as error:
+        raise Lost(type(error).__name__) from None
+
+
+def _cores() -> int:
+    return int(sum(node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]))
+
+
+def _groups(shards: int, processes: int) -> list[list[int]]:
+    """Which shards each process holds: as equal as possible."""
+    number = min(shards, processes)
+    return [list(range(place, shards, number)) for place in range(number)]
+
+
+def _name(url: str, generation: int, shards: Sequence[int], replica: int) -> str:
+    return f"{digest(url)} {generation} {','.join(map(str, shards))} {replica}"
+
+
+def _reason(error: Exception) -> str:
+    """The last line of what a process raised."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return lines[-1].strip()[:300] if lines else type(error).__name__
+
+
+# ---------------------------------------------------------------------------- nodes
+
+
+def node_command(ip: str, join: str | None, port: int, cores: int | None, folder: Path | None) -> list[str]:
+    """The module and the arguments that run the head, or a node that joins it, until they are stopped."""
+    words = ["ray.scripts.scripts", "start", f"--node-ip-address={ip}", "--block", "--disable-usage-stats"]
+    words += [f"--object-store-memory={OBJECTS}", "--include-log-monitor=false"]
+    words += [] if folder is None else [f"--temp-dir={folder}"]
+    if join is None:
+        return [*words, "--head", f"--port={port}", "--num-cpus=0", "--include-dashboard=false"]
+    words += [f"--address={join}", f"--resources={json.dumps({RESOURCE: CAPACITY})}"]
+    return words if cores is None else [*words, f"--num-cpus={cores}"]
+
+
+class LocalNodes:
+    """A head and some nodes as processes of this machine, which nothing but this machine can reach."""
+
+    def __init__(self, nodes: int, cores: int, folder: str) -> None:
+        from ray.cluster_utils import Cluster
+
+        shared = {"object_store_memory": OBJECTS, "temp_dir": folder, "include_log_monitor": False}
+        self._cluster = Cluster(
+            initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False, **shared}
+        )
+        options = {"num_cpus": cores, "resources": {RESOURCE: CAPACITY}, **shared}
+        self._nodes = [self._cluster.add_node(**options) for _ in range(nodes)]
+        self.address = str(self._cluster.address)
+
+    @property
+    def processes(self) -> list[int]:
+        """The process that each node consists of, as far as faults are concerned: Ray's raylet."""
+        return [node.all_processes["raylet"][0].process.pid for node in self._nodes]
+
+    def close(self) -> None:
+        """End all processes."""
+        self._cluster.shutdown()

@@ -1,0 +1,69 @@
+"""What all nodes and clients of a cluster have in common: names, deadlines, and the environment of Ray."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+
+from rprs.errors import UsageError
+
+__all__ = ["NAMESPACE", "RAY", "RESOURCE", "Patience", "environment", "is_loopback", "private_address"]
+
+NAMESPACE = "rprs"
+RESOURCE = "rprs"  # which every node has that can hold shards; the head has none
+RAY = "2.60.0"  # one version for all nodes
+DIRECT = 4 * 2**20  # bytes of arguments and results that are sent directly; larger ones go through the object store
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Deadlines in seconds."""
+
+    replica: float = 5.0  # for the answer of one replica, before another is asked
+    opening: float = 3600.0  # for a holder to copy and open its shards
+    switching: float = 10.0  # for queries on an old generation to finish
+
+    def __post_init__(self) -> None:
+        for name in ("replica", "opening", "switching"):
+            if not getattr(self, name) >= 0:
+                raise UsageError(f"{name} must be a number of seconds. Got {getattr(self, name)!r} instead.")
+
+
+def environment(address: str) -> dict[str, str]:
+    """The environment of every process that uses the Ray cluster at an address, before it imports Ray."""
+    # Ray replaces 127.0.0.1 by an address that others can reach, unless this says that there are no others.
+    own = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"} if is_loopback(address) else {}
+    return {
+        **own,
+        "RAY_AUTH_MODE": "token",
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_memory_monitor_refresh_ms": "0",  # it counts the mapped files of shards as used memory
+        "RAY_raylet_start_wait_time_s": "180",  # a busy machine takes longer than the 30 seconds of the default
+        "RAY_max_direct_call_object_size": str(DIRECT),
+        "RAY_gcs_rpc_server_reconnect_timeout_s": "3600",  # searches go on while the head is down
+        "RAY_DEDUP_LOGS": "0",
+        "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # the present default only warns that this will change
+    }
+
+
+def is_loopback(address: str) -> bool:
+    """Whether an address, with or without a port, is of this machine alone."""
+    host = address.rsplit(":", 1)[0].strip("[]")
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def private_address(text: str) -> str:
+    """An address of a private network or of this machine; others are refused, since Ray must not be reachable there."""
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError as error:
+        raise UsageError(f"{text!r:.80} is no IP address: give that of this machine in the private network") from error
+    if address.is_unspecified or address.is_multicast or not (address.is_private or address.is_loopback):
+        raise UsageError(
+            f"{text} is not an address of a private network: Ray must not be reachable from others. Use one of "
+            "10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16 or fc00::/7"
+        )
+    return text

@@ -1,0 +1,301 @@
+"""The steps of a build that run on any node: each reads what earlier ones have stored, and stores a record at its end.
+
+A step depends on its arguments and on the store alone, and gives the same bytes wherever it runs. A step that was
+interrupted is run again from its beginning; one whose record is there is not.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from rprs import spec
+from rprs.cluster.manifest import FileEntry, ShardEntry, parse_files, parse_shard
+from rprs.cluster.parts import Part, documents_of, lines_of, shard_of, source_files
+from rprs.cluster.store import Store, open_store
+from rprs.cluster.transfer import download, file_entry, scratch, store_files, store_index
+from rprs.document import Document
+from rprs.encode import Fittable, FittedEncoder
+from rprs.index import Writer
+from rprs.index.batches import batches
+from rprs.index.encoders import LoadedEncoder, load_encoder
+from rprs.index.sample import choose_sentences
+from rprs.progress import silent
+from rprs.read.bounded import use_processes
+from rprs.read.files import read_contents
+from rprs.read.ocr import use_ocr
+from rprs.read.source import USUAL, Skipped
+from rprs.scoring.vectors import VectorType
+
+__all__ = [
+    "Job",
+    "Record",
+    "Settings",
+    "Tasks",
+    "change_shard",
+    "encode_shard",
+    "fit",
+    "in_this_process",
+    "index_shard",
+    "parse_record",
+    "read_part",
+    "record_path",
+    "store_part",
+]
+
+
+class Tasks(Protocol):
+    """Runs a function of `rprs.cluster.tasks` for many arguments, on whatever nodes there are."""
+
+    def __call__(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
+        """The results as they come, each with the place of its arguments."""
+        ...
+
+
+def in_this_process(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
+    """Runs one after the other."""
+    for place, each in enumerate(arguments):
+        yield place, function(*each)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What every shard is made with, as full texts."""
+
+    splitter: str
+    analyzer: str
+    encoder: str
+    phrases: bool
+    vectors: VectorType
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A build: the address of the store, the key of all inputs, and how documents are divided."""
+
+    url: str
+    key: str
+    shards: int
+    settings: Settings
+    ocr: str = "auto"
+
+    @property
+    def component(self) -> Any:
+        """The encoder that the user chose."""
+        return spec.parse("encoder", self.settings.encoder)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a step reports: counts, what was skipped, and the shard that it has made."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    skipped: tuple[tuple[str, str, bool], ...] = ()
+    shard: ShardEntry | None = None
+
+
+def record_path(job: Job, step: str, number: int) -> str:
+    """Where a step stores its record."""
+    return f"builds/{job.key}/{step}/{number:06d}.json"
+
+
+def parse_record(content: bytes) -> Record:
+    """A record that a step has stored."""
+    table = json.loads(content)
+    shard = None if table["shard"] is None else parse_shard(table["shard"])
+    return Record(table["counts"], tuple(tuple(each) for each in table["skipped"]), shard)  # type: ignore[misc]  # triples
+
+
+def _store_record(store: Store, job: Job, step: str, number: int, record: Record) -> Record:
+    store.write(record_path(job, step, number), json.dumps(asdict(record)).encode())
+    return record
+
+
+# ---------------------------------------------------------------------------- reading
+
+
+def read_part(job: Job, number: int, part: Part) -> Record:
+    """Read the files of a part, and store their documents by shard."""
+    skipped: list[tuple[str, str, bool]] = []
+    by_shard: dict[int, list[Document]] = {}
+    with use_ocr(job.ocr), use_processes(1):
+        for _, items in read_contents.get()(source_files(part), USUAL):
+            for item in items:
+                if isinstance(item, Skipped):
+                    skipped.append((item.path, item.reason, item.partly))
+                else:
+                    by_shard.setdefault(shard_of(item.id, job.shards), []).append(item)
+    return store_part(job, number, by_shard, skipped)
+
+
+def store_part(
+    job: Job, number: int, by_shard: dict[int, list[Document]], skipped: Sequence[tuple[str, str, bool]] = ()
+) -> Record:
+    """Store the documents of a part by shard."""
+    store = open_store(job.url)
+    for shard, documents in sorted(by_shard.items()):
+        store.write(_documents_path(job, number, shard), lines_of(documents))
+    counts = {str(shard): len(documents) for shard, documents in sorted(by_shard.items())}
+    return _store_record(store, job, "read", number, Record(counts, tuple(skipped)))
+
+
+def _documents_path(job: Job, part: int, shard: int) -> str:
+    return f"builds/{job.key}/documents/{shard:06d}/{part:06d}.jsonl.gz"
+
+
+class _Documents:
+    """The documents of a shard, in the order of the parts; of those with the same id, the first."""
+
+    def __init__(self, store: Store, job: Job, shard: int, parts: Sequence[int]) -> None:
+        self._store, self._paths = store, [_documents_path(job, part, shard) for part in parts]
+        self.skipped: list[tuple[str, str, bool]] = []
+
+    def __iter__(self) -> Iterator[Document]:
+        places: dict[str, str] = {}
+        for path in self._paths:
+            for document in documents_of(self._store.read(path)):
+                place = str(document.metadata.get("path", ""))
+                if document.id in places:
+                    reason = f"the id {document.id!r} is already used by a document of {places[document.id]}"
+                    self.skipped.append((place, reason, False))
+                else:
+                    places[document.id] = place
+                    yield document
+
+
+# ---------------------------------------------------------------------------- shards
+
+
+def index_shard(job: Job, shard: int, parts: Sequence[int]) -> Record:
+    """Make a shard of the documents of all parts: complete, or without vectors if the encoder is yet to be fitted."""
+    store, component = open_store(job.url), job.component
+    documents = _Documents(store, job, shard, parts)
+    waits = isinstance(component, Fittable)
+    with scratch() as folder:
+        index = folder / "shard.rprs"
+        with _new_writer(job, index) as writer:
+            if waits:
+                for batch in batches(documents, writer.catalog, writer.batch, Counter()):
+                    writer.commit(batch)
+                sample = writer.sample(cast("Any", component).sample)
+                store.write(_sample_path(job, shard), json.dumps(sample).encode())
+            else:
+                writer.adopt(_loaded(component))
+                writer.add(documents)
+        entry = store_index(store, index, shard_name(shard))
+    record = Record({"documents": entry.documents, "sentences": entry.sentences}, tuple(documents.skipped), entry)
+    return _store_record(store, job, "index", shard, record)
+
+
+def encode_shard(job: Job, shard: int, entry: ShardEntry) -> Record:
+    """Encode the sentences of a shard with the encoder that was fitted to all shards."""
+    store = open_store(job.url)
+    with scratch() as folder:
+        index = folder / "shard.rprs"
+        download(store, entry.files, index)
+        with Writer(index) as writer:
+            writer.adopt(_fitted(store, job, folder))
+            writer.finish()
+        stored = {file.sha256 for file in entry.files}
+        finished = store_index(store, index, entry.name, stored)
+    record = Record({"sentences": finished.sentences}, (), finished)
+    return _store_record(store, job, "encode", shard, record)
+
+
+def change_shard(job: Job, shard: int, entry: ShardEntry, parts: Sequence[int], removed: Sequence[str]) -> Record:
+    """Add documents to a shard of an earlier generation, and remove some."""
+    store = open_store(job.url)
+    documents = _Documents(store, job, shard, parts)
+    with scratch() as folder:
+        index = folder / "shard.rprs"
+        download(store, entry.files, index)
+        with Writer(index) as writer:
+            counts = {"removed": writer.remove(removed) if removed else 0}
+            added = writer.add(documents)
+            counts |= {"added": added.added, "changed": added.changed, "unchanged": added.unchanged}
+            counts |= {"sentences": added.sentences}
+        stored = {file.sha256 for file in entry.files}
+        changed = any(counts[name] for name in ("removed", "added", "changed"))
+        new = store_index(store, index, entry.name, stored) if changed else entry
+    return _store_record(store, job, "change", shard, Record(counts, tuple(documents.skipped), new))
+
+
+def shard_name(number: int) -> str:
+    """The name of a shard."""
+    return f"{number:05d}"
+
+
+def _new_writer(job: Job, index: Path) -> Writer:
+    settings = job.settings
+    return Writer(
+        index,
+        create=True,
+        splitter=settings.splitter,
+        analyzer=settings.analyzer,
+        encoder=settings.encoder,
+        phrases=settings.phrases,
+        vectors=settings.vectors,
+    )
+
+
+# ---------------------------------------------------------------------------- the encoder
+
+_LOADED: dict[str, LoadedEncoder] = {}  # at most one: a node encodes many shards with the same
+
+
+def _loaded(component: Any) -> LoadedEncoder:
+    """An encoder that needs no fit, loaded once in each process."""
+    key = spec.text(component, full=True)
+    if key not in _LOADED:
+        _LOADED.clear()
+        _LOADED[key] = load_encoder(component, silent)
+    return _LOADED[key]
+
+
+def _sample_path(job: Job, shard: int) -> str:
+    return f"builds/{job.key}/samples/{shard:06d}.json"
+
+
+def _read_sample(store: Store, job: Job, shard: int) -> list[tuple[int, str]]:
+    return [(key, sentence) for key, sentence in json.loads(store.read(_sample_path(job, shard)))]
+
+
+def fit(job: Job, sentences: int) -> Record:
+    """Fit the encoder to the samples of all shards, as one index of all `sentences` would; it is stored like a shard.
+
+    A collection that is no larger than the sample uses the teacher, which has no files.
+    """
+    store, component = open_store(job.url), job.component
+    files: tuple[FileEntry, ...] = ()
+    used = component.teacher
+    if sentences > component.sample:
+        used = component
+        samples = [_read_sample(store, job, shard) for shard in range(job.shards)]
+        table: FittedEncoder = component.fit(choose_sentences(samples, component.sample), silent)
+        with scratch() as folder:
+            table.save(folder)
+            files = tuple(file_entry(folder, place.name) for place in sorted(folder.iterdir()))
+            store_files(store, folder, files)
+    content = {"encoder": spec.text(used, full=True), "files": [asdict(file) for file in files]}
+    store.write(_encoder_path(job), json.dumps(content).encode())
+    return _store_record(store, job, "fit", 0, Record({"sentences": sentences}))
+
+
+def _encoder_path(job: Job) -> str:
+    return f"builds/{job.key}/encoder.json"
+
+
+def _fitted(store: Store, job: Job, folder: Path) -> LoadedEncoder:
+    """The encoder that `fit` has stored."""
+    table = json.loads(store.read(_encoder_path(job)))
+    component = cast("Any", spec.parse("encoder", table["encoder"]))
+    if not isinstance(component, Fittable):
+        return _loaded(component)
+    place = folder / "encoder"
+    download(store, parse_files(table["files"]), place)
+    encoder: Any = component.open(place)
+    return LoadedEncoder(encoder, component, encoder.report)

@@ -1,0 +1,147 @@
+"""Indexes between a node and a store: each file under its SHA-256, checked on every way."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Callable, Container, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import time
+from typing import IO
+
+from rprs.cluster.manifest import FileEntry, ShardEntry, blob_path
+from rprs.cluster.store import Store
+from rprs.errors import StoreError
+from rprs.files.hashes import digest, sha256
+from rprs.index.catalog import Catalog
+from rprs.index.database import HISTORY
+
+__all__ = ["LocalCopy", "download", "local_copy", "nodes_folder", "scratch", "store_files", "store_index"]
+
+AT_ONCE = 4  # files copied at the same time
+IN_USE = ".in-use"
+UNUSED = 3600.0  # seconds until a local copy that nobody has open is deleted
+
+
+def nodes_folder() -> Path:
+    """The folder of this node for copies of shards and for unfinished ones: RPRS_CLUSTER_FOLDER, or a cache."""
+    from rprs.encode.models import cache_folder
+
+    folder = Path(os.environ.get("RPRS_CLUSTER_FOLDER") or cache_folder() / "cluster")
+    folder.mkdir(0o700, parents=True, exist_ok=True)
+    return folder
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """A folder that is deleted at the end of the block."""
+    with TemporaryDirectory(dir=nodes_folder(), prefix="unfinished-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
+# ---------------------------------------------------------------------------- to the store
+
+
+def store_index(store: Store, index: Path, name: str, stored: Container[str] = ()) -> ShardEntry:
+    """Copy a closed index to the store, but for the files whose SHA-256 is among those `stored` already."""
+    catalog = Catalog(index, write=False)
+    try:
+        listed = [FileEntry(file.path, file.bytes, file.sha256) for file in catalog.files()]
+        documents, sentences, words = catalog.totals()
+    finally:
+        catalog.close()
+    own = [file_entry(index, path) for path in ("catalog.sqlite", HISTORY) if (index / path).exists()]
+    files = tuple(sorted((*listed, *own), key=lambda file: file.path))
+    store_files(store, index, files, stored)
+    return ShardEntry(name, documents, words, sentences, files)
+
+
+def file_entry(root: Path, path: str) -> FileEntry:
+    """A file as a manifest lists it."""
+    return FileEntry(path, (root / path).stat().st_size, sha256(root / path))
+
+
+def store_files(store: Store, root: Path, files: Iterable[FileEntry], stored: Container[str] = ()) -> None:
+    """Copy files to the store. One that an unfinished build left there is written again, so that it is young."""
+    new = {file.sha256: file for file in files if file.sha256 not in stored}
+    _together(lambda file: store.upload(blob_path(file.sha256), root / file.path), new.values())
+
+
+def _together(task: Callable[[FileEntry], None], files: Iterable[FileEntry]) -> None:
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        list(pool.map(task, files))
+
+
+# ---------------------------------------------------------------------------- from the store
+
+
+def download(store: Store, files: Iterable[FileEntry], target: Path) -> None:
+    """Copy files to a folder; one that is missing or has other bytes is a `StoreError` that names it."""
+
+    def copy(file: FileEntry) -> None:
+        place = target / file.path
+        place.parent.mkdir(0o700, parents=True, exist_ok=True)
+        try:
+            store.download(blob_path(file.sha256), place)
+        except FileNotFoundError as error:
+            raise StoreError(f"{file.path} ({file.sha256}) is missing in {store.url}: {_ADVICE}") from error
+        if place.stat().st_size != file.bytes or sha256(place) != file.sha256:
+            place.unlink()
+            raise StoreError(f"{file.path} ({file.sha256}) in {store.url} is damaged: {_ADVICE}")
+
+    _together(copy, files)
+
+
+_ADVICE = "run `rprs cluster verify`, and restore the file from a backup or build anew"
+
+
+class LocalCopy:
+    """A shard on the disk of this node, kept there as long as this is not closed and the process lives."""
+
+    def __init__(self, path: Path, mark: IO[bytes]) -> None:
+        self.path, self._mark = path, mark
+
+    def close(self) -> None:
+        """Allow the copy to be deleted."""
+        self._mark.close()
+
+
+def local_copy(store: Store, shard: ShardEntry) -> LocalCopy:
+    """The local copy of a shard, which is made if this node has none."""
+    folder = nodes_folder() / digest(store.url)
+    folder.mkdir(0o700, exist_ok=True)
+    path = folder / f"{shard.name}-{digest([[file.path, file.sha256] for file in shard.files])}.rprs"
+    with _turn_file(path).open("wb") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)  # one process of the node copies, the others wait for it
+        if not path.is_dir():
+            with TemporaryDirectory(dir=folder, prefix=".draft-", ignore_cleanup_errors=True) as draft:
+                copy = Path(draft) / "shard"
+                copy.mkdir(0o700)
+                download(store, shard.files, copy)
+                (copy / IN_USE).touch()
+                copy.rename(path)
+        mark = (path / IN_USE).open("rb")
+        fcntl.flock(mark, fcntl.LOCK_SH)
+    (path / IN_USE).touch()
+    _delete_unused(folder, path)
+    return LocalCopy(path, mark)
+
+
+def _delete_unused(folder: Path, kept: Path) -> None:
+    """Delete local copies that no process has open and that were not opened for an hour."""
+    for path in folder.glob("*.rprs"):
+        with suppress(OSError):
+            if path == kept or time() - (path / IN_USE).stat().st_mtime < UNUSED:
+                continue
+            with _turn_file(path).open("wb") as turn, (path / IN_USE).open("rb") as mark:
+                fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _turn_file(path: Path) -> Path:
+    return path.with_name(f".{path.name}.lock")

@@ -1,0 +1,265 @@
+"""A real Ray cluster on the loopback address: a head and two nodes as processes, with faults in the middle of queries.
+
+Each answer must be that of one index, to the last bit, in bounded time, and no process may be left behind.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import rprs
+from rprs.cluster.build import add, build
+from rprs.cluster.cluster import Cluster
+from rprs.cluster.connection import connected
+from rprs.cluster.generations import newest
+from rprs.cluster.local import LocalCluster
+from rprs.cluster.settings import Patience
+from rprs.cluster.store import open_store
+from rprs.document import Document
+from rprs.errors import ShardUnavailable, UsageError
+from tests.support.cli import rprs_ok
+from tests.support.crash import QUERIES, invented
+from tests.support.server import served
+
+if TYPE_CHECKING:
+    from rprs.cluster.engine import Engine, HolderState
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
+
+DEADLINE = 3.0
+SHARDS = 4
+DOCUMENTS = [invented(f"d{number:03d}", sentences=2 + number % 7) for number in range(60)]
+SYSTEMS = ("default", "paper", "bm25", "fast")
+
+
+class Setting:
+    """Everything that the tests share: two nodes, a store with one generation, and one index of the same documents."""
+
+    def __init__(self, folder: Path, nodes: LocalCluster, engine: Engine) -> None:
+        self.folder, self.nodes, self.engine = folder, nodes, engine
+        self.store = folder / "store"
+        self.url = open_store(self.store).url
+
+    def holders(self) -> list[HolderState]:
+        return [each for each in self.engine.status(self.url) if each.alive]
+
+    def wait_for_holders(self, number: int) -> list[HolderState]:
+        deadline = monotonic() + 180
+        while len(holders := self.holders()) < number:
+            assert monotonic() < deadline, f"only {len(holders)} holders came back"
+            sleep(0.5)
+        return holders
+
+
+@pytest.fixture(scope="module")
+def setting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Setting]:
+    folder = tmp_path_factory.mktemp("ray")
+    before = _ray_processes()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RPRS_CLUSTER_FOLDER", str(folder / "node"))
+        with LocalCluster(2) as nodes:
+            for name, value in nodes.environment.items():
+                patch.setenv(name, value)
+            engine = connected(nodes.address, Patience(replica=DEADLINE))
+            try:
+                made = Setting(folder, nodes, engine)
+                built = build(made.store, DOCUMENTS, SHARDS, encoder="hashed", run=engine.run)
+                rprs.build(folder / "one.rprs", DOCUMENTS, encoder="hashed")
+                engine.start(made.url, built.manifest, 2)
+                yield made
+            finally:
+                engine.close()
+    deadline = monotonic() + 20
+    while (left := _ray_processes() - before) and monotonic() < deadline:
+        sleep(0.2)
+    assert not left, "processes of Ray are left behind"
+
+
+def _ray_processes() -> set[int]:
+    found = set()
+    for place in Path("/proc").iterdir():
+        if place.name.isdigit():
+            try:
+                words = (place / "cmdline").read_bytes()
+                parent = (place / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if (b"raylet" in words or b"gcs_server" in words or words.startswith(b"ray::")) and parent[0] != "Z":
+                found.add(int(place.name))
+    return found
+
+
+def answers(searcher: Any) -> list[Any]:
+    """What a searcher says about some queries, to the last bit."""
+    found: list[Any] = []
+    for query in QUERIES:
+        results = searcher.search(query, 5, where="version < 2")
+        found.append([(hit.id, hit.score, hit.parts, hit.pairs, hit.query_coverage) for hit in results])
+        ranking = searcher.rank(query)
+        found.append((ranking.ids, ranking.scores.tobytes()))
+    return found
+
+
+@pytest.fixture(scope="module")
+def expected(setting: Setting) -> dict[str, list[Any]]:
+    return {name: answers(rprs.Searcher(setting.folder / "one.rprs", name)) for name in SYSTEMS}
+
+
+@pytest.fixture
+def cluster(setting: Setting) -> Iterator[Cluster]:
+    setting.wait_for_holders(2)
+    with Cluster.open(setting.store, address=setting.nodes.address, deadline=DEADLINE) as opened:
+        yield opened
+
+
+def test_tasks_of_a_cluster_make_the_bytes_that_one_process_makes(setting: Setting) -> None:
+    alone = build(setting.folder / "alone", DOCUMENTS, SHARDS, encoder="hashed").manifest
+    assert newest(open_store(setting.store)) == alone
+
+
+def test_all_named_systems_answer_as_one_index(setting: Setting, expected: dict[str, list[Any]]) -> None:
+    for name in SYSTEMS:
+        with Cluster.open(setting.store, name, address=setting.nodes.address, deadline=10 * DEADLINE) as cluster:
+            assert answers(cluster) == expected[name], name
+    query = DOCUMENTS[7]
+    with Cluster.open(setting.store, address=setting.nodes.address, deadline=10 * DEADLINE) as cluster:
+        alone = rprs.Searcher(setting.folder / "one.rprs")
+        best = alone.search(query, 1)[0].id
+        assert cluster.explain(query, best) == alone.explain(query, best)
+        assert cluster.coverage(query, k=3).rows == alone.coverage(query, k=3).rows
+        passage = query.text[:60]
+        assert list(cluster.passages(passage, 4)) == list(alone.passages(passage, 4))
+
+
+def in_the_middle(cluster: Cluster, fault: Callable[[], None], expected: list[Any], most: float) -> float:
+    """Do harm while queries run; all of them must be answered, each in bounded time. The longest time of one."""
+    times = []
+
+    def ask() -> list[Any]:
+        start = monotonic()
+        found = answers(cluster)
+        times.append(monotonic() - start)
+        return found
+
+    with ThreadPoolExecutor(2) as pool:
+        running = [pool.submit(ask) for _ in range(4)]
+        sleep(0.1)
+        fault()
+        assert [each.result() for each in running] == [expected] * 4
+    assert answers(cluster) == expected
+    assert max(times) < most
+    return max(times)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_holder_that_dies_or_stops_is_replaced(
+    setting: Setting, cluster: Cluster, expected: dict[str, list[Any]], number: signal.Signals
+) -> None:
+    victim = setting.holders()[0].process
+    seconds = in_the_middle(cluster, lambda: os.kill(victim, number), expected["default"], 60)
+    print(f"{number.name} of a holder: answered after {seconds:.1f} s")
+    if number is signal.SIGSTOP:
+        os.kill(victim, signal.SIGCONT)
+
+
+def test_a_new_generation_is_used_without_a_failed_query(setting: Setting) -> None:
+    store = setting.folder / "changing"
+    documents = DOCUMENTS[:20]
+    first = build(store, documents, 2, encoder="hashed").manifest
+    url = open_store(store).url
+    setting.engine.start(url, first, 2, 1)
+    new = Document("new", f"{QUERIES[0].text} {QUERIES[0].text}")
+    rprs.build(setting.folder / "before.rprs", documents, encoder="hashed")
+    rprs.build(setting.folder / "after.rprs", [*documents, new], encoder="hashed")
+    valid = [answers(rprs.Searcher(setting.folder / f"{name}.rprs")) for name in ("before", "after")]
+    with Cluster.open(store, address=setting.nodes.address, deadline=10 * DEADLINE) as cluster:
+        assert answers(cluster) == valid[0]
+        second = add(store, [new], run=setting.engine.run).manifest
+        with ThreadPoolExecutor(1) as pool:
+            switch = pool.submit(setting.engine.start, url, second, 2, 1)
+            while not switch.done():  # queries go on while the new holders open their shards
+                assert cluster.search(QUERIES[0], 1)
+        deadline = monotonic() + 60
+        while cluster.generation == 1:
+            assert monotonic() < deadline
+            assert cluster.search(QUERIES[0], 1)
+        setting.engine.stop(url, but=second.generation)
+        assert answers(cluster) == valid[1]
+    assert setting.engine.stop(url) == 2
+
+
+def test_the_command_line_and_the_server_use_the_nodes(setting: Setting, tmp_path: Path) -> None:
+    query = tmp_path / "query.txt"
+    query.write_text(QUERIES[0].text)
+    setting.wait_for_holders(2)
+    address = ("--address", setting.nodes.address)
+    words = (query, "-k", 3, "--format", "json")
+    alone = rprs_ok("search", setting.folder / "one.rprs", *words).out
+    command = [sys.executable, "-m", "rprs", "cluster", "search", setting.store, *words, *address]
+    asked = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=300, check=True)
+    assert asked.stdout == alone
+    with served(None, "--cluster", setting.store, *address, "--deadline", 2) as server:
+        expected = tuple(rprs.Searcher(setting.folder / "one.rprs").search(QUERIES[0], 3))
+        with rprs.Client(server.url) as client:
+            assert tuple(client.search(QUERIES[0], 3)) == expected
+        assert setting.engine.stop(setting.url) == 2
+        with server.client() as http:
+            refused = http.post("/search", json={"text": QUERIES[1].text})
+        assert refused.status_code == 503, refused.text
+        assert refused.json()["kind"] == "ShardUnavailable"
+        assert "0000" in refused.json()["error"]
+    manifest = newest(open_store(setting.store))
+    assert manifest is not None
+    setting.engine.start(setting.url, manifest, 2)
+
+
+def test_a_wrong_token_and_too_few_nodes_are_one_line(setting: Setting, tmp_path: Path) -> None:
+    manifest = newest(open_store(setting.store))
+    assert manifest is not None
+    with pytest.raises(UsageError, match="3 replicas need 3 nodes, and there are 2"):
+        setting.engine.start(setting.url, manifest, 3)
+    wrong = tmp_path / "token"
+    wrong.write_text("0" * 64)
+    wrong.chmod(0o600)
+    command = [
+        sys.executable,
+        "-m",
+        "rprs",
+        "cluster",
+        "status",
+        str(setting.store),
+        "--address",
+        setting.nodes.address,
+    ]
+    environment = {**os.environ, "RAY_AUTH_TOKEN_PATH": str(wrong)}
+    asked = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment, check=False)
+    assert asked.returncode == 2
+    assert "No Ray cluster answers" in asked.stderr
+
+
+def test_a_lost_node_is_survived_by_queries_and_by_a_build(
+    setting: Setting, cluster: Cluster, expected: dict[str, list[Any]]
+) -> None:
+    """The last test: a node is killed in the middle of queries, the other one in the middle of a build."""
+    lost, _ = setting.nodes.processes
+    seconds = in_the_middle(cluster, lambda: os.kill(lost, signal.SIGKILL), expected["default"], 60)
+    print(f"node killed: answered after {seconds:.1f} s")
+    again = build(setting.folder / "after", DOCUMENTS[:30], 2, encoder="hashed", run=setting.engine.run).manifest
+    assert again == build(setting.folder / "plain", DOCUMENTS[:30], 2, encoder="hashed").manifest
+    for each in setting.holders():
+        os.kill(each.process, signal.SIGKILL)
+    setting.engine.stop(setting.url)
+    start = monotonic()
+    with pytest.raises(ShardUnavailable, match="0000"):
+        cluster.search(QUERIES[0], 1)
+    assert monotonic() - start < 30
