@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from rprs import Document, Index, Searcher
 from rprs.document import Query, Ranking
-from rprs.errors import RprsError
+from rprs.errors import NoDocument, RprsError, UsageError
+from rprs.index.lookup import require_id
 from tests.index.test_union import DOCUMENTS, indexes
 from tests.support.cli import QUERY
 from tests.support.clusters import LocalCluster
@@ -198,6 +199,13 @@ def test_what_can_be_read_of_a_cluster(pair: tuple[LocalCluster, Index]) -> None
     assert index.find("reed") == one.find("reed")
     assert index.holds(one["lease.txt"])
     assert not index.holds(Document("lease.txt", "Another text."))
+    with pytest.raises(
+        UsageError, match="is a cluster, which has no segments of its own: search it with ClusterSearcher"
+    ):
+        _ = index.lengths
+    with pytest.raises(NoDocument, match=r"Did you mean 'lease\.txt'"):
+        require_id(index, "leese.txt")
+    assert not hasattr(index, "unknown")
     assert list(index.list_ids("court = hill")) == [one.ids[n] for n in np.flatnonzero(one.select("court = hill"))]
 
 

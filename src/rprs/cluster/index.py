@@ -40,6 +40,14 @@ __all__ = ["ClusterIndex"]
 PLACES = 100_000  # documents whose shards are remembered
 DOCUMENTS = 512  # that are kept: a generation never changes, so they stay valid
 PAGE = 10_000  # ids that a shard lists at a time
+SUGGESTED = 100_000  # documents: of more, no similar ids are suggested for a wrong one, since all would be read
+
+_ONE_MACHINE = {
+    "catalog": "catalog of its own",
+    "numbers": "numbers of documents",
+    "segments": "segments of its own",
+    "_lock": "catalog of its own",
+}
 
 
 class ClusterIndex(Index):
@@ -287,12 +295,23 @@ class ClusterIndex(Index):
         """All ids, in their order: of many millions, better use `list_ids`."""
         return list(self.list_ids())
 
+    @property
+    def suggested_ids(self) -> list[str]:
+        """The ids that a wrong one is compared with; none if there are very many documents."""
+        return self.ids if len(self) <= SUGGESTED else []
+
     # ------------------------------------------------------------------------ what only one machine has
 
     def select(self, where: str | None) -> Mask:
         """Refused for anything but a check of the filter: there is no mask over all documents."""
         self.allowed(EVERYTHING if where is None else Scope(where))
         return self._refuse("a mask over all documents")
+
+    def __getattr__(self, name: str) -> Any:
+        """An error that says what a cluster lacks, instead of one about an attribute."""
+        if name in _ONE_MACHINE:
+            self._refuse(_ONE_MACHINE[name])
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
     def _refuse(self, what: str) -> NoReturn:
         raise UsageError(f"{self.path} is a cluster, which has no {what}: search it with ClusterSearcher")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Generator, Sequence
 from copy import copy
@@ -150,9 +151,9 @@ class Shard:
 
     def ids(self, where: str | None, after: str, limit: int) -> list[str]:
         """Up to `limit` ids after one, of the documents that a metadata filter selects, in their order."""
-        numbers = np.flatnonzero(self.index.select(where)).tolist()
-        chosen = (self.index.ids[number] for number in numbers if self.index.ids[number] > after)
-        return [id for _, id in zip(range(limit), chosen, strict=False)]
+        first = bisect_right(self.index.ids, after)
+        numbers = first + np.flatnonzero(self.index.select(where)[first:])[:limit]
+        return [self.index.ids[number] for number in numbers.tolist()]
 
     def content_rows(self) -> list[tuple[str, str]]:
         """Id and content hash of every document, by id."""

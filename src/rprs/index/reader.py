@@ -329,6 +329,11 @@ class Index(Mapping[str, Document]):
         number = self._require_number(id)
         return self.segments[int(self._segment[number])].sentences(int(self._ordinal[number]))
 
+    @property
+    def suggested_ids(self) -> list[str]:
+        """The ids that a wrong one is compared with, to suggest similar ones."""
+        return self.ids
+
     def read_ahead(self, ids: Sequence[str]) -> None:
         """Documents that will be read one by one: an index that is not on this machine reads them at once."""
 
