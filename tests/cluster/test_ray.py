@@ -209,8 +209,9 @@ def test_the_command_line_and_the_server_use_the_nodes(setting: Setting, tmp_pat
     asked = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=300, check=True)
     assert asked.stdout == alone
     with served(None, "--cluster", setting.store, *address, "--deadline", 2) as server:
-        client = rprs.Client(server.url)
-        assert client.search(QUERIES[0], 3) == rprs.Searcher(setting.folder / "one.rprs").search(QUERIES[0], 3)
+        expected = tuple(rprs.Searcher(setting.folder / "one.rprs").search(QUERIES[0], 3))
+        with rprs.Client(server.url) as client:
+            assert tuple(client.search(QUERIES[0], 3)) == expected
         assert setting.engine.stop(setting.url) == 2
         with server.client() as http:
             refused = http.post("/search", json={"text": QUERIES[1].text})

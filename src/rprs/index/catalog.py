@@ -59,9 +59,11 @@ class Catalog(Contents):
         if self.setting("segments") != self._segment_rows():
             raise self._corrupt("the list of segments has changed")
 
-    def check_places(self, places: Iterable[tuple[str, int, int]]) -> None:
-        """Raise `IndexCorrupt` unless these are the places of all documents."""
-        if str(sum(place_checksum(*place) for place in places) % 2**64) != self.setting("places"):
+    def check_places(self, checksum: int | None = None) -> None:
+        """Raise `IndexCorrupt` if the places of documents have changed; `checksum` is the sum over all, if known."""
+        if checksum is None:
+            checksum = sum(place_checksum(*place) for place in self.places())
+        if str(checksum % 2**64) != self.setting("places"):
             raise self._corrupt("the ids or the places of documents have changed")
 
     def check_labels(self) -> None:

@@ -260,7 +260,7 @@ class Segment:
 
     @cached_property
     def _term_counts(self) -> NDArray[np.int64]:
-        """(terms,): how often all documents have each term, in one pass over the counts, when it is needed."""
+        """(terms,): how often all documents have each term, counted in one pass when a query needs it."""
         self._check_all("posting_counts", "posting_offsets")
         return np.add.reduceat(self.posting_counts, self.posting_offsets[:-1], dtype=np.int64)
 

@@ -1,0 +1,63 @@
+"""A coordinator in a network namespace: `python -m tests.cluster.coordinator STORE ADDRESS`, driven by lines on stdin.
+
+It starts the holders of the newest generation, then answers each line with one of JSON: what a search found, and the
+seconds that it took.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from time import monotonic
+from typing import Any
+
+from rprs.cluster.build import build
+from rprs.cluster.cluster import Cluster
+from rprs.cluster.connection import connected
+from rprs.cluster.generations import require_newest
+from rprs.cluster.settings import Patience
+from rprs.cluster.store import open_store
+from tests.support.crash import QUERIES, invented
+
+DEADLINE = 2.0
+DOCUMENTS = [invented(f"d{number:03d}", sentences=2 + number % 7) for number in range(40)]
+
+
+def digest(searcher: Any) -> str:
+    """Everything that some searches find, to the last bit."""
+    parts = []
+    for query in QUERIES:
+        hits = searcher.search(query, 5)
+        parts += [
+            repr([(hit.id, hit.score, hit.pairs) for hit in hits]).encode(),
+            searcher.rank(query).scores.tobytes(),
+        ]
+    return hashlib.sha256(b"\n".join(parts)).hexdigest()
+
+
+def main(folder: str, address: str) -> None:
+    """Answer until standard input ends."""
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    engine = connected(address, Patience(replica=DEADLINE))
+    store = open_store(folder)
+    engine.start(store.url, require_newest(store), 2, 1)
+    with Cluster.open(folder, address=address, deadline=DEADLINE) as cluster:
+        print(json.dumps({"nodes": len(engine.nodes())}), file=out, flush=True)
+        for line in sys.stdin:
+            start = monotonic()
+            try:
+                if line.strip() == "build":
+                    manifest = build(f"{folder}-again", DOCUMENTS, 3, encoder="hashed", run=engine.run).manifest
+                    answer: dict[str, Any] = {"files": [file.sha256 for file in manifest.files]}
+                else:
+                    answer = {"digest": digest(cluster)}
+            except Exception as error:
+                answer = {"error": f"{type(error).__name__}: {error}"}
+            print(json.dumps({**answer, "seconds": monotonic() - start}), file=out, flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
