@@ -223,6 +223,19 @@ def test_the_command_line_and_the_server_use_the_nodes(setting: Setting, tmp_pat
     setting.engine.start(setting.url, manifest, 2)
 
 
+def test_a_cluster_of_its_own_ends_with_it(setting: Setting) -> None:
+    program = (
+        "import sys, rprs; from tests.support.crash import QUERIES; "
+        "cluster = rprs.Cluster.open(sys.argv[1], local=1, deadline=60); print([hit.id for hit in cluster.search(QUERIES[0], 5)]); cluster.close()"
+    )
+    before = _ray_processes()
+    command = [sys.executable, "-c", program, str(setting.store)]
+    asked = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    best = rprs.Searcher(setting.folder / "one.rprs").search(QUERIES[0], 5)
+    assert asked.stdout.strip() == str([hit.id for hit in best])
+    assert _ray_processes() <= before
+
+
 def test_a_wrong_token_and_too_few_nodes_are_one_line(setting: Setting, tmp_path: Path) -> None:
     manifest = newest(open_store(setting.store))
     assert manifest is not None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +14,7 @@ from rprs.errors import UsageError
 if TYPE_CHECKING:
     from rprs.cluster.engine import Engine
 
-__all__ = ["connected", "require_token"]
+__all__ = ["connected", "local_engine", "require_token"]
 
 
 def connected(address: str, patience: Patience | None = None) -> Engine:
@@ -22,6 +24,20 @@ def connected(address: str, patience: Patience | None = None) -> Engine:
     from rprs.cluster.engine import Engine
 
     return Engine(address, patience)
+
+
+@contextmanager
+def local_engine(nodes: int, patience: Patience | None = None) -> Iterator[Engine]:
+    """The engine of a new Ray cluster on this machine, whose processes end with the block."""
+    from rprs.cluster.local import LocalCluster
+
+    with LocalCluster(nodes) as started:
+        os.environ.update(started.environment)
+        engine = connected(started.address, patience)
+        try:
+            yield engine
+        finally:
+            engine.close()
 
 
 def require_token() -> None:
