@@ -226,7 +226,8 @@ def test_the_command_line_and_the_server_use_the_nodes(setting: Setting, tmp_pat
 def test_a_cluster_of_its_own_ends_with_it(setting: Setting) -> None:
     program = (
         "import sys, rprs; from tests.support.crash import QUERIES; "
-        "cluster = rprs.Cluster.open(sys.argv[1], local=1, deadline=60); print([hit.id for hit in cluster.search(QUERIES[0], 5)]); cluster.close()"
+        "cluster = rprs.Cluster.open(sys.argv[1], local=1, deadline=60); "
+        "print([hit.id for hit in cluster.search(QUERIES[0], 5)]); cluster.close()"
     )
     before = _ray_processes()
     command = [sys.executable, "-c", program, str(setting.store)]
