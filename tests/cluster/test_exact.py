@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rprs import Document, Index, Searcher
-from rprs.document import Ranking
-from rprs.errors import RprsError
+from rprs.document import Query, Ranking
+from rprs.errors import NoDocument, RprsError, UsageError
+from rprs.index.lookup import require_id
 from tests.index.test_union import DOCUMENTS, indexes
 from tests.support.cli import QUERY
 from tests.support.clusters import LocalCluster
@@ -79,10 +80,11 @@ def pair() -> Iterator[tuple[LocalCluster, Index]]:
 def test_named_systems(pair: tuple[LocalCluster, Index], system: str) -> None:
     cluster, one = pair
     many, alone = cluster.searcher(system), Searcher(one, system)
-    for query in (one["lease.txt"], "Rent.", [one["loan.txt"], QUERY]):
+    queries: tuple[Query, ...] = (one["lease.txt"], "Rent.", [one["loan.txt"], QUERY])
+    for query in queries:
         assert_same(many.rank(query), alone.rank(query))
         for options in ({"boilerplate": False}, {"group": False, "pairs": 5, "keep_self": True}):
-            left, right = (searcher.search(query, 4, **options) for searcher in (many, alone))  # type: ignore[arg-type]
+            left, right = (searcher.search(query, 4, **options) for searcher in (many, alone))
             assert left.hits == right.hits
             assert (left.notes, left.candidates, left.query_sentences) == (
                 right.notes,
@@ -156,7 +158,7 @@ def test_evidence_passages_and_coverage(pair: tuple[LocalCluster, Index]) -> Non
         "The court held that the sublease had ended by that breach.",
     ):
         for options in ({}, {"where": "court = hill"}, {"boilerplate": False, "k": 3}):
-            left, right = (searcher.passages(text, **options) for searcher in (many, alone))  # type: ignore[arg-type]
+            left, right = (searcher.passages(text, **options) for searcher in (many, alone))
             assert (left.hits, left.total, left.compared, left.notes) == (
                 right.hits,
                 right.total,
@@ -197,6 +199,13 @@ def test_what_can_be_read_of_a_cluster(pair: tuple[LocalCluster, Index]) -> None
     assert index.find("reed") == one.find("reed")
     assert index.holds(one["lease.txt"])
     assert not index.holds(Document("lease.txt", "Another text."))
+    with pytest.raises(
+        UsageError, match="is a cluster, which has no segments of its own: search it with ClusterSearcher"
+    ):
+        _ = index.lengths
+    with pytest.raises(NoDocument, match=r"Did you mean 'lease\.txt'"):
+        require_id(index, "leese.txt")
+    assert not hasattr(index, "unknown")
     assert list(index.list_ids("court = hill")) == [one.ids[n] for n in np.flatnonzero(one.select("court = hill"))]
 
 

@@ -19,6 +19,7 @@ from rprs.errors import ReadError, UsageError
 from rprs.index import Added, Index, Writer, compact, encoders, phrases, segment, verify, writer
 from rprs.rank import BM25
 from rprs.scoring.vectors import VECTOR_TYPES, VectorType
+from rprs.search import Searcher
 from tests.support.crash import COLLECTION, HASHED, invented, memory_folder, plug_in, rankings
 from tests.support.tiny_models import make_bert
 
@@ -54,6 +55,7 @@ def small_pieces() -> Iterator[None]:
         patch.object(encoders, "ENCODE_ROWS", 3),
         patch.object(phrases, "RANGE", 16),
         patch.object(writer, "MANY_SEGMENTS", 7),
+        patch.object(writer, "MOST_DOCUMENTS", 4),
     ):
         yield
 
@@ -205,6 +207,36 @@ def test_many_segments_are_compacted_automatically(folder: Path) -> None:
         opened.add(invented(f"d{number}", 0, 1) for number in range(writer.MANY_SEGMENTS + 1))
         assert len(opened.catalog.segments()) == 1
     assert verify(path) == []
+
+
+def test_compaction_keeps_segments_small_and_large_ones_as_they_are(folder: Path) -> None:
+    path = folder / "a.rprs"
+    documents = [invented(f"d{number:02d}", number % 3, 2) for number in range(23)]
+    with patch.object(writer, "MOST_DOCUMENTS", 5), Writer(path, create=True, encoder=HASHED, batch=1) as opened:
+        opened.add(documents[:12])
+        opened.compact()
+        assert [row.documents for row in opened.catalog.segments()] == [5, 5, 2]
+        kept = [row.number for row in opened.catalog.segments()[:2]]
+        opened.add(documents[12:20])
+        opened.compact()
+        assert [row.documents for row in opened.catalog.segments()] == [5, 5, 5, 5]
+        assert [row.number for row in opened.catalog.segments()[:2]] == kept
+        opened.remove(["d03"])
+        opened.compact()
+        assert sorted(row.documents for row in opened.catalog.segments()) == [4, 5, 5, 5]
+        assert verify(path) == []
+    with Writer(path) as opened, patch.object(writer, "MOST_DOCUMENTS", 100):
+        opened.compact()
+        assert [row.documents for row in opened.catalog.segments()] == [19]
+    with Writer(path) as opened, patch.object(writer, "MOST_DOCUMENTS", 6):  # what is too large is divided
+        opened.add(documents[20:])
+        opened.compact()
+        assert [row.documents for row in opened.catalog.segments()] == [6, 6, 6, 4]
+    assert verify(path) == []
+    with Index(path) as index, Index.in_memory([d for d in documents if d.id != "d03"], encoder=HASHED) as one:
+        for query in documents[:4]:
+            left, right = (Searcher(each).rank(query) for each in (index, one))
+            assert (left.ids, left.scores.tobytes()) == (right.ids, right.scores.tobytes())
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy._core._multiarray_umath import __cpu_baseline__, __cpu_features__  # type: ignore[attr-defined]
+from numpy._core._multiarray_umath import (  # type: ignore[import-not-found]  # it has no stub
+    __cpu_baseline__,
+    __cpu_features__,
+)
 
 from rprs.scoring.logarithms import exp, log, log1p, log2
 

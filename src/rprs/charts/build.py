@@ -45,6 +45,7 @@ def named_documents(index: Index, ids: object) -> list[Named]:
     if not ids:
         raise UsageError("Name at least one document to compare with: the list of ids is empty")
     named = [Named(rank, id) for rank, id in enumerate(dict.fromkeys(ids), 1)]
+    index.read_ahead([each.id for each in named])
     for each in named:
         index.document(each.id)
     return named
@@ -70,6 +71,7 @@ class Charting:
         """Each source with the rows that it covers, as soon as it is aligned."""
         if len(named) > MOST_SOURCES:
             raise UsageError(f"A chart has at most {MOST_SOURCES} sources. Got {len(named):,}: name fewer")
+        self.index.read_ahead([each.id for each in named])
         with self.progress("evidence", len(named), "sources") as advance:
             for place, each in enumerate(named):
                 yield self._source(place, each)

@@ -191,7 +191,7 @@ def _print_lingering(messages: Messages, writer: Writer) -> None:
 
 
 def compact(context: typer.Context, path: IndexPath) -> None:
-    """Rewrite an index as one segment, without the removed documents.
+    """Rewrite an index without the removed documents, in as few segments as is fast: of up to 64,000 documents.
 
     Searches continue in the meantime.
 

@@ -17,36 +17,44 @@ from rprs.cluster.scope import ClusterMask
 from rprs.cluster.shard import SharedRequest
 from rprs.document import Candidates, Document, Neighbours, Ranking, Sentences
 from rprs.errors import UsageError
+from rprs.index.segment import term_hashes
 from rprs.passages.find import MOST_READ, SIMILAR
 from rprs.passages.nearest import Neighbour, merge_neighbours
 from rprs.passages.shared import Shared, merge_best, passage_phrases
+from rprs.rank.blend import Blend
+from rprs.rank.cosine import Cosine
 from rprs.rank.fuse import Fuse
 from rprs.rank.rprs import RPRS
 from rprs.rank.runfile import RunFile
 from rprs.rank.stages import Ranker
-from rprs.rank.steps import Counts, Least, combine_figures
+from rprs.rank.steps import Counts, Least, combine_figures, narrow_array
 from rprs.scoring.neighbours import merge, sentences_of_keys, tie_keys, tie_priority
+from rprs.scoring.phrases import phrase_hashes
 
 __all__ = ["ClusterSources", "distributed", "load_remote", "merge_nearest", "run_steps"]
 
 Ints = NDArray[np.int64]
 
 
-def run_steps(index: ClusterIndex, request: RankRequest | SharedRequest) -> list[Any]:
-    """The results of all shards, once each has the figures of all that it needs.
+def run_steps(index: ClusterIndex, request: RankRequest | SharedRequest) -> tuple[list[Any], list[tuple[Any, ...]]]:
+    """The results of all shards, once each has the figures of all that it needs; and these figures, step by step.
 
     A shard whose replica was replaced between two steps begins again with the figures that are known.
     """
     totals: list[tuple[Any, ...]] = []
     answers = index.everywhere("begin", request, ())
     while isinstance(answers[0], Counts | Least):
-        totals.append(combine_figures(answers))
+        totals.append(tuple(map(_narrow, combine_figures(answers))))
         answers = index.everywhere("resume", request.token, len(totals), totals[-1])
         lost = [shard for shard, answer in enumerate(answers) if answer is None]
         again = index.call("begin", [(shard, (request, tuple(totals))) for shard in lost]) if lost else []
         for shard, answer in zip(lost, again, strict=True):
             answers[shard] = answer
-    return answers
+    return answers, totals
+
+
+def _narrow(value: Any) -> Any:
+    return narrow_array(value) if isinstance(value, np.ndarray) else value
 
 
 # ---------------------------------------------------------------------------- first stages
@@ -85,7 +93,8 @@ class OverShards:
             request = replace(request, words=tuple(index.analyzer.terms(query.text)))
         else:
             request = replace(request, query=index.query_sentences(query))
-        answers: list[Ranked] = run_steps(index, request)
+        answers, totals = run_steps(index, request)
+        self._remember_phrases(request.words, totals, index)
         index.remember(
             {
                 id: (shard, count)
@@ -100,6 +109,13 @@ class OverShards:
         scores = np.concatenate([answer.scores for answer in answers])
         best = sorted(range(len(ids)), key=lambda place: (-scores[place], ids[place]))[:depth]
         return Ranking(tuple(ids[place] for place in best), scores[best], notes=notes)
+
+    def _remember_phrases(self, words: Sequence[str], totals: Sequence[tuple[Any, ...]], index: ClusterIndex) -> None:
+        """Keep how common the longest phrases of the query are, as `query_grams` does: its evidence needs it again."""
+        longest = self.ranker.ngrams if isinstance(self.ranker, Cosine) else 3
+        if isinstance(self.ranker, Blend | Cosine) and longest > 1 and index.has_phrases:
+            hashes = np.unique(phrase_hashes(term_hashes(words))[longest - 2])
+            index.known_phrases = hashes, totals[0][longest - 1].astype(np.int64)
 
 
 def _rank_nearest(ranker: RPRS, answers: Sequence[Ranked], mean_sentences: float, depth: int) -> Ranking:
@@ -226,7 +242,7 @@ class ClusterSources:
         """The documents that share phrases."""
         phrases = passage_phrases(passage, self.index.analyzer, phrases=self.index.has_phrases)
         request = SharedRequest(uuid4().hex, phrases, self.allowed.scope, least, MOST_READ + 1, SIMILAR)
-        answers: list[Shared] = run_steps(self.index, request)
+        answers, _ = run_steps(self.index, request)
         return Shared(
             merge_best((each.quoting for each in answers), MOST_READ + 1),
             merge_best((each.similar for each in answers), SIMILAR),

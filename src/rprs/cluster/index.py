@@ -28,6 +28,7 @@ from rprs.errors import UsageError
 from rprs.index import Index
 from rprs.index.arguments import require_count, require_document
 from rprs.index.fields import Field
+from rprs.index.language import main_script
 from rprs.index.phrases import NO_PHRASES
 from rprs.index.reader import Mask
 from rprs.index.union import merge_fields
@@ -39,6 +40,14 @@ __all__ = ["ClusterIndex"]
 PLACES = 100_000  # documents whose shards are remembered
 DOCUMENTS = 512  # that are kept: a generation never changes, so they stay valid
 PAGE = 10_000  # ids that a shard lists at a time
+SUGGESTED = 100_000  # documents: of more, no similar ids are suggested for a wrong one, since all would be read
+
+_ONE_MACHINE = {
+    "catalog": "catalog of its own",
+    "numbers": "numbers of documents",
+    "segments": "segments of its own",
+    "_lock": "catalog of its own",
+}
 
 
 class ClusterIndex(Index):
@@ -119,7 +128,10 @@ class ClusterIndex(Index):
 
     def knows_language(self, query: Document) -> bool:
         """Whether the encoder knows the script of the query, as measured on all shards."""
-        return bool(self.call("knows_language", [(self._any_shard(query), (query.text,))])[0])
+        verdict = self.statistics.language.get("scripts", {}).get(main_script(query.text))
+        if verdict is None:  # only the encoder can tell, which shards have
+            verdict = self.call("knows_language", [(self._any_shard(query), (query.text,))])[0]
+        return bool(verdict)
 
     def _any_shard(self, query: Document) -> int:
         """A shard that works for a query where each of them can: not always the same."""
@@ -283,12 +295,23 @@ class ClusterIndex(Index):
         """All ids, in their order: of many millions, better use `list_ids`."""
         return list(self.list_ids())
 
+    @property
+    def suggested_ids(self) -> list[str]:
+        """The ids that a wrong one is compared with; none if there are very many documents."""
+        return self.ids if len(self) <= SUGGESTED else []
+
     # ------------------------------------------------------------------------ what only one machine has
 
     def select(self, where: str | None) -> Mask:
         """Refused for anything but a check of the filter: there is no mask over all documents."""
         self.allowed(EVERYTHING if where is None else Scope(where))
         return self._refuse("a mask over all documents")
+
+    def __getattr__(self, name: str) -> Any:
+        """An error that says what a cluster lacks, instead of one about an attribute."""
+        if name in _ONE_MACHINE:
+            self._refuse(_ONE_MACHINE[name])
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
     def _refuse(self, what: str) -> NoReturn:
         raise UsageError(f"{self.path} is a cluster, which has no {what}: search it with ClusterSearcher")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Generator, Sequence
 from copy import copy
@@ -25,7 +26,7 @@ from rprs.passages.nearest import Neighbour, nearest_in_index
 from rprs.passages.shared import Phrases, Shared, shared_steps
 from rprs.progress import silent
 from rprs.rank.stages import Mask
-from rprs.rank.steps import Figures
+from rprs.rank.steps import Figures, narrow, wide_values
 from rprs.scoring.neighbours import neighbours
 
 __all__ = ["METHODS", "NOT_HERE", "Settings", "Shard", "SharedRequest"]
@@ -150,9 +151,9 @@ class Shard:
 
     def ids(self, where: str | None, after: str, limit: int) -> list[str]:
         """Up to `limit` ids after one, of the documents that a metadata filter selects, in their order."""
-        numbers = np.flatnonzero(self.index.select(where)).tolist()
-        chosen = (self.index.ids[number] for number in numbers if self.index.ids[number] > after)
-        return [id for _, id in zip(range(limit), chosen, strict=False)]
+        first = bisect_right(self.index.ids, after)
+        numbers = first + np.flatnonzero(self.index.select(where)[first:])[:limit]
+        return [self.index.ids[number] for number in numbers.tolist()]
 
     def content_rows(self) -> list[tuple[str, str]]:
         """Id and content hash of every document, by id."""
@@ -229,7 +230,7 @@ class Shard:
 
     def begin(self, request: Request, totals: Sequence[tuple[Any, ...]]) -> Figures | Result:
         """Compute a result up to the next figures that depend on all shards; `totals` are those known already."""
-        return self._advance(request.token, 0, self._steps(request), [None, *totals])
+        return self._advance(request.token, 0, self._steps(request), [None, *map(wide_values, totals)])
 
     def resume(self, token: str, step: int, values: tuple[Any, ...]) -> Figures | Result | None:
         """Continue with the figures of all shards; None if another replica began, or too many have begun since."""
@@ -237,7 +238,7 @@ class Shard:
             reached, steps = self._suspended.pop(token, (0, None))
         if steps is None or reached != step:
             return None
-        return self._advance(token, step, steps, [values])
+        return self._advance(token, step, steps, [wide_values(values)])
 
     def _advance(
         self, token: str, step: int, steps: Generator[Figures, Any, Result], values: Sequence[Any]
@@ -253,7 +254,7 @@ class Shard:
             self._suspended[token] = step, steps
             while len(self._suspended) > SUSPENDED:
                 self._suspended.popitem(last=False)
-        return figures
+        return narrow(figures)
 
     def _steps(self, request: Request) -> Generator[Figures, Any, Result]:
         mask, _ = self._applied(request.scope)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple
 from typing import Any
@@ -59,9 +59,11 @@ class Catalog(Contents):
         if self.setting("segments") != self._segment_rows():
             raise self._corrupt("the list of segments has changed")
 
-    def check_places(self, places: Iterable[tuple[str, int, int]]) -> None:
-        """Raise `IndexCorrupt` unless these are the places of all documents."""
-        if str(sum(place_checksum(*place) for place in places) % 2**64) != self.setting("places"):
+    def check_places(self, checksum: int | None = None) -> None:
+        """Raise `IndexCorrupt` if the places of documents have changed; `checksum` is the sum over all, if known."""
+        if checksum is None:
+            checksum = sum(place_checksum(*place) for place in self.places())
+        if str(checksum % 2**64) != self.setting("places"):
             raise self._corrupt("the ids or the places of documents have changed")
 
     def check_labels(self) -> None:
@@ -175,16 +177,26 @@ class Catalog(Contents):
             self.connection.execute("UPDATE segments SET generation = ?", (generation,))
             self.change_setting("generation", str(generation))
 
-    def replace_segments(self, row: SegmentRow, files: Iterable[File]) -> None:
-        """List one segment instead of all others; it holds their documents, without removed ones, in the same order."""
-        self.connection.execute("DELETE FROM documents WHERE removed = 1")
-        self.connection.execute("DELETE FROM segments")
-        self.forget_files("segments/*")
-        self.add_segment(row, files)
+    def replace_segments(
+        self, old: Sequence[int], new: Sequence[tuple[SegmentRow, Iterable[File]]], first: int, size: int
+    ) -> None:
+        """List new segments, numbered from `first` on, instead of some old ones.
+
+        They hold the documents of these, without removed ones, in the same order, and `size` documents each; the last
+        one may have fewer.
+        """
+        numbers = ", ".join(map(str, map(int, old)))
+        self.connection.execute(f"DELETE FROM documents WHERE removed = 1 AND segment IN ({numbers})")
+        self.connection.execute(f"DELETE FROM segments WHERE number IN ({numbers})")
+        for number in old:
+            self.forget_files(f"segments/{number:06d}/*")
+        for row, files in new:
+            self.add_segment(row, files)
         self.connection.execute(
-            "UPDATE documents SET segment = ?, ordinal = place FROM (SELECT number AS moved, "
-            "row_number() OVER (ORDER BY segment, ordinal) - 1 AS place FROM documents) WHERE moved = number",
-            (row.number,),
+            "UPDATE documents SET segment = ? + place / ?, ordinal = place % ? FROM (SELECT number AS moved, "
+            f"row_number() OVER (ORDER BY segment, ordinal) - 1 AS place FROM documents WHERE segment IN ({numbers})) "
+            "WHERE moved = number",
+            (first, size, size),
         )
         if self.has_sums:
             self.reset_places()

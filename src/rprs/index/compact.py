@@ -1,4 +1,4 @@
-"""Merge segments into one, without removed documents, in memory that does not depend on their size."""
+"""Merge segments, without removed documents, in memory that does not depend on their size."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rprs.index.rows import SegmentRow
 from rprs.index.segment import Inverted, Segment, ends, folder, invert, vectors_path
 from rprs.progress import Advance, no_op
 
-__all__ = ["merge_segments"]
+__all__ = ["cut", "merge_segments"]
 
 TERMS = 500_000  # merged at a time
 POSTINGS = 4_000_000  # likewise
@@ -54,6 +54,19 @@ def merge_segments(
         files += merge_phrases(root, number, streams(segments), _renumbered(live))
     row = SegmentRow(number, len(lengths), int(sentence_counts.sum()), int(lengths.sum()), generation)
     return files, row
+
+
+def cut(live: Masks, size: int) -> Iterator[list[NDArray[np.bool_]]]:
+    """The documents that `live` marks, by segment, divided into masks of `size` documents each, in their order."""
+    places = [np.flatnonzero(mask) for mask in live]
+    bounds = np.cumsum([0, *map(len, places)])
+    for start in range(0, int(bounds[-1]), size):
+        masks = []
+        for mask, own, first in zip(live, places, bounds.tolist(), strict=False):
+            chosen = np.zeros(len(mask), dtype=bool)
+            chosen[own[max(start - first, 0) : max(start + size - first, 0)]] = True
+            masks.append(chosen)
+        yield masks
 
 
 def _select(arrays: Sequence[NDArray[Any]], live: Masks) -> NDArray[np.int64]:

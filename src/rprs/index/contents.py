@@ -6,6 +6,9 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rprs.alignment.calibration import Calibration
 from rprs.document import Document
 from rprs.index.arguments import require_vector_type
@@ -125,9 +128,9 @@ class Contents(Database):
             raise self._corrupt(f"the text of {id!r} has changed")
         return text
 
-    def places(self) -> list[tuple[str, int, int]]:
+    def places(self) -> Iterator[tuple[str, int, int]]:
         """Id, segment and ordinal of all documents, by id."""
-        return self.rows("SELECT id, segment, ordinal FROM documents WHERE removed = 0 ORDER BY id")
+        return self.stream("SELECT id, segment, ordinal FROM documents WHERE removed = 0 ORDER BY id")
 
     def ordinals(self, segment: int) -> list[int]:
         """The ordinals of a segment's documents, without removed ones."""
@@ -174,9 +177,11 @@ class Contents(Database):
         query = "SELECT id FROM documents WHERE removed = 0 AND content_hash = ?"
         return [id for (id,) in self.rows(query, content_hash)]
 
-    def ids_where(self, condition: str, values: Sequence[Any]) -> list[str]:
-        """The ids of documents that meet an SQL condition, which `where.to_sql` makes of a filter."""
-        return [id for (id,) in self.rows(f"SELECT id FROM documents WHERE removed = 0 AND ({condition})", *values)]
+    def places_where(self, condition: str, values: Sequence[Any]) -> NDArray[np.int64]:
+        """(documents, 2): segment and ordinal of documents that meet a condition, which `where.to_sql` makes."""
+        rows = self.rows(f"SELECT segment << 32 | ordinal FROM documents WHERE removed = 0 AND ({condition})", *values)
+        packed = np.fromiter((place for (place,) in rows), dtype=np.int64, count=len(rows))
+        return np.stack([packed >> 32, packed & 0xFFFFFFFF], axis=1)
 
     def find(self, words: Sequence[str], segments: Sequence[int], limit: int) -> tuple[list[Document], int]:
         """Documents of some segments with all words in id or title, without their texts; and their total number."""
@@ -206,6 +211,10 @@ class Contents(Database):
     def field_values(self, field: str) -> Iterator[tuple[str, Any]]:
         """The ids of all documents with a metadata field, and its values."""
         return self.stream(f"SELECT documents.id, pair.value {_LIVE_METADATA} AND pair.key = ?", field)
+
+    def field_places(self, field: str) -> Iterator[tuple[int, int, Any]]:
+        """Segment and ordinal of all documents with a metadata field, and its values."""
+        return self.stream(f"SELECT segment, ordinal, pair.value {_LIVE_METADATA} AND pair.key = ?", field)
 
     # ------------------------------------------------------------------------ counts and checks
 

@@ -69,7 +69,7 @@ def refuse_damage(root: Path, catalog: Catalog, progress: Progress) -> None:
             f"run `rprs repair {root}`, or restore a backup"
         )
     if catalog.has_sums:
-        catalog.check_places(catalog.places())
+        catalog.check_places()
 
 
 def affected_documents(root: Path, catalog: Catalog, damage: Damage) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -40,14 +40,14 @@ class Dates:
         return np.where(self.instant == NO_TIME, newer, self.instant > limit.instant)
 
 
-def read_dates(values: Iterable[tuple[str, Any]], numbers: Mapping[str, int]) -> Dates:
-    """The dates in ids with their values of a field; `numbers` has the number of each document."""
-    first = np.full(len(numbers), NO_DATE, dtype=np.int64)
-    instant = np.full(len(numbers), NO_TIME, dtype=np.int64)
+def read_dates(numbers: Iterable[int], values: Iterable[Any], documents: int) -> Dates:
+    """The dates of so many documents, from the numbers of those with a field (-1: not one of them) and its values."""
+    first = np.full(documents, NO_DATE, dtype=np.int64)
+    instant = np.full(documents, NO_TIME, dtype=np.int64)
     parse = cache(parse_period)  # many documents share a date
-    for id, value in values:
-        period = parse(value) if id in numbers else None
+    for number, value in zip(numbers, values, strict=True):
+        period = parse(value) if number >= 0 else None
         if period is not None:
-            first[numbers[id]] = period.first
-            instant[numbers[id]] = NO_TIME if period.instant is None else period.instant
+            first[number] = period.first
+            instant[number] = NO_TIME if period.instant is None else period.instant
     return Dates(first, instant)

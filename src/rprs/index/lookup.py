@@ -79,7 +79,7 @@ def require_id(index: Index, id: str) -> str:
     """The id itself if the index has such a document; otherwise `NoDocument`, which suggests similar ids."""
     if index.number(id) is not None:
         return id
-    raise NoDocument(f"There is no document {id!r} in {index.path}{suggestion(index.ids, id)}")
+    raise NoDocument(f"There is no document {id!r} in {index.path}{suggestion(index.suggested_ids, id)}")
 
 
 def suggestion(ids: Sequence[str], id: str) -> str:

@@ -63,7 +63,8 @@ def live_frequencies(located: Sequence[Postings], size: int, numbers: Sequence[N
 
 def merge_phrases(root: Path, number: int, parts: Sequence[Stream], numbers: Sequence[NDArray[Any]]) -> list[File]:
     """Write several streams as the phrases of one segment; `numbers` are their documents' new ones, -1 to drop one."""
-    buckets = sum(len(part.directory) - 1 for part in parts)
+    kept = sum(int((mapping >= 0).sum()) for mapping in numbers) / max(sum(map(len, numbers)), 1)
+    buckets = int(sum(len(part.directory) - 1 for part in parts) * kept)  # of a part of the documents, fewer
     bits = min((max(buckets, 1) - 1).bit_length(), phrases.MOST_BITS)
     shift, sizes = 32 - bits, []
     with RowFile(root, f"{folder(number)}/phrase_data.npy", np.uint8) as file:

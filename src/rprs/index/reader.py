@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -28,6 +30,7 @@ from rprs.index.fields import Field, metadata_fields
 from rprs.index.files import load_checked
 from rprs.index.language import knows_text
 from rprs.index.phrases import NO_PHRASES, find_phrases, live_frequencies, squared_norms
+from rprs.index.rows import place_checksum
 from rprs.index.segment import Segment, Terms
 from rprs.index.where import to_sql
 from rprs.progress import Progress, as_progress
@@ -145,14 +148,18 @@ class Index(Mapping[str, Document]):
     def _number_documents(self, segments: list[Segment]) -> None:
         """Number the documents by id, and map numbers to places in segments and back."""
         self.segments = segments
-        places = self.catalog.places()
-        if self._checked and self.catalog.has_sums:
-            self.catalog.check_places(places)
         position = {segment.number: position for position, segment in enumerate(segments)}
-        places = [place for place in places if place[1] in position]
-        self.ids: list[str] = [id for id, _, _ in places]
-        self._segment = np.array([position[segment] for _, segment, _ in places], dtype=np.int64)
-        self._ordinal = np.array([ordinal for _, _, ordinal in places], dtype=np.int64)
+        self.ids: list[str] = []
+        places, checksum = array("l"), 0  # a list of all rows would take three times the memory of the index
+        checked = self._checked and self.catalog.has_sums
+        for id, segment, ordinal in self.catalog.places():
+            checksum += place_checksum(id, segment, ordinal) if checked else 0
+            if segment in position:
+                self.ids.append(id)
+                places.extend((position[segment], ordinal))
+        if checked:
+            self.catalog.check_places(checksum)
+        self._segment, self._ordinal = np.array(places, dtype=np.int64).reshape(-1, 2).T.astype(np.int32)
         sizes = np.array([len(segment.lengths) for segment in segments], dtype=np.int64)
         if np.any(self._ordinal >= sizes[self._segment]):
             raise IndexCorrupt(f"{self.catalog.path} does not fit its segments: run `rprs verify {self.path}`")
@@ -288,9 +295,9 @@ class Index(Mapping[str, Document]):
 
     def _per_document(self, arrays: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
         values = np.zeros(len(self.ids), dtype=np.int64)
-        for numbers, array in zip(self.numbers, arrays, strict=True):
+        for numbers, own in zip(self.numbers, arrays, strict=True):
             live = numbers >= 0
-            values[numbers[live]] = array[live]
+            values[numbers[live]] = own[live]
         return values
 
     @property
@@ -298,13 +305,11 @@ class Index(Mapping[str, Document]):
         """avgdl: the mean number of sentences per document."""
         return float(self.sentence_counts.mean()) if len(self) else 0.0
 
-    @cached_property
-    def _number(self) -> dict[str, int]:
-        return {id: number for number, id in enumerate(self.ids)}
-
     def number(self, id: str) -> int | None:
         """The number of a document, or None if there is no such document."""
-        return self._number.get(id if type(id) is str else document_id(id))
+        text = id if type(id) is str else document_id(id)
+        place = bisect_left(self.ids, text)  # they are in order: a dict of a million would take 100 MB
+        return place if place < len(self.ids) and self.ids[place] == text else None
 
     def document(self, id: str) -> Document:
         """A document with its text and metadata."""
@@ -323,6 +328,11 @@ class Index(Mapping[str, Document]):
         """The sentences of a document with their vectors."""
         number = self._require_number(id)
         return self.segments[int(self._segment[number])].sentences(int(self._ordinal[number]))
+
+    @property
+    def suggested_ids(self) -> list[str]:
+        """The ids that a wrong one is compared with, to suggest similar ones."""
+        return self.ids
 
     def read_ahead(self, ids: Sequence[str]) -> None:
         """Documents that will be read one by one: an index that is not on this machine reads them at once."""
@@ -427,7 +437,7 @@ class Index(Mapping[str, Document]):
         """The numbers of documents whose text has this hash."""
         with self._lock:
             ids = self.catalog.ids_with_content(content_hash)
-        return [self._number[id] for id in ids if id in self._number]
+        return [number for number in map(self.number, ids) if number is not None]
 
     def content_hashes(self, ids: Iterable[str]) -> list[str]:
         """The hashes of the texts of some documents."""
@@ -444,12 +454,21 @@ class Index(Mapping[str, Document]):
         try:
             with self._lock:
                 self._check_labels()
-                ids = self.catalog.ids_where(condition, values)
+                places = self.catalog.places_where(condition, values)
         except sqlite3.OperationalError as error:
             raise UsageError(f"The filter {where!r} cannot be used: {error}") from error
         mask = np.zeros(len(self), dtype=bool)
-        mask[[self._number[id] for id in ids if id in self._number]] = True
+        numbers = self._numbers_at(places)
+        mask[numbers[numbers >= 0]] = True
         return mask
+
+    def _numbers_at(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(n,): the numbers of documents from their segments and ordinals (n, 2); -1 if the snapshot lacks one."""
+        result = np.full(len(places), -1, dtype=np.int64)
+        for segment, numbers in zip(self.segments, self.numbers, strict=True):
+            own = np.flatnonzero((places[:, 0] == segment.number) & (places[:, 1] < len(numbers)))
+            result[own] = numbers[places[own, 1]]
+        return result
 
     def dates(self, field: str) -> Dates:
         """The dates of all documents in a metadata field; they are read once."""
@@ -458,7 +477,10 @@ class Index(Mapping[str, Document]):
         with self._lock:
             if field not in self._dates:
                 self._check_labels()
-                self._dates[field] = read_dates(self.catalog.field_values(field), self._number)
+                rows = list(self.catalog.field_places(field))
+                places = np.array([row[:2] for row in rows], dtype=np.int64).reshape(-1, 2)
+                values = (value for _, _, value in rows)
+                self._dates[field] = read_dates(self._numbers_at(places).tolist(), values, len(self))
             return self._dates[field]
 
     # ------------------------------------------------------------------------ postings

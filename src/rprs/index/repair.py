@@ -68,7 +68,7 @@ def _places_are_sound(catalog: Catalog) -> bool:
     try:
         if catalog.has_sums:
             catalog.check_segments()
-            catalog.check_places(catalog.places())
+            catalog.check_places()
     except IndexCorrupt:
         return False
     return not catalog.ids_without_segment()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -252,6 +252,17 @@ class Segment:
         self._check_rows("posting_documents", self.posting_documents, starts, stops)
         self._check_rows("posting_counts", self.posting_counts, starts, stops)
         return starts, stops
+
+    def occurrences(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(t,): how often all documents of the segment have each term, from where its postings start and stop."""
+        places = np.searchsorted(self.posting_offsets, starts, side="right") - 1
+        return np.where(stops > starts, self._term_counts[np.minimum(places, len(self.term_hash) - 1)], 0)
+
+    @cached_property
+    def _term_counts(self) -> NDArray[np.int64]:
+        """(terms,): how often all documents have each term, counted in one pass when a query needs it."""
+        self._check_all("posting_counts", "posting_offsets")
+        return np.add.reduceat(self.posting_counts, self.posting_offsets[:-1], dtype=np.int64)
 
     def _same_bytes(self, positions: NDArray[Any], terms: Terms, rows: NDArray[Any]) -> NDArray[np.bool_]:
         """Whether the terms at the positions equal the query terms in the rows, byte by byte."""

@@ -192,7 +192,7 @@ class UnionIndex(Index):
         """The numbers of documents with exactly the same text."""
         require_document(document)
         ids = [part.ids[number] for part in self.parts for number in part.same_content(document)]
-        return sorted(self._number[id] for id in ids)
+        return sorted(self._require_number(id) for id in ids)
 
     def content_hashes(self, ids: Iterable[str]) -> list[str]:
         """The hashes of the texts of some documents."""

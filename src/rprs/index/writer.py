@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,7 +32,7 @@ from rprs.index.arguments import (
 )
 from rprs.index.batches import FAST_BATCH, SLOW_BATCH, Batch, batches, prepare, take_characters
 from rprs.index.catalog import Catalog
-from rprs.index.compact import merge_segments
+from rprs.index.compact import cut, merge_segments
 from rprs.index.damage import refuse_damage
 from rprs.index.database import NO_INDEX
 from rprs.index.encoders import LoadedEncoder, grown_enough
@@ -52,7 +52,8 @@ from rprs.scoring.vectors import VectorType
 
 __all__ = ["Added", "Writer"]
 
-MANY_SEGMENTS = 64  # with more, they are compacted automatically
+MANY_SEGMENTS = 64  # with more that are small, they are compacted automatically
+MOST_DOCUMENTS = 64_000  # of a segment that compaction writes: scores of more do not fit in a processor's caches
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +289,7 @@ class Writer:
     @property
     def has_many_segments(self) -> bool:
         """Whether it is time to compact."""
-        return len(self.catalog.segments()) > MANY_SEGMENTS
+        return sum(not _is_large(row) for row in self.catalog.segments()) > MANY_SEGMENTS
 
     def _compact_many(self) -> tuple[str, ...]:
         """Compact if there are many segments; where that fails, the committed documents are no less valid."""
@@ -351,27 +352,42 @@ class Writer:
         return count
 
     def compact(self) -> None:
-        """Merge all segments into one, without removed documents; `IndexCorrupt` if any of their bytes have changed."""
+        """Merge small segments, and rewrite those with removed documents, into segments of at most 64,000 documents.
+
+        `IndexCorrupt` if any of their bytes have changed.
+        """
         with self._change():
             self._encoding.encode_waiting()
-            old = self.catalog.segments()
-            if len(old) <= 1 and not self.catalog.removed():
+            live = {row.number: self._live(row) for row in self.catalog.segments()}
+            old = [row for row in self.catalog.segments() if not (_is_large(row) and live[row.number].all())]
+            if not old or (len(old) == 1 and live[old[0].number].all() and old[0].documents <= MOST_DOCUMENTS):
                 return
             refuse_damage(self.path, self.catalog, self.progress)
-            number = old[-1].number + 1
-            generation = self.catalog.generation
-            phrases, vector_type = self.catalog.phrases, self.catalog.vectors
-            segments = [
-                Segment.open(self.path, row.number, generation, phrases=phrases, vector_type=vector_type) for row in old
-            ]
-            live = [self._live(row) for row in old]
-            with self.progress("compacting", sum(row.sentences for row in old), "sentences") as advance:
-                files, row = merge_segments(self.path, number, generation, segments, live, advance)
-            sync_place(self.path, folder(number))
+            first = self.catalog.segments()[-1].number + 1
+            new = self._merge(old, [live[row.number] for row in old], first)
             with self.catalog.transaction():
-                self.catalog.replace_segments(row, files)
+                self.catalog.replace_segments([row.number for row in old], new, first, MOST_DOCUMENTS)
             self.catalog.free_space()
             self._delete_unlisted()
+
+    def _merge(
+        self, old: Sequence[SegmentRow], live: Sequence[NDArray[np.bool_]], first: int
+    ) -> list[tuple[SegmentRow, list[File]]]:
+        """Write the live documents of some segments as new ones, whose files are synced."""
+        generation = self.catalog.generation
+        phrases, vector_type = self.catalog.phrases, self.catalog.vectors
+        segments = [
+            Segment.open(self.path, row.number, generation, phrases=phrases, vector_type=vector_type) for row in old
+        ]
+        new: list[tuple[SegmentRow, list[File]]] = []
+        with self.progress("compacting", sum(row.sentences for row in old), "sentences") as advance:
+            for masks in cut(live, MOST_DOCUMENTS) if any(mask.any() for mask in live) else [list(live)]:
+                chosen = [place for place, mask in enumerate(masks) if mask.any()] or [0]
+                parts, own = [segments[place] for place in chosen], [masks[place] for place in chosen]
+                files, row = merge_segments(self.path, first + len(new), generation, parts, own, advance)
+                sync_place(self.path, folder(row.number))
+                new.append((row, files))
+        return new
 
     def repair(self) -> Repaired:
         """Make what is damaged anew from the sound texts of its documents, and remove documents that are damaged.
@@ -413,3 +429,8 @@ class Writer:
         mask = np.zeros(row.documents, dtype=bool)
         mask[self.catalog.ordinals(row.number)] = True
         return mask
+
+
+def _is_large(row: SegmentRow) -> bool:
+    """Whether a segment is large enough to be left alone, and not too large."""
+    return MOST_DOCUMENTS // 2 < row.documents <= MOST_DOCUMENTS

@@ -192,8 +192,9 @@ class BM25(Component):
         df, cf = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
         for segment, numbers, (starts, stops) in zip(index.segments, index.numbers, postings, strict=True):
             live = numbers >= 0
-            if not counts and live.all():
+            if live.all() and len(segment.term_hash):
                 df += stops - starts
+                cf += segment.occurrences(starts, stops) if counts else 0
             else:
                 bm25.live_counts(starts, stops, segment.posting_documents, segment.posting_counts, live, df, cf)
         return df, cf

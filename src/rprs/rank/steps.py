@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Counts", "Figures", "Least", "Steps", "alone", "combine_figures"]
+__all__ = ["Counts", "Figures", "Least", "Steps", "alone", "combine_figures", "narrow", "narrow_array", "wide_values"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,23 @@ def alone(steps: Steps[T]) -> T:
     except StopIteration as end:
         result: T = end.value
         return result
+
+
+def narrow(figures: Figures) -> Figures:
+    """The same figures, with counts in 32 bits where they fit, for sending; `wide_values` restores them."""
+    if isinstance(figures, Least):
+        return figures
+    return Counts(tuple(narrow_array(values) for values in figures.values))
+
+
+def narrow_array(values: NDArray[Any]) -> NDArray[Any]:
+    """An array in 32 bits if its values fit."""
+    return values.astype(np.int32) if values.size and -(2**31) <= values.min() <= values.max() < 2**31 else values
+
+
+def wide_values(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Figures that were sent, in 64 bits."""
+    return tuple(value.astype(np.int64) if isinstance(value, np.ndarray) else value for value in values)
 
 
 def combine_figures(parts: Sequence[Figures]) -> tuple[Any, ...]:
