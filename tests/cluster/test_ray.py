@@ -272,7 +272,7 @@ def workers() -> set[int]:
     return found
 
 
-def build_with_a_fault(setting: Setting, name: str, fault: Callable[[], None]) -> None:
+def build_with_a_fault(setting: Setting, name: str, fault: Callable[[], object]) -> None:
     """A build in whose middle there is a fault gives the bytes of one without; the fault waits for a running task."""
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(build, setting.folder / name, DOCUMENTS[:30], 6, encoder="hashed", run=setting.engine.run)

@@ -77,7 +77,7 @@ def _pinned(method: Callable[Concatenate[Searcher, P], R]) -> Callable[Concatena
         with self.pinned() as opened:
             return getattr(self._searcher(opened), method.__name__)(*arguments, **options)  # type: ignore[no-any-return]
 
-    return call
+    return call  # type: ignore[return-value]  # `wraps` hides that the first argument is a cluster
 
 
 class Cluster:
