@@ -26,6 +26,7 @@ from rprs.files.hashes import digest
 
 try:
     import ray
+    from ray._private import worker
     from ray.exceptions import GetTimeoutError, RayError, RayTaskError, TaskCancelledError
     from ray.util import list_named_actors
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -88,6 +89,8 @@ class Engine:
         self.address, self.patience = address, patience or Patience()
         if ray.is_initialized():
             return
+        # Ray prints the logs of every process that is lost, hundreds of lines; our own messages say what matters.
+        worker.print_to_stdstream = lambda *_, **__: None
         try:
             ray.init(
                 address=address,
