@@ -39,10 +39,12 @@ __all__ = [
     "Recognised",
     "check_mode",
     "engine",
+    "load_engine",
     "ocr_mode",
     "recognise",
     "recognise_with",
     "recognition_notes",
+    "threads_of",
     "use_ocr",
     "use_recogniser",
 ]
@@ -224,19 +226,34 @@ def _tesseract(picture: Picture) -> Recognised:
     return Recognised(out, sum(confidences) / len(confidences) if confidences else 0.0)
 
 
+_RAPIDOCR_THREADS = 4  # at most: each needs address space, and more are hardly faster
 _RAPIDOCR_LOCK = Lock()  # its engine is not made for several threads
+
+
+def threads_of(name: str) -> int:
+    """The threads in which an engine recognises one page within this process; Tesseract has processes of its own."""
+    return 1 if name.startswith("tesseract") else min(os.cpu_count() or 1, _RAPIDOCR_THREADS)
+
+
+def load_engine(name: str) -> None:
+    """Load the models of an engine that runs within this process."""
+    if not name.startswith("tesseract"):
+        _rapidocr_engine()
 
 
 @cache
 def _rapidocr_engine() -> Any:
     from rapidocr_onnxruntime import RapidOCR
 
-    return RapidOCR()
+    return RapidOCR(intra_op_num_threads=threads_of("rapidocr"), inter_op_num_threads=1)
 
 
 def _rapidocr(picture: Picture) -> Recognised:
-    with _RAPIDOCR_LOCK:
-        result, _ = _rapidocr_engine()(np.stack([picture] * 3, axis=-1))
+    try:
+        with _RAPIDOCR_LOCK:
+            result, _ = _rapidocr_engine()(np.stack([picture] * 3, axis=-1))
+    except Exception as error:  # of OpenCV, ONNX Runtime or RapidOCR, which share no class
+        raise ReadError(f"RapidOCR failed: {' '.join(str(error).split())[:200]}") from error
     rows = [(float(box[0][1]), float(box[0][0]), str(text), float(score)) for box, text, score in result or []]
     confidence = sum(row[3] for row in rows) / len(rows) if rows else 0.0
     return Recognised([row[2] for row in rows], confidence)

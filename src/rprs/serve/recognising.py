@@ -2,7 +2,8 @@
 
 The process that reads an upload may start no other processes, and Tesseract is one. So the pictures of scanned pages go
 to a process that sees nothing of the file but these pictures, and has limits of its own. It stores nothing on disk.
-Page by page, the two are in step: neither ever waits for a picture or a text that the other one holds back.
+Page by page, the two are in step: neither ever waits for a picture or a text that the other one holds back. Pages that
+could not be finished in time are not begun, so that the others are read.
 """
 
 from __future__ import annotations
@@ -21,12 +22,21 @@ from time import monotonic
 import numpy as np
 
 from rprs.errors import ReadError
-from rprs.read.ocr import MAX_PIXELS, Picture, Recognised, recognise_with, use_recogniser
+from rprs.read.ocr import (
+    MAX_PIXELS,
+    Picture,
+    Recognised,
+    load_engine,
+    recognise_with,
+    threads_of,
+    use_recogniser,
+)
 from rprs.read.worker import confine
 
 __all__ = ["ocr_process"]
 
-SHARE = 0.7  # of the time for an upload, after which no more pages are recognised
+SHARE = 0.85  # of the time for an upload, in which its pages must be recognised
+RAPIDOCR_SPACE = 4 * 2**30  # of address space, of which its models and a page of A4 take 1.9 GB
 _SIZE = struct.Struct("<II")  # height and width of a picture; two zeros after the last one
 _LENGTH = struct.Struct("<I")
 _FILES = 64
@@ -35,6 +45,8 @@ _FILES = 64
 @contextmanager
 def ocr_process(engine: str, workers: int, seconds: float, space: int) -> Iterator[None]:
     """Within this block, scanned pages are recognised by another process, so many at once."""
+    if not engine.startswith("tesseract"):
+        workers, space = 1, max(space, RAPIDOCR_SPACE)  # one page at a time, in several threads
     ours, theirs = socket.socketpair()
     if os.fork() == 0:
         status = 1
@@ -56,23 +68,32 @@ class _Client:
     def __init__(self, connection: socket.socket, workers: int, deadline: float) -> None:
         self._stream = connection.makefile("rwb")
         self._workers, self._deadline = workers, deadline
+        self._started = monotonic()
 
     def recognise(self, pictures: Iterable[Picture]) -> Iterator[Recognised]:
-        """The texts of pictures in their order; those whose time is up have none."""
-        waiting = late = 0
+        """The texts of pictures in their order; those that would not be finished in time have none."""
+        waiting = done = late = 0
         for picture in pictures:
-            if monotonic() > self._deadline:
+            if late or self._expected_end(done, waiting + 1) > self._deadline:
                 late += 1
                 continue
             self._send(_SIZE.pack(*picture.shape) + picture.tobytes())
             waiting += 1
             if waiting > self._workers:
                 yield self._receive()
-                waiting -= 1
+                waiting, done = waiting - 1, done + 1
         self._send(_SIZE.pack(0, 0))
         for _ in range(waiting):
             yield self._receive()
         yield from (Recognised([], 0.0) for _ in range(late))
+
+    def _expected_end(self, done: int, waiting: int) -> float:
+        """When the pages that are waiting will be finished, at the pace of those that are."""
+        now = monotonic()
+        if not done:
+            return now
+        pace = (now - self._started) / -(-done // self._workers)  # of as many pages as are recognised at once
+        return now + pace * -(-waiting // self._workers)
 
     def _send(self, data: bytes) -> None:
         with suppress(BrokenPipeError):  # the process has ended, which is noticed when its answer is read
@@ -96,14 +117,17 @@ def _serve(connection: socket.socket, engine: str, workers: int, seconds: float,
     for descriptor in range(3):  # the upload, and the way to the server
         os.dup2(nothing, descriptor)
     signal.setitimer(signal.ITIMER_REAL, seconds + 1)
+    stream = connection.makefile("rwb")
+    if not stream.peek(1):
+        return  # no scanned pages
+    load_engine(engine)  # before the limits, under which Python cannot store compiled modules
     limits = {
         resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_CPU: int(seconds) + 1,
+        resource.RLIMIT_CPU: int(seconds) * threads_of(engine) + 1,
         resource.RLIMIT_FSIZE: 0,
         resource.RLIMIT_NOFILE: _FILES,
     }
     confine(limits, space)
-    stream = connection.makefile("rwb")
 
     def answer(record: Mapping[str, object]) -> None:
         data = json.dumps(record).encode()
