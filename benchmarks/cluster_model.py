@@ -1,4 +1,4 @@
-"""What a cluster of some size needs, computed from measured constants: `python -m benchmarks.cluster_model FIGURES.json`.
+"""What a cluster needs, computed from measured constants: `python -m benchmarks.cluster_model FIGURES.json`.
 
 FIGURES.json is the output of `python -m benchmarks.cluster`. Everything grows with the number of documents of the same
 length: the bytes, the processor time of a build and that of the first stage. The second stage and the evidence read a
