@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from rprs import spec
 from rprs.alignment.calibration import Calibration
 from rprs.cluster.calls import Call
-from rprs.cluster.scope import EVERYTHING, ClusterMask, Scope, combine_counts
+from rprs.cluster.scope import ClusterMask, Scope, ScopeCounts, combine_counts
 from rprs.cluster.shard import NOT_HERE, Settings
 from rprs.cluster.statistics import Statistics
 from rprs.document import NO_SENTENCES, Document, Sentences, document_id
@@ -62,6 +62,7 @@ class ClusterIndex(Index):
         self.generation, self.pending = 0, 0
         self.known_phrases = NO_PHRASES
         self._last: tuple[tuple[str, str] | None, Sentences] = (None, NO_SENTENCES)  # of the last query
+        self._last_language: tuple[str | None, bool] = (None, True)  # whether the encoder knows that of the last query
         self._dated: dict[str, int] = {}  # by metadata field
         self._memory = Lock()
         self._places: OrderedDict[str, tuple[int, int]] = OrderedDict()  # id: shard, number of sentences
@@ -128,9 +129,12 @@ class ClusterIndex(Index):
 
     def knows_language(self, query: Document) -> bool:
         """Whether the encoder knows the script of the query, as measured on all shards."""
-        verdict = self.statistics.language.get("scripts", {}).get(main_script(query.text))
-        if verdict is None:  # only the encoder can tell, which shards have
-            verdict = self.call("knows_language", [(self._any_shard(query), (query.text,))])[0]
+        text, verdict = self._last_language
+        if text != query.text:
+            verdict = self.statistics.language.get("scripts", {}).get(main_script(query.text))
+            if verdict is None:  # only the encoder can tell, which shards have
+                verdict = self.call("knows_language", [(self._any_shard(query), (query.text,))])[0]
+            self._last_language = query.text, bool(verdict)
         return bool(verdict)
 
     def _any_shard(self, query: Document) -> int:
@@ -260,8 +264,12 @@ class ClusterIndex(Index):
     # ------------------------------------------------------------------------ choosing documents
 
     def allowed(self, scope: Scope) -> ClusterMask:
-        """The documents that may be ranked; a wrong filter is an error."""
-        return ClusterMask(scope, combine_counts(self.everywhere("allowed", scope)))
+        """The documents that may be ranked; a wrong filter is an error when they are counted or ranked."""
+        return ClusterMask(scope, self.count)
+
+    def count(self, scope: Scope) -> ScopeCounts:
+        """How many documents may be ranked; a wrong filter is an error."""
+        return combine_counts(self.everywhere("allowed", scope))
 
     def dated(self, field: str) -> int:
         """How many documents have a date in a metadata field."""
@@ -304,7 +312,7 @@ class ClusterIndex(Index):
 
     def select(self, where: str | None) -> Mask:
         """Refused for anything but a check of the filter: there is no mask over all documents."""
-        self.allowed(EVERYTHING if where is None else Scope(where))
+        self.count(Scope(where))
         return self._refuse("a mask over all documents")
 
     def __getattr__(self, name: str) -> Any:

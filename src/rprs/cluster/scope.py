@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from rprs.index import Index
 from rprs.rank.batch import mask_digest
 from rprs.rank.date_limit import DateLimit
 from rprs.rank.stages import Mask
 
-__all__ = ["EVERYTHING", "ClusterMask", "Scope", "ScopeCounts", "apply_scope", "combine_counts"]
+__all__ = ["ClusterMask", "Scope", "ScopeCounts", "apply_scope", "combine_counts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +25,6 @@ class Scope:
     limit: DateLimit | None = None  # with a given date
     marked_ids: tuple[str, ...] = ()  # left out after the date limit has counted
     marked_contents: tuple[str, ...] = ()
-
-
-EVERYTHING = Scope()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +47,17 @@ def combine_counts(counts: Sequence[ScopeCounts]) -> ScopeCounts:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ClusterMask:
-    """Stands for a mask over all documents where these are on other machines."""
+    """Stands for a mask over all documents where these are on other machines; `count` asks all shards."""
 
     scope: Scope
-    counts: ScopeCounts
+    count: Callable[[Scope], ScopeCounts]
+
+    @cached_property
+    def counts(self) -> ScopeCounts:
+        """What all shards found; asked for only if it is needed, since most searches do without."""
+        return self.count(self.scope)
 
     def sum(self) -> int:
         """How many documents may be ranked."""

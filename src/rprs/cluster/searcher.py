@@ -65,7 +65,7 @@ class ClusterSearcher(Searcher):
         return own.digest()
 
     def _check(self, where: str | None, limit: DateLimit | None) -> None:
-        self.index.allowed(Scope(where))
+        self.index.count(Scope(where))
         if limit is not None:
             self._require_dates(limit)
 

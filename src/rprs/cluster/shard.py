@@ -26,7 +26,7 @@ from rprs.passages.nearest import Neighbour, nearest_in_index
 from rprs.passages.shared import Phrases, Shared, shared_steps
 from rprs.progress import silent
 from rprs.rank.stages import Mask
-from rprs.rank.steps import Figures, narrow, wide_values
+from rprs.rank.steps import Figures, narrow, narrow_array, wide_values
 from rprs.scoring.neighbours import neighbours
 
 __all__ = ["METHODS", "NOT_HERE", "Settings", "Shard", "SharedRequest"]
@@ -198,7 +198,7 @@ class Shard:
 
     def phrase_frequencies(self, hashes: NDArray[np.uint32]) -> Ints:
         """(p,): how many of its documents have each of some phrases, given in ascending order."""
-        return self.index.phrase_frequencies(hashes)
+        return narrow_array(self.index.phrase_frequencies(hashes))
 
     # ------------------------------------------------------------------------ restrictions
 
