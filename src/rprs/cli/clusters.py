@@ -403,7 +403,7 @@ def node(
     ] = None,
     folder: Annotated[
         Path | None,
-        typer.Option(help="The folder for logs and sockets of Ray.", metavar="FOLDER", show_default="/tmp/ray"),
+        typer.Option(help="The folder for logs and sockets of Ray.", metavar="FOLDER", show_default="that of Ray"),
     ] = None,
     firewalled: Annotated[
         bool, typer.Option("--firewalled", help="This machine has a public address that a firewall protects.")

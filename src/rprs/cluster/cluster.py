@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import wraps
 from pathlib import Path
 from threading import Event, Lock, Thread
+from time import monotonic, sleep
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 
@@ -28,6 +29,8 @@ from rprs.search import Searcher
 __all__ = ["Cluster", "Opened"]
 
 INTERVAL = 2.0  # seconds between two looks for a newer generation
+SWITCHING = 2 * INTERVAL  # seconds that a query without replicas waits for one
+POLL = 0.1  # seconds
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -72,7 +75,7 @@ def _pinned(method: Callable[Concatenate[Searcher, P], R]) -> Callable[Concatena
                 result: R = getattr(self._searcher(opened), method.__name__)(*arguments, **options)
                 return result
             except ShardUnavailable:
-                if not self.refresh() or self._opened is opened:
+                if not self._wait_for_newer(opened):
                     raise
         with self.pinned() as opened:
             return getattr(self._searcher(opened), method.__name__)(*arguments, **options)  # type: ignore[no-any-return]
@@ -164,7 +167,7 @@ class Cluster:
     def close(self) -> None:
         """Close the shards that this process has opened; those on other nodes stay."""
         self._closing.set()
-        self._watching.join()
+        self._watching.join(INTERVAL)  # without a head, it may still be waiting for an answer
         with self._lock:
             self._opened.newest = False
             self._close_unused(self._opened)
@@ -222,6 +225,16 @@ class Cluster:
         while not self._closing.wait(INTERVAL):
             with suppress(StoreError, InvalidIndex, ShardUnavailable, UsageError, OSError):
                 self.refresh()
+
+    def _wait_for_newer(self, opened: Opened) -> bool:
+        """Whether another generation replaces this one within a few seconds; the thread that watches looks for it.
+
+        Nothing else here asks the head of the cluster, which may be gone.
+        """
+        deadline = monotonic() + SWITCHING
+        while self._opened is opened and monotonic() < deadline and self._fixed is None:
+            sleep(POLL)
+        return self._opened is not opened
 
     def _searcher(self, opened: Opened) -> ClusterSearcher:
         return opened.searcher(self.system, progress=self.progress)

@@ -33,7 +33,7 @@ try:
 except ModuleNotFoundError as missing:
     raise MissingExtra("A cluster of several machines", "ray", "cluster") from missing
 
-__all__ = ["Engine", "HolderState", "LocalNodes", "node_command"]
+__all__ = ["Engine", "Holder", "HolderState", "LocalNodes", "node_command"]
 
 OBJECTS = 100_000_000  # bytes of Ray's object store: results are small
 CAPACITY = 1_000_000  # holders on a node

@@ -44,6 +44,7 @@ __all__ = [
     "parse_record",
     "read_part",
     "record_path",
+    "shard_name",
     "store_part",
 ]
 
