@@ -25,7 +25,7 @@ from rprs.passages.values import PassageResults
 from rprs.search import Searcher
 from tests.support.indexes import documents, index_of
 from tests.support.passages_oracle import longest_common_run, nearest
-from tests.test_search import TALES, VOCABULARY
+from tests.support.tales import TALES, VOCABULARY
 
 SENTENCE = "The tenant may withhold the rent until the owner repairs the roof of the house."
 DOCUMENTS = documents(

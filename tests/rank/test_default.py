@@ -19,7 +19,7 @@ from rprs.rank.named import NAMED
 from rprs.read import read_run
 from tests.support.cli import rprs_ok
 from tests.support.indexes import index_of
-from tests.test_search import QUERY, TALES
+from tests.support.tales import QUERY, TALES
 
 SHORT = Document("short", "Fog hides the northern harbour, its quay and the reef.")
 UNKNOWN, KNOWN = False, True

@@ -23,7 +23,7 @@ from rprs.rank.system import System
 from rprs.scoring import steering
 from rprs.search import Searcher
 from tests.support.indexes import index_of
-from tests.test_search import tale, tales
+from tests.support.tales import tale, tales
 
 TALES = tales(24)
 QUERY = Document("query", tale(random.Random(99), 9))

@@ -8,7 +8,7 @@ import shutil
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,7 @@ import pytest
 from rprs.document import Document
 from rprs.progress import Advance, show_reading
 from rprs.read import read, read_one
-from rprs.read.bounded import DAMAGED, TOO_SLOW, use_processes
+from rprs.read.bounded import DAMAGED, TOO_SLOW, _Bars, use_processes
 from rprs.read.source import Skipped
 from tests.support import hostile_files
 from tests.support.office_samples import FIXTURES, archive, mail, mailbox
@@ -123,6 +123,28 @@ def test_the_progress_of_a_large_file_is_shown_here(tmp_path: Path) -> None:
     with show_reading(progress), use_processes(1):
         assert len(list(read(tmp_path))) == 20
     assert steps == [("messages", 1)] * 20
+
+
+def test_a_bar_of_pages_replaces_the_bar_of_its_file() -> None:
+    """Of a large PDF, one bar is shown at a time, and nothing is lost when both end."""
+    events: list[str] = []
+
+    @contextmanager
+    def progress(what: str, total: int | None = None, unit: str = "") -> Iterator[Advance]:
+        events.append(f"+{unit}")
+        yield lambda amount: events.append(f"{amount} {unit}")
+        events.append(f"-{unit}")
+
+    file, pages, member = (["reading a.pdf", None, "paragraphs"], ["reading a.pdf", 2, "pages"], ["other", 1, "files"])
+    records = [{"begin": file}, {"begin": pages}, {"advance": 2}, {"finish": True}, {"advance": 1}, {"finish": True}]
+    with show_reading(progress), ExitStack() as shown:
+        bars = _Bars(shown)
+        assert all(bars.show(record) for record in records)
+        assert events == ["+paragraphs", "-paragraphs", "+pages", "2 pages", "-pages"]
+        events.clear()
+        for record in ({"begin": file}, {"begin": member}, {"advance": 1}):
+            bars.show(record)
+    assert events == ["+paragraphs", "+files", "1 files", "-files", "-paragraphs"]
 
 
 @pytest.mark.parametrize("kind", ["docx", "rtf"])

@@ -21,7 +21,7 @@ from rprs.rank.scan import neighbours_in_index
 from rprs.tuning.grids import RprsGrid
 from rprs.tuning.whole import tune_whole_rprs
 from tests.support.indexes import index_of
-from tests.tuning.test_tune import DOCUMENTS, EXCLUDED, JUDGED, QRELS, QUERIES, same_run, same_totals, value
+from tests.support.tuning_sample import DOCUMENTS, EXCLUDED, JUDGED, QRELS, QUERIES, same_run, same_totals, value
 
 GRID = RprsGrid(n=(1, 3), k1=(0, 0.6, 9), b=(0, 1))
 

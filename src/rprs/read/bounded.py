@@ -23,7 +23,7 @@ from typing import IO, Any, cast
 
 from rprs.document import Document
 from rprs.processes import environment
-from rprs.progress import Advance, reading_progress
+from rprs.progress import Advance, no_op, reading_progress
 from rprs.read.files import SourceFile, contents_of, read_contents
 from rprs.read.kinds import HEAD, kind_of, read_any, read_named
 from rprs.read.ocr import ocr_mode
@@ -125,30 +125,36 @@ def _needs_process(file: SourceFile) -> bool:
 
 
 class _Bars:
-    """The progress of a process, which may have several bars inside of each other: of a file, and of its members."""
+    """The progress of a process, which may have several bars inside of each other: of a file, and of its members.
+
+    A bar for the same file that says more, such as the number of pages, replaces the one around it.
+    """
 
     def __init__(self, shown: ExitStack) -> None:
-        self._open: list[tuple[ExitStack, Advance]] = []
+        self._open: list[tuple[str, ExitStack, Advance]] = []
         shown.callback(self._close)
 
     def show(self, record: dict[str, Any]) -> bool:
         """Whether a record is about progress, which is then shown."""
         if "begin" in record:
             what, total, unit = record["begin"]
+            if self._open and self._open[-1][0] == what:
+                self._open[-1][1].close()
+                self._open[-1] = (what, ExitStack(), no_op)
             bar = ExitStack()
             advance = bar.enter_context(reading_progress.get()(str(what), total, str(unit)))
-            self._open.append((bar, advance))
+            self._open.append((str(what), bar, advance))
         elif "advance" in record:
-            self._open[-1][1](int(record["advance"]))
+            self._open[-1][2](int(record["advance"]))
         elif "finish" in record:
-            self._open.pop()[0].close()
+            self._open.pop()[1].close()
         else:
             return False
         return True
 
     def _close(self) -> None:
         while self._open:
-            self._open.pop()[0].close()
+            self._open.pop()[1].close()
 
 
 class _Worker:

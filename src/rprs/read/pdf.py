@@ -66,7 +66,8 @@ def _items(source: Source, data: bytes) -> Iterator[Document | Skipped]:
     finally:
         pdf.close()
     lines = [recognised[number].lines if number in recognised else page.lines for number, page in enumerate(pages)]
-    text = paragraphs(lines)
+    with reading_progress.get()(f"reading {source.path}", len(lines), "pages as paragraphs") as advance:
+        text = paragraphs(lines, advance)
     scans = [number + 1 for number, page in enumerate(pages) if page.is_scan and not any(lines[number])]
     if not text:
         raise ReadError(SCAN)

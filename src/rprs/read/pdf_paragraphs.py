@@ -13,6 +13,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
+from rprs.progress import Advance, no_op
 from rprs.read.pdf_running import without_running_lines
 
 __all__ = ["paragraphs"]
@@ -24,10 +25,11 @@ _COMPOUND = re.compile(r"(?<![^\W\d_])[^\W\d_]+-[^\W\d_]+")  # from the start of
 _SHORT, _VERY_SHORT = 0.8, 0.6  # of the 90th percentile of the line lengths of a page
 
 
-def paragraphs(pages: Sequence[Sequence[str]]) -> str:
-    """The text of the pages, with a blank line between paragraphs."""
+def paragraphs(pages: Sequence[Sequence[str]], advance: Advance = no_op) -> str:
+    """The text of the pages, with a blank line between paragraphs; `advance` is called with each page."""
     cleaned = without_running_lines([[line.strip() for line in page] for page in pages])
-    compounds = {match[0].lower() for page in cleaned for line in page.lines for match in _COMPOUND.finditer(line)}
+    hyphenated = (line for page in cleaned for line in page.lines if "-" in line)
+    compounds = {match[0].lower() for line in hyphenated for match in _COMPOUND.finditer(line)}
     text = _Text(compounds)
     for page in cleaned:
         text.set_aside(page.heads)
@@ -39,6 +41,7 @@ def paragraphs(pages: Sequence[Sequence[str]]) -> str:
             if _ends(line, following, usual):
                 text.end()
         text.set_aside(page.feet)
+        advance(1)
     text.end()
     return "\n\n".join(text.done)
 
@@ -56,7 +59,7 @@ class _Text:
         """Add a line to the paragraph, and join a word that is divided between two lines."""
         current = self._current
         before = current[-1] if current else ""
-        match = _HYPHENATED.search(before[-80:])
+        match = _HYPHENATED.search(before[-80:]) if before.endswith("-") else None
         if match and line[0].islower():
             rest = re.match(r"[^\W\d_]+", line)
             if f"{match[1]}-{rest[0] if rest else ''}".lower() not in self.compounds:
