@@ -136,7 +136,14 @@ def test_a_bar_of_pages_replaces_the_bar_of_its_file() -> None:
         events.append(f"-{unit}")
 
     file, pages, member = (["reading a.pdf", None, "paragraphs"], ["reading a.pdf", 2, "pages"], ["other", 1, "files"])
-    records = [{"begin": file}, {"begin": pages}, {"advance": 2}, {"finish": True}, {"advance": 1}, {"finish": True}]
+    records: list[dict[str, object]] = [
+        {"begin": file},
+        {"begin": pages},
+        {"advance": 2},
+        {"finish": True},
+        {"advance": 1},
+        {"finish": True},
+    ]
     with show_reading(progress), ExitStack() as shown:
         bars = _Bars(shown)
         assert all(bars.show(record) for record in records)

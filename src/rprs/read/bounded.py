@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import PurePath
@@ -134,7 +134,7 @@ class _Bars:
         self._open: list[tuple[str, ExitStack, Advance]] = []
         shown.callback(self._close)
 
-    def show(self, record: dict[str, Any]) -> bool:
+    def show(self, record: Mapping[str, Any]) -> bool:
         """Whether a record is about progress, which is then shown."""
         if "begin" in record:
             what, total, unit = record["begin"]
