@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
@@ -223,6 +224,20 @@ def test_the_command_line_and_the_server_use_the_nodes(setting: Setting, tmp_pat
     setting.engine.start(setting.url, manifest, 2)
 
 
+def test_a_cluster_of_its_own_ends_with_it(setting: Setting) -> None:
+    program = (
+        "import sys, rprs; from tests.support.crash import QUERIES; "
+        "cluster = rprs.Cluster.open(sys.argv[1], local=1, deadline=60); "
+        "print([hit.id for hit in cluster.search(QUERIES[0], 5)]); cluster.close()"
+    )
+    before = _ray_processes()
+    command = [sys.executable, "-c", program, str(setting.store)]
+    asked = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    best = rprs.Searcher(setting.folder / "one.rprs").search(QUERIES[0], 5)
+    assert asked.stdout.strip() == str([hit.id for hit in best])
+    assert _ray_processes() <= before
+
+
 def test_a_wrong_token_and_too_few_nodes_are_one_line(setting: Setting, tmp_path: Path) -> None:
     manifest = newest(open_store(setting.store))
     assert manifest is not None
@@ -247,17 +262,60 @@ def test_a_wrong_token_and_too_few_nodes_are_one_line(setting: Setting, tmp_path
     assert "No Ray cluster answers" in asked.stderr
 
 
+def workers() -> set[int]:
+    """The processes that run tasks of a build."""
+    found = set()
+    for pid in _ray_processes():
+        with suppress(OSError):
+            if b"_run" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.add(pid)
+    return found
+
+
+def build_with_a_fault(setting: Setting, name: str, fault: Callable[[], object]) -> None:
+    """A build in whose middle there is a fault gives the bytes of one without; the fault waits for a running task."""
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(build, setting.folder / name, DOCUMENTS[:30], 6, encoder="hashed", run=setting.engine.run)
+        fault()
+        start = monotonic()
+        manifest = running.result(300)
+    print(f"{name} in the middle of a build: finished after {monotonic() - start:.1f} s")
+    assert manifest.manifest == build(setting.folder / "plain", DOCUMENTS[:30], 6, encoder="hashed").manifest
+
+
+def first_worker() -> int:
+    deadline = monotonic() + 60
+    while not (found := workers()):
+        assert monotonic() < deadline, "no task has started"
+        sleep(0.02)
+    return min(found)
+
+
+def test_a_build_survives_a_killed_and_a_stopped_task(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
+    build_with_a_fault(setting, "killed task", lambda: os.kill(first_worker(), signal.SIGKILL))
+    monkeypatch.setattr("rprs.cluster.repeated.LEAST", 5.0)
+    stopped: list[int] = []
+
+    def stop() -> None:
+        stopped.append(first_worker())
+        os.kill(stopped[0], signal.SIGSTOP)
+
+    build_with_a_fault(setting, "stopped task", stop)
+    with suppress(ProcessLookupError):  # Ray may have ended it
+        os.kill(stopped[0], signal.SIGCONT)
+
+
 def test_a_lost_node_is_survived_by_queries_and_by_a_build(
     setting: Setting, cluster: Cluster, expected: dict[str, list[Any]]
 ) -> None:
-    """The last test: a node is killed in the middle of queries, the other one in the middle of a build."""
+    """The last test: a node is killed in the middle of queries and of a build, then nobody is left."""
     lost, _ = setting.nodes.processes
-    seconds = in_the_middle(cluster, lambda: os.kill(lost, signal.SIGKILL), expected["default"], 60)
-    print(f"node killed: answered after {seconds:.1f} s")
-    again = build(setting.folder / "after", DOCUMENTS[:30], 2, encoder="hashed", run=setting.engine.run).manifest
-    assert again == build(setting.folder / "plain", DOCUMENTS[:30], 2, encoder="hashed").manifest
-    for each in setting.holders():
-        os.kill(each.process, signal.SIGKILL)
+    with ThreadPoolExecutor(1) as pool:
+        building = pool.submit(build_with_a_fault, setting, "killed node", first_worker)
+        sleep(1)
+        seconds = in_the_middle(cluster, lambda: os.kill(lost, signal.SIGKILL), expected["default"], 60)
+        print(f"node killed: answered after {seconds:.1f} s")
+        building.result(300)
     setting.engine.stop(setting.url)
     start = monotonic()
     with pytest.raises(ShardUnavailable, match="0000"):

@@ -69,7 +69,7 @@ def on_cluster(verb: Callable[..., None]) -> Callable[..., None]:
     clustered.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # Typer reads it
     clustered.__annotations__ = {each.name: each.annotation for each in parameters}
     clustered.__doc__ = _docstring(verb)
-    del clustered.__wrapped__  # type: ignore[attr-defined]  # its annotations are those of one index
+    del clustered.__wrapped__  # its annotations are those of one index
     return clustered
 
 
@@ -82,6 +82,11 @@ def _docstring(verb: Callable[..., None]) -> str:
     return "\n\n".join(each.replace("document of the index", "document of the cluster") for each in examples)
 
 
-searching_verbs = tuple(
-    map(on_cluster, (searching.search, searching.explain, covering.coverage, passages.passages, running.run))
+VERBS: tuple[Callable[..., None], ...] = (
+    searching.search,
+    searching.explain,
+    covering.coverage,
+    passages.passages,
+    running.run,
 )
+searching_verbs = tuple(on_cluster(verb) for verb in VERBS)

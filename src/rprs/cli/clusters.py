@@ -173,28 +173,18 @@ def _tasks(address: str | None, local: int | None) -> Iterator[Tasks]:
 
 
 @contextmanager
-def _engine(address: str | None, local: int | None, deadline: float = 5.0) -> Iterator[Engine]:
-    import os
-
-    from rprs.cluster.connection import connected
-    from rprs.cluster.settings import Patience
+def _engine(address: str | None, local: int | None) -> Iterator[Engine]:
+    from rprs.cluster.connection import connected, local_engine
 
     if address is not None and local is not None:
         raise UsageError("Choose the nodes by --address or by --local, not by both")
     if local is not None:
-        from rprs.cluster.local import LocalCluster
-
-        with LocalCluster(local) as nodes:
-            os.environ.update(nodes.environment)
-            engine = connected(nodes.address, Patience(replica=deadline))
-            try:
-                yield engine
-            finally:
-                engine.close()
+        with local_engine(local) as engine:
+            yield engine
         return
     if address is None:
         raise UsageError("Name the head of the Ray cluster with --address HOST:PORT, or start nodes with --local 2")
-    engine = connected(address, Patience(replica=deadline))
+    engine = connected(address, to_build=True)
     try:
         yield engine
     finally:
@@ -413,7 +403,7 @@ def node(
     ] = None,
     folder: Annotated[
         Path | None,
-        typer.Option(help="The folder for logs and sockets of Ray.", metavar="FOLDER", show_default="/tmp/ray"),
+        typer.Option(help="The folder for logs and sockets of Ray.", metavar="FOLDER", show_default="that of Ray"),
     ] = None,
     firewalled: Annotated[
         bool, typer.Option("--firewalled", help="This machine has a public address that a firewall protects.")

@@ -191,7 +191,9 @@ def serve(
     else:
         found, home = find_indexes(paths or [])
         if not found and not (home and (allow_write or token)):
-            raise UsageError(f"{(paths or [home])[0]} contains no index (a folder *.rprs): create one with rprs index")
+            raise UsageError(
+                f"{(paths or [Path()])[0]} contains no index (a folder *.rprs): create one with rprs index"
+            )
         service = Collections(found, chosen, home, messages.progress, log)
     try:
         hosts: set[str] = set()

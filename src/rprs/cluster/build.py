@@ -136,15 +136,14 @@ def _change(
     items = [(shard, base.shards[shard], read[shard], gone[shard]) for shard in numbers]
     records = dict(zip(numbers, work.step("change", "changing shards", tasks.change_shard, items), strict=True))
     entries = [_shard_of(records[shard]) if shard in records else base.shards[shard] for shard in range(len(gone))]
-    sums = {name: sum(record.counts[name] for record in records.values()) for name in _COUNTS}
+    added, changed, unchanged, gone_documents = (
+        sum(record.counts[name] for record in records.values()) for name in ("added", "changed", "unchanged", "removed")
+    )
     if tuple(entries) == base.shards:
         work.delete()
-        return Built(base, **sums, is_new=False)
+        return Built(base, added, changed, unchanged, gone_documents, is_new=False)
     manifest = work.publish(entries, base)
-    return Built(manifest, **sums, notes=_grown(manifest))
-
-
-_COUNTS = ("added", "changed", "unchanged", "removed")
+    return Built(manifest, added, changed, unchanged, gone_documents, notes=_grown(manifest))
 
 
 def _grown(manifest: Manifest) -> tuple[str, ...]:
@@ -232,7 +231,7 @@ class _Work:
     def read(self, parts: list[Part] | list[list[Document]]) -> list[list[int]]:
         """Read all parts; for each shard, the parts that have documents for it."""
         if parts and isinstance(parts[0], list):
-            records = [self._store_values(number, part) for number, part in enumerate(parts)]  # type: ignore[arg-type]
+            records = [self._store_values(number, part) for number, part in enumerate(parts)]
         else:
             records = self.step("read", "reading", tasks.read_part, list(enumerate(parts)), unit="parts")
         by_shard: list[list[int]] = [[] for _ in range(self.job.shards)]

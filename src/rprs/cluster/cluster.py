@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import wraps
 from pathlib import Path
 from threading import Event, Lock, Thread
+from time import monotonic, sleep
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 
 from rprs.cluster.calls import Call, in_process
-from rprs.cluster.connection import connected
+from rprs.cluster.connection import connected, local_engine
 from rprs.cluster.generations import generations, load, require_newest
 from rprs.cluster.holding import Held, read_statistics
 from rprs.cluster.index import ClusterIndex
@@ -28,6 +29,8 @@ from rprs.search import Searcher
 __all__ = ["Cluster", "Opened"]
 
 INTERVAL = 2.0  # seconds between two looks for a newer generation
+SWITCHING = 2 * INTERVAL  # seconds that a query without replicas waits for one
+POLL = 0.1  # seconds
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -72,12 +75,12 @@ def _pinned(method: Callable[Concatenate[Searcher, P], R]) -> Callable[Concatena
                 result: R = getattr(self._searcher(opened), method.__name__)(*arguments, **options)
                 return result
             except ShardUnavailable:
-                if not self.refresh() or self._opened is opened:
+                if not self._wait_for_newer(opened):
                     raise
         with self.pinned() as opened:
             return getattr(self._searcher(opened), method.__name__)(*arguments, **options)  # type: ignore[no-any-return]
 
-    return call
+    return call  # type: ignore[return-value]  # `wraps` hides that the first argument is a cluster
 
 
 class Cluster:
@@ -99,6 +102,7 @@ class Cluster:
         self.store, self.system, self.progress = store, system, progress
         self._engine, self._fixed = engine, generation
         self._lock, self._refreshing, self._closing = Lock(), Lock(), Event()
+        self._started = ExitStack()  # what ends with this object
         self._opened = self._open_first()
         self._watching = Thread(target=self._watch, name="generations", daemon=True)
         self._watching.start()
@@ -110,6 +114,7 @@ class Cluster:
         system: System | str | None = None,
         *,
         address: str | None = None,
+        local: int | None = None,
         generation: int | None = None,
         deadline: float | None = None,
         progress: Progress | bool | None = None,
@@ -118,14 +123,37 @@ class Cluster:
         """Open the newest generation at a folder or `s3://` address, or the one of a number.
 
         `address` is that of the head of a Ray cluster, whose token is in RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH.
+        `local=2` starts two nodes on this machine instead, to try it; they end when the cluster is closed.
         `deadline` are the seconds that a replica may take to answer before another is asked; 5 by default. The system
         and its options are those of `Searcher`.
         """
         store, chosen = open_store(url), as_system(system, options)
-        if address is None:
-            return cls(store, chosen, None, generation, progress)
         patience = Patience() if deadline is None else Patience(replica=deadline)
-        return cls(store, chosen, connected(address, patience), generation, progress)
+        if local is not None:
+            if address is not None:
+                raise UsageError("Choose the nodes by address or by local, not by both")
+            return cls._open_local(store, chosen, local, generation, patience, progress)
+        engine = None if address is None else connected(address, patience)
+        return cls(store, chosen, engine, generation, progress)
+
+    @classmethod
+    def _open_local(
+        cls,
+        store: Store,
+        system: System,
+        nodes: int,
+        generation: int | None,
+        patience: Patience,
+        progress: Progress | bool | None,
+    ) -> Cluster:
+        """Start nodes on this machine that hold a generation, and end them with the cluster."""
+        manifest = require_newest(store) if generation is None else load(store, generation)
+        with ExitStack() as started:
+            engine = started.enter_context(local_engine(nodes, patience))
+            engine.start(store.url, manifest, min(2, nodes))
+            cluster = cls(store, system, engine, generation, progress)
+            cluster._started = started.pop_all()
+        return cluster
 
     def __repr__(self) -> str:
         return f"<Cluster {self.store.url}, generation {self._opened.generation}, {self.system}>"
@@ -139,10 +167,11 @@ class Cluster:
     def close(self) -> None:
         """Close the shards that this process has opened; those on other nodes stay."""
         self._closing.set()
-        self._watching.join()
+        self._watching.join(INTERVAL)  # without a head, it may still be waiting for an answer
         with self._lock:
             self._opened.newest = False
             self._close_unused(self._opened)
+        self._started.close()
 
     @property
     def index(self) -> ClusterIndex:
@@ -196,6 +225,16 @@ class Cluster:
         while not self._closing.wait(INTERVAL):
             with suppress(StoreError, InvalidIndex, ShardUnavailable, UsageError, OSError):
                 self.refresh()
+
+    def _wait_for_newer(self, opened: Opened) -> bool:
+        """Whether another generation replaces this one within a few seconds; the thread that watches looks for it.
+
+        Nothing else here asks the head of the cluster, which may be gone.
+        """
+        deadline = monotonic() + SWITCHING
+        while self._opened is opened and monotonic() < deadline and self._fixed is None:
+            sleep(POLL)
+        return self._opened is not opened
 
     def _searcher(self, opened: Opened) -> ClusterSearcher:
         return opened.searcher(self.system, progress=self.progress)

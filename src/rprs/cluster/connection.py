@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,16 +14,36 @@ from rprs.errors import UsageError
 if TYPE_CHECKING:
     from rprs.cluster.engine import Engine
 
-__all__ = ["connected", "require_token"]
+__all__ = ["connected", "local_engine", "require_token"]
 
 
-def connected(address: str, patience: Patience | None = None) -> Engine:
-    """The engine of the Ray cluster at an address."""
-    os.environ.update({name: value for name, value in environment(address).items() if name not in os.environ})
+def connected(address: str, patience: Patience | None = None, *, to_build: bool = False) -> Engine:
+    """The engine of the Ray cluster at an address.
+
+    A process that builds ends a minute after the head is lost, and continues when it is run again: without a head, no
+    task can be started. One that searches goes on.
+    """
+    own = {"RAY_gcs_rpc_server_reconnect_timeout_s": "60"} if to_build else {}
+    values = {**environment(address), **own}
+    os.environ.update({name: value for name, value in values.items() if name not in os.environ})
     require_token()
     from rprs.cluster.engine import Engine
 
     return Engine(address, patience)
+
+
+@contextmanager
+def local_engine(nodes: int, patience: Patience | None = None) -> Iterator[Engine]:
+    """The engine of a new Ray cluster on this machine, whose processes end with the block."""
+    from rprs.cluster.local import LocalCluster
+
+    with LocalCluster(nodes) as started:
+        os.environ.update(started.environment)
+        engine = connected(started.address, patience)
+        try:
+            yield engine
+        finally:
+            engine.close()
 
 
 def require_token() -> None:

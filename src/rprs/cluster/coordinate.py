@@ -31,7 +31,16 @@ from rprs.rank.steps import Counts, Least, combine_figures, narrow_array
 from rprs.scoring.neighbours import merge, sentences_of_keys, tie_keys, tie_priority
 from rprs.scoring.phrases import phrase_hashes
 
-__all__ = ["ClusterSources", "distributed", "load_remote", "merge_nearest", "run_steps"]
+__all__ = [
+    "ClusterSources",
+    "OverShards",
+    "RemoteSentences",
+    "RunOverShards",
+    "distributed",
+    "load_remote",
+    "merge_nearest",
+    "run_steps",
+]
 
 Ints = NDArray[np.int64]
 

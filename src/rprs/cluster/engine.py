@@ -26,13 +26,14 @@ from rprs.files.hashes import digest
 
 try:
     import ray
+    from ray._private import worker
     from ray.exceptions import GetTimeoutError, RayError, RayTaskError, TaskCancelledError
     from ray.util import list_named_actors
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 except ModuleNotFoundError as missing:
     raise MissingExtra("A cluster of several machines", "ray", "cluster") from missing
 
-__all__ = ["Engine", "HolderState", "LocalNodes", "node_command"]
+__all__ = ["Engine", "Holder", "HolderState", "LocalNodes", "node_command"]
 
 OBJECTS = 100_000_000  # bytes of Ray's object store: results are small
 CAPACITY = 1_000_000  # holders on a node
@@ -88,6 +89,8 @@ class Engine:
         self.address, self.patience = address, patience or Patience()
         if ray.is_initialized():
             return
+        # Ray prints the logs of every process that is lost, hundreds of lines; our own messages say what matters.
+        worker.print_to_stdstream = lambda *_, **__: None
         try:
             ray.init(
                 address=address,

@@ -23,7 +23,7 @@ from typing import IO, Any, cast
 from rprs.cluster.settings import environment
 from rprs.errors import UsageError
 
-__all__ = ["LocalCluster"]
+__all__ = ["LocalCluster", "main"]
 
 PR_SET_CHILD_SUBREAPER = 36
 LOOPBACK = "127.0.0.1"
@@ -98,11 +98,11 @@ def main() -> None:
         with suppress(Exception):  # a node that was killed; the rest is ended below
             nodes.close()
     finally:
-        end_children()
+        _end_children()
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def end_children() -> None:
+def _end_children() -> None:
     """End all processes below this one, which also has those whose parents have ended."""
     deadline = monotonic() + ENDING
     while (children := _children()) and monotonic() < deadline:

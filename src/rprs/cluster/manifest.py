@@ -117,7 +117,8 @@ def parse_manifest(data: bytes, where: str) -> Manifest:
                 "use the version of rprs that published it, or build the cluster anew"
             )
         shards = tuple(parse_shard(each) for each in table["shards"])
-        return _filled(Manifest, table, shards=shards, statistics=parse_files(table["statistics"]))
+        manifest: Manifest = _filled(Manifest, table, shards=shards, statistics=parse_files(table["statistics"]))
+        return manifest
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise StoreError(f"{where} is damaged ({error}): restore it, or build the cluster anew") from error
 

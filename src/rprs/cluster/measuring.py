@@ -28,7 +28,16 @@ from rprs.index.frequencies import Frequencies, add_frequencies, frequencies, no
 from rprs.index.phrases import streams
 from rprs.progress import Progress
 
-__all__ = ["STATISTICS", "measure", "norms_path"]
+__all__ = [
+    "STATISTICS",
+    "add_counts",
+    "count_shard",
+    "measure",
+    "measure_all",
+    "norms_path",
+    "sample_shard",
+    "weigh_shard",
+]
 
 STATISTICS = "statistics.json"
 ENCODER_FILES = ("catalog.sqlite", "history", "encoders/")

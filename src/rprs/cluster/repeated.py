@@ -51,7 +51,7 @@ class _Task:
 
 
 def run_repeated(
-    nodes: Nodes, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], least: float = LEAST
+    nodes: Nodes, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], least: float | None = None
 ) -> Iterator[tuple[int, Any]]:
     """The results as they come, each with the place of its arguments; the first error of a task ends all of them."""
     queue = [_Task(place, each) for place, each in enumerate(arguments)][::-1]
@@ -84,7 +84,7 @@ def run_repeated(
                 _cancel(nodes, task)
                 yield task.place, result_of(outcome)
             if not queue and free > 0:
-                _repeat_late(nodes, function, running, durations, least)
+                _repeat_late(nodes, function, running, durations, LEAST if least is None else least)
     finally:
         for task in running.values():
             _cancel(nodes, task)

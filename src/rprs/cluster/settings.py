@@ -40,7 +40,7 @@ def environment(address: str) -> dict[str, str]:
         "RAY_memory_monitor_refresh_ms": "0",  # it counts the mapped files of shards as used memory
         "RAY_raylet_start_wait_time_s": "180",  # a busy machine takes longer than the 30 seconds of the default
         "RAY_max_direct_call_object_size": str(DIRECT),
-        "RAY_gcs_rpc_server_reconnect_timeout_s": "3600",  # searches go on while the head is down
+        "RAY_gcs_rpc_server_reconnect_timeout_s": "3600",  # nodes and searches go on while the head is down
         "RAY_DEDUP_LOGS": "0",
         "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # the present default only warns that this will change
     }

@@ -131,13 +131,13 @@ class Folder:
     def upload(self, path: str, source: Path) -> None:
         """Copy a local file to the store."""
         with self._errors(), self._draft(path) as draft:
-            copy_file(source, draft)
+            _copy_file(source, draft)
             self._finish(draft, path)
 
     def download(self, path: str, target: Path) -> None:
         """Copy a file of the store to a local file."""
         with self._errors():
-            copy_file(self.root / path, target)
+            _copy_file(self.root / path, target)
 
     def list(self, folder: str) -> Iterator[Object]:
         """All files below a folder, by path."""
@@ -204,7 +204,7 @@ def _sync(file: Path) -> None:
         os.fsync(stream.fileno())
 
 
-def copy_file(source: Path, target: Path) -> None:
+def _copy_file(source: Path, target: Path) -> None:
     """Copy the content of a file."""
     with source.open("rb") as original, target.open("wb") as copy:
         while chunk := original.read(CHUNK):

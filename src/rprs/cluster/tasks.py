@@ -44,6 +44,7 @@ __all__ = [
     "parse_record",
     "read_part",
     "record_path",
+    "shard_name",
     "store_part",
 ]
 
@@ -107,7 +108,7 @@ def parse_record(content: bytes) -> Record:
     """A record that a step has stored."""
     table = json.loads(content)
     shard = None if table["shard"] is None else parse_shard(table["shard"])
-    return Record(table["counts"], tuple(tuple(each) for each in table["skipped"]), shard)  # type: ignore[misc]  # triples
+    return Record(table["counts"], tuple(tuple(each) for each in table["skipped"]), shard)
 
 
 def _store_record(store: Store, job: Job, step: str, number: int, record: Record) -> Record:

@@ -20,7 +20,7 @@ from rprs.files.hashes import digest, sha256
 from rprs.index.catalog import Catalog
 from rprs.index.database import HISTORY
 
-__all__ = ["LocalCopy", "download", "local_copy", "nodes_folder", "scratch", "store_files", "store_index"]
+__all__ = ["LocalCopy", "download", "file_entry", "local_copy", "nodes_folder", "scratch", "store_files", "store_index"]
 
 AT_ONCE = 4  # files copied at the same time
 IN_USE = ".in-use"

@@ -39,6 +39,7 @@ __all__ = [
     "MOST_CHARACTERS",
     "MOST_CONTEXT",
     "MOST_HITS",
+    "IndexSources",
     "PassageOptions",
     "Sources",
     "find_passages",
