@@ -3,11 +3,7 @@
 `rprs(n=4, k1=2.8)` is the command-line argument, the TOML value, the run tag and the table header. Names
 become classes only when they are used, so that naming an encoder does not import one; third parties add
 theirs through entry points in the groups `rprs.splitter`, `rprs.analyzer`, `rprs.encoder`, `rprs.ranker`,
-`rprs.reranker` and `rprs.collection`.
-
-    component := name [ "(" [ argument { "," argument } ] ")" ]
-    argument  := [ field "=" ] value
-    value     := number | "quoted" | 'quoted' | true | false | none | component with brackets | bare-word
+`rprs.reranker` and `rprs.collection`. `rprs.syntax` has the grammar.
 """
 
 from __future__ import annotations
@@ -23,6 +19,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints, overload
 
 from rprs.errors import UsageError
+from rprs.syntax import Bare, Call, ComponentParser, Tokens, literal
 
 if TYPE_CHECKING:
     from rprs.collection import Collection
@@ -144,135 +141,6 @@ def find(kind: Kind, name: str) -> type[Any]:
 # ---------------------------------------------------------------------------- text → component
 
 
-class Tokens:
-    """The tokens of a text, for a recursive-descent parser: of components here, of filters in `index.where`."""
-
-    pattern: ClassVar[re.Pattern[str]]  # its named group is the kind of a token
-    complaint: ClassVar[str]  # with places for the source and the problem
-    unreadable: ClassVar[str]  # what is wrong where no token begins
-
-    def __init__(self, source: str) -> None:
-        self.source = source
-        self.tokens: list[tuple[str, str]] = []
-        self.at = position = 0
-        end = len(source.rstrip())
-        while position < end:
-            match = self.pattern.match(source, position)
-            if match is None:
-                raise self.error(f"{self.unreadable} {source[position:].strip()!r}")
-            self.tokens.append((str(match.lastgroup), match[str(match.lastgroup)]))
-            position = match.end()
-
-    def error(self, problem: str) -> UsageError:
-        """One line about this text."""
-        return UsageError(self.complaint.format(source=self.source, problem=problem))
-
-    def peek(self, ahead: int = 0) -> str:
-        """A token to come in lower case, or nothing at the end."""
-        return self.tokens[self.at + ahead][1].lower() if self.at + ahead < len(self.tokens) else ""
-
-    def take(self, expected: str = "", what: str = "a value") -> tuple[str, str]:
-        """The next token with its kind; an error if it is not the expected one, or if there is none."""
-        if self.at == len(self.tokens):
-            raise self.error(f"{what} is missing at the end")
-        token = self.tokens[self.at]
-        if expected and token[1].lower() != expected:
-            raise self.error(f"expected {expected!r} before {token[1]!r}")
-        self.at += 1
-        return token
-
-    def end(self) -> None:
-        """An error if there is anything left."""
-        if self.at != len(self.tokens):
-            raise self.error(f"unexpected {self.tokens[self.at][1]!r}")
-
-
-DEEPEST = 30  # components within components
-
-_TOKEN = re.compile(
-    r"""\s*(?: (?P<quoted>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*') | (?P<mark>[(),=]) | (?P<word>[^\s(),='"]+) )""",
-    re.VERBOSE,
-)
-
-
-@dataclasses.dataclass(frozen=True)
-class _Bare:
-    """A word without quotes: a number, true, false, none or a text, as its field wants it."""
-
-    word: str
-
-
-@dataclasses.dataclass(frozen=True)
-class _Call:
-    name: str
-    args: tuple[tuple[str | None, Any], ...]
-
-
-class _Parser(Tokens):
-    """Recursive descent over the tokens of one text."""
-
-    pattern = _TOKEN
-    complaint = "Cannot read {source!r:.200}: {problem}"
-    unreadable = "an unclosed quote at"
-    depth = 0
-
-    def call(self) -> _Call:
-        group, name = self.take(what="a name")
-        if group != "word":
-            raise self.error(f"expected a name, found {name!r}")
-        args: list[tuple[str | None, Any]] = []
-        if self.peek() == "(":
-            self.take("(")
-            while self.peek() != ")":
-                args.append(self.argument())
-                if self.peek() != ")":
-                    self.take(",", what="')'")
-            self.take(")")
-        return _Call(name, tuple(args))
-
-    def argument(self) -> tuple[str | None, Any]:
-        if self.peek(1) == "=":
-            _, field = self.take()
-            self.take("=")
-            return field, self.value()
-        return None, self.value()
-
-    def value(self) -> Any:
-        group, token = self.take()
-        if group == "quoted":
-            return re.sub(r"\\(.)", r"\1", token[1:-1])
-        if group == "mark":
-            raise self.error(f"expected a value before {token!r}")
-        if self.peek() == "(":
-            self.at -= 1
-            self.depth += 1
-            if self.depth > DEEPEST:
-                raise self.error(f"components are nested more than {DEEPEST} deep")
-            call = self.call()
-            self.depth -= 1
-            return call
-        return _Bare(token)
-
-    def component(self) -> _Call:
-        call = self.call()
-        self.end()
-        return call
-
-
-_WORDS: dict[str, bool | None] = {"true": True, "false": False, "none": None}
-
-
-def _literal(token: str) -> Any:
-    if token.lower() in _WORDS:
-        return _WORDS[token.lower()]
-    for number in (int, float):
-        try:
-            return number(token)
-        except ValueError:
-            continue
-    return token
-
-
 @overload
 def parse(kind: Literal["splitter"], source: str) -> Splitter: ...
 @overload
@@ -289,10 +157,10 @@ def parse(kind: Literal["collection"], source: str) -> Collection: ...
 def parse(kind: Kind, source: str) -> Any: ...
 def parse(kind: Kind, source: str) -> Any:
     """The component that a text describes: `parse("reranker", "rprs(n=4, k1=2.8, b=1)")`."""
-    return _build(kind, _Parser(source).component())
+    return _build(kind, ComponentParser(source).component())
 
 
-def _build(kind: Kind, call: _Call) -> Any:
+def _build(kind: Kind, call: Call) -> Any:
     cls = find(kind, call.name)
     fields = [field.name for field in dataclasses.fields(cls) if field.init]
     values: dict[str, Any] = {}
@@ -321,7 +189,7 @@ def _hints(cls: Any) -> dict[str, Any]:
 def changed(component: Any, values: Mapping[str, Any], kind: Kind | None = None) -> Any:
     """The component with other values of some parameters, each read as in a text, and checked."""
     hints = _hints(component.__class__)
-    parsed = {name: value if isinstance(value, str) else _Bare(_write(value, False)) for name, value in values.items()}
+    parsed = {name: value if isinstance(value, str) else Bare(_write(value, False)) for name, value in values.items()}
     used_as = kind or component.kinds[0]
     fitted = {name: _fit(component.name, name, value, hints[name], used_as) for name, value in parsed.items()}
     return dataclasses.replace(component, **fitted)
@@ -336,29 +204,29 @@ def _fit(owner: str, field: str, value: Any, hint: Any, kind: Kind) -> Any:
     union = get_origin(hint) in (Union, types.UnionType)
     options: Sequence[Any] = get_args(hint) if union else (hint,)
     inner: Kind | None = next((each for option in options if (each := _inner_kind(option, kind))), None)
-    if isinstance(value, _Call):
+    if isinstance(value, Call):
         if inner:
             return _build(inner, value)
         text_form = f"{value.name}(...)"
     else:
         # A bare word is tried as what it looks like first, then as the text it is: a folder may be called 2024.
-        for candidate in (_literal(value.word), value.word) if isinstance(value, _Bare) else (value,):
+        for candidate in (literal(value.word), value.word) if isinstance(value, Bare) else (value,):
             for option in options:
                 if _matches(candidate, option):
                     return float(candidate) if option is float else candidate
-        word = value.word if isinstance(value, _Bare) else value
+        word = value.word if isinstance(value, Bare) else value
         if inner:
             return _build(inner, _named(inner, word, options))
-        text_form = repr(_literal(word) if isinstance(value, _Bare) else word)
+        text_form = repr(literal(word) if isinstance(value, Bare) else word)
     raise UsageError(f"The {field!r} parameter of {owner} must be {_describe(options, kind)}. Got {text_form} instead.")
 
 
-def _named(kind: Kind, word: str, options: Sequence[Any]) -> _Call:
+def _named(kind: Kind, word: str, options: Sequence[Any]) -> Call:
     """A component by its name alone; a word that names none is the parameter `bare` of the option that has one."""
     taker = next((option for option in options if getattr(option, "bare", None)), None)
     if taker is None or word in names(kind):
-        return _Call(word, ())
-    return _Call(taker.name, ((taker.bare, word),))
+        return Call(word, ())
+    return Call(taker.name, ((taker.bare, word),))
 
 
 def _matches(value: Any, option: Any) -> bool:
@@ -417,7 +285,7 @@ def _write(value: Any, full: bool) -> str:
         return str(value).lower()
     if isinstance(value, Real):  # NumPy's numbers too, whose own repr is np.float64(...)
         return repr(int(value) if isinstance(value, Integral) else float(value))
-    plain = re.fullmatch(r"[^\s(),='\"\\]+", value) and isinstance(_literal(value), str)
+    plain = re.fullmatch(r"[^\s(),='\"\\]+", value) and isinstance(literal(value), str)
     return value if plain else '"' + re.sub(r'(["\\])', r"\\\1", value) + '"'
 
 

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -136,21 +137,15 @@ def test_a_bar_of_pages_replaces_the_bar_of_its_file() -> None:
         events.append(f"-{unit}")
 
     file, pages, member = (["reading a.pdf", None, "paragraphs"], ["reading a.pdf", 2, "pages"], ["other", 1, "files"])
-    records: list[dict[str, object]] = [
-        {"begin": file},
-        {"begin": pages},
-        {"advance": 2},
-        {"finish": True},
-        {"advance": 1},
-        {"finish": True},
-    ]
+    end = {"finish": True}
+    records: list[dict[str, Any]] = [{"begin": file}, {"begin": pages}, {"advance": 2}, end, {"advance": 1}, end]
     with show_reading(progress), ExitStack() as shown:
         bars = _Bars(shown)
         assert all(bars.show(record) for record in records)
         assert events == ["+paragraphs", "-paragraphs", "+pages", "2 pages", "-pages"]
         events.clear()
-        for record in ({"begin": file}, {"begin": member}, {"advance": 1}):
-            bars.show(record)
+        others: list[dict[str, Any]] = [{"begin": file}, {"begin": member}, {"advance": 1}]
+        assert all(bars.show(record) for record in others)
     assert events == ["+paragraphs", "+files", "1 files", "-files", "-paragraphs"]
 
 

@@ -17,9 +17,9 @@ from rprs.read.ocr import recognition_notes, use_ocr
 from rprs.read.reasons import group_by_reason
 from rprs.serve.collections import Collections
 from rprs.serve.handlers import as_json
+from rprs.serve.index_models import AddRequest, CreateRequest
 from rprs.serve.jobs import Job
 from rprs.serve.limits import Limits
-from rprs.serve.models import AddRequest, CreateRequest
 from rprs.serve.requests import Submission, document_of
 from rprs.serve.uploads import read_uploads
 

@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from rprs import __version__, errors
-from rprs.serve import coverage_models, matters, models, passages
+from rprs.serve import coverage_models, index_models, matters, models, passages
 from rprs.serve.collections import CollectionPath, Collections
 from rprs.serve.errors import failure
 from rprs.serve.guard import Guard
@@ -145,7 +145,8 @@ def _schema(app: FastAPI, root_path: str) -> dict[str, Any]:
         schema = get_openapi(
             title="rprs", version=__version__, routes=app.routes, description=(make_router.__doc__ or "").strip()
         )
-        extra_models = [getattr(module, name) for module in (models, coverage_models) for name in module.__all__]
+        modules = (models, index_models, coverage_models)
+        extra_models = [getattr(module, name) for module in modules for name in module.__all__]
         extra_models += [*passages.MODELS, *matters.MODELS]
         _, extra = models_json_schema(
             [(model, "validation") for model in extra_models], ref_template="#/components/schemas/{model}"

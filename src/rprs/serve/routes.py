@@ -17,7 +17,7 @@ from rprs.charts.formats import CHART_FORMATS
 from rprs.errors import InvalidIndex, RprsError, UsageError
 from rprs.read.source import suffixes
 from rprs.results import FORMATS
-from rprs.serve import coverage_models, models
+from rprs.serve import coverage_models, index_models, models
 from rprs.serve.adding import Adding
 from rprs.serve.collections import Collections
 from rprs.serve.coverage import CoverageHandlers
@@ -122,7 +122,7 @@ def make_router(
     _add_collections(router, runner, adding)
     add_matters(router, runner, service, limits, matters)
 
-    @router.get("/info", responses={**_success(models.Info), **_errors()})
+    @router.get("/info", responses={**_success(index_models.Info), **_errors()})
     def info() -> Response:
         """The index, the system that searches it, and the limits of this server."""
         public_limits = {name: getattr(limits, name) for name in ("upload_bytes", "text_characters", "seconds")}
@@ -132,12 +132,12 @@ def make_router(
         facts |= service.summary()
         return Response(as_json(facts), media_type="application/json")
 
-    @router.get("/health", responses={**_success(models.Health), **_errors()})
+    @router.get("/health", responses={**_success(index_models.Health), **_errors()})
     async def health() -> Response:  # on the event loop, so that no work in threads delays it
         """Check that the server is running."""
         return Response(as_json({"status": "ok"}), media_type="application/json")
 
-    @router.get("/ready", responses={**_success(models.Health), **_errors()})
+    @router.get("/ready", responses={**_success(index_models.Health), **_errors()})
     def ready() -> Response:
         """Check that the index can be searched: 503 while it cannot."""
         try:
@@ -281,7 +281,7 @@ def _add_download(
 def _add_documents(
     router: APIRouter, runner: JobRunner, handlers: Handlers, service: Collections, adding: Adding
 ) -> None:
-    @router.get("/documents", responses={**_success(models.Documents), **_errors()})
+    @router.get("/documents", responses={**_success(index_models.Documents), **_errors()})
     async def find(
         request: Request,
         find: Annotated[str, Query(max_length=1000, description="Words of the id or title.")] = "",
@@ -291,7 +291,7 @@ def _add_documents(
         data = await runner.run(request, None, lambda job: handlers.find(job, find, limit))
         return Response(data, media_type="application/json")
 
-    @router.get("/documents/{id:path}", responses={**_success(models.Document), **_errors(404)})
+    @router.get("/documents/{id:path}", responses={**_success(index_models.Document), **_errors(404)})
     def document(id: str) -> Response:
         """Get a document with its text."""
         with service.snapshot() as snapshot:
@@ -304,16 +304,16 @@ def _add_documents(
 
     @router.post(
         "/documents",
-        responses={**_success(models.Added, True), **_errors(404, 409, 415, 504)},
-        openapi_extra=body_schema(models.AddRequest),
+        responses={**_success(index_models.Added, True), **_errors(404, 409, 415, 504)},
+        openapi_extra=body_schema(index_models.AddRequest),
     )
     async def add(request: Request, x_job: XJob = None) -> Response:
         """Add documents; documents with the same ids are replaced."""
-        submission = await read_request(request, models.AddRequest)
+        submission = await read_request(request, index_models.AddRequest)
         work = partial(adding.add, submission=submission)
         return await runner.respond(request, x_job, work, adding.limits.index_seconds)
 
-    @router.delete("/documents/{id:path}", responses={**_success(models.Removed), **_errors(404, 409, 504)})
+    @router.delete("/documents/{id:path}", responses={**_success(index_models.Removed), **_errors(404, 409, 504)})
     async def remove(request: Request, id: str, x_job: XJob = None) -> Response:
         """Remove a document."""
         data = await runner.run(request, x_job, lambda job: handlers.remove(job, id))
@@ -321,7 +321,7 @@ def _add_documents(
 
 
 def _add_collections(router: APIRouter, runner: JobRunner, adding: Adding) -> None:
-    @router.get("/collections", responses={**_success(models.CollectionList), **_errors()})
+    @router.get("/collections", responses={**_success(index_models.CollectionList), **_errors()})
     def collections() -> Response:
         """List the collections of this server.
 
@@ -332,11 +332,11 @@ def _add_collections(router: APIRouter, runner: JobRunner, adding: Adding) -> No
 
     @router.post(
         "/collections",
-        responses={**_success(models.Created, True), **_errors(409, 415, 504)},
-        openapi_extra=body_schema(models.CreateRequest),
+        responses={**_success(index_models.Created, True), **_errors(409, 415, 504)},
+        openapi_extra=body_schema(index_models.CreateRequest),
     )
     async def create(request: Request, x_job: XJob = None) -> Response:
         """Create a collection from files, from documents, or from a folder that the server may read."""
-        submission = await read_request(request, models.CreateRequest)
+        submission = await read_request(request, index_models.CreateRequest)
         work = partial(adding.create, submission=submission)
         return await runner.respond(request, x_job, work, adding.limits.index_seconds)
