@@ -243,11 +243,11 @@ def fsync(handle):
 os.fsync = fsync
 from rprs.cli import app
 from rprs.rank import two_stages as search
-load_candidates = search.load_candidates
-def observed(index, query, first):
-    os.write(1, f"{query.id}\\n".encode())
-    return load_candidates(index, query, first)
-search.load_candidates = observed
+rerank_parts = search.rerank_parts
+def observed(reranker, parts, *rest):
+    os.write(1, f"{parts[0].document.id}\\n".encode())
+    return rerank_parts(reranker, parts, *rest)
+search.rerank_parts = observed
 app(sys.argv[2:])
 """
 
