@@ -214,7 +214,8 @@ def test_what_can_be_read_of_a_cluster(pair: tuple[LocalCluster, Index]) -> None
 IDS = st.sampled_from(["a", "B", "é", "ä\u0308", "日本", "🦊", "z z", "0", "10", "2", "ª", "\uffff", "𐀀", "ß"])
 WORDS = st.sampled_from("river stone river cloud bank stone lamp river 河 石 fox".split())
 TEXTS = st.lists(st.lists(WORDS, max_size=6).map(" ".join), max_size=4).map(". ".join)
-COLLECTIONS = st.dictionaries(IDS, TEXTS, min_size=1, max_size=10)
+POOLS = st.lists(TEXTS, min_size=1, max_size=3)  # few texts: many documents tie
+COLLECTIONS = POOLS.flatmap(lambda pool: st.dictionaries(IDS, st.sampled_from(pool), min_size=1, max_size=10))
 
 
 @settings(max_examples=25, deadline=None)
@@ -237,6 +238,26 @@ def test_however_documents_are_distributed(texts: dict[str, str], places: list[i
             else:
                 assert left.hits == right.hits
                 assert_same(many.rank(asked), alone.rank(asked))
+
+
+@pytest.mark.parametrize("first", ["bm25", "blend", "maxsim", "rprs(n=4)", "rprs(n=4,ties=worst)", "sdr"])
+def test_documents_that_tie_come_in_the_order_of_their_ids(first: str) -> None:
+    """Equal texts in all shards, whose ids interleave, cut in the middle of the tie."""
+    ids = ["a", "B", "é", "日本", "🦊", "10", "2", "\uffff", "𐀀", "ß"]
+    documents = [Document(id, "The river bends. A fox sleeps.") for id in ids] + [Document("other", "The lamp burns.")]
+    with ExitStack() as stack:
+        one, *parts = (
+            stack.enter_context(_in_memory(each))
+            for each in (documents, documents[::3], documents[1::3], documents[2::3])
+        )
+        cluster = LocalCluster(parts)
+        for rerank in (None, "rprs(n=2)", "rprs(n=3,ties=id)"):
+            options: dict[str, Any] = {"first": first, "rerank": rerank, "depth": 5}
+            left, right = (
+                searcher.rank("A river bends.") for searcher in (cluster.searcher(**options), Searcher(one, **options))
+            )
+            assert_same(left, right)
+            assert len(set(right.scores.tolist())) < len(right)
 
 
 def _in_memory(documents: Sequence[Document]) -> Index:
