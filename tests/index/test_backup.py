@@ -130,7 +130,7 @@ def kill_backup(crasher: Crasher, source: Path, copy: Path, before: bytes, step:
     return killed
 
 
-@pytest.mark.parametrize("stride", [83, pytest.param(1, marks=[pytest.mark.slow, pytest.mark.timeout(900)])])
+@pytest.mark.parametrize("stride", [241, pytest.param(1, marks=[pytest.mark.slow, pytest.mark.timeout(900)])])
 def test_killed_at_many_steps(crasher: Crasher, source: Path, folder: Path, stride: int) -> None:
     """The first backup, and one that brings a copy up to date."""
     shutil.copytree(source, folder / "source.rprs")

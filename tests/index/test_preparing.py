@@ -46,6 +46,9 @@ def build(path: Path, documents: Iterable[Document], processes: int) -> dict[str
 
 def test_an_index_is_the_same_whatever_the_number_of_processes(tmp_path: Path) -> None:
     assert build(tmp_path / "one", DOCUMENTS, 1) == build(tmp_path / "two", DOCUMENTS, 2)
+    children = Path(f"/proc/self/task/{os.getpid()}/children")
+    commands = [Path(f"/proc/{child}/cmdline").read_bytes() for child in children.read_text().split()]
+    assert not any(b"rprs.index.preparer" in command for command in commands), "a process is left"
 
 
 def test_an_id_that_comes_again_is_compared_with_the_batch_before(tmp_path: Path) -> None:
@@ -76,13 +79,7 @@ def test_a_process_that_is_killed_loses_nothing(tmp_path: Path, monkeypatch: pyt
     assert build(tmp_path / "two", DOCUMENTS, 2) == expected
 
 
-def test_no_process_is_left(tmp_path: Path) -> None:
-    build(tmp_path / "two", DOCUMENTS, 2)
-    children = Path(f"/proc/self/task/{os.getpid()}/children")
-    commands = [Path(f"/proc/{child}/cmdline").read_bytes() for child in children.read_text().split()]
-    assert not any(b"rprs.index.preparer" in command for command in commands)
-
-
+@pytest.mark.slow
 def test_processes_end_with_a_program_that_is_killed(tmp_path: Path) -> None:
     program = (
         "import os, signal, time\n"

@@ -136,6 +136,7 @@ def grown(documents: int, rows: int, queries: int) -> int:
     return int(subprocess.run([sys.executable, "-c", FLAT, *arguments], check=True, capture_output=True).stdout)
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_pool() -> None:
     """100 candidates of 8,000 sentences would take 205 MB as float32, and their similarities 1.6 GB."""
     assert grown(100, 8000, 500) < grown(10, 8000, 500) + 8_000

@@ -193,6 +193,7 @@ def test_invalid_input_is_reported_at_once(chrome: Browser, server: Server) -> N
         assert visited.api_requests == ["GET /info"]
 
 
+@pytest.mark.slow
 def test_errors_name_a_file_without_text(chrome: Browser, server: Server) -> None:
     files = {
         "scan.pdf": (scan(), "OCR"),

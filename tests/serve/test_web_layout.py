@@ -66,7 +66,7 @@ def lightness(colour: str) -> float:
     return 0.2 * red + 0.7 * green + 0.1 * blue
 
 
-@pytest.mark.parametrize(("width", "height"), [(1280, 800), (820, 1180)])
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), pytest.param(820, 1180, marks=pytest.mark.slow)])
 def test_nothing_overflows_the_window(width: int, height: int, chrome: Browser, server: Server) -> None:
     """Even with markup and long words in titles; and the two texts are side by side."""
     with visit(chrome, server.url, viewport={"width": width, "height": height}) as visited:
