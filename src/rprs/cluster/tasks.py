@@ -198,7 +198,7 @@ def encode_shard(job: Job, shard: int, entry: ShardEntry) -> Record:
     with scratch() as folder:
         index = folder / "shard.rprs"
         download(store, entry.files, index)
-        with Writer(index) as writer:
+        with Writer(index, measured=False) as writer:
             writer.adopt(_fitted(store, job, folder))
             writer.finish()
         stored = {file.sha256 for file in entry.files}
@@ -214,7 +214,7 @@ def change_shard(job: Job, shard: int, entry: ShardEntry, parts: Sequence[int], 
     with scratch() as folder:
         index = folder / "shard.rprs"
         download(store, entry.files, index)
-        with Writer(index) as writer:
+        with Writer(index, measured=False) as writer:
             counts = {"removed": writer.remove(removed) if removed else 0}
             added = writer.add(documents)
             counts |= {"added": added.added, "changed": added.changed, "unchanged": added.unchanged}
@@ -240,6 +240,7 @@ def _new_writer(job: Job, index: Path) -> Writer:
         encoder=settings.encoder,
         phrases=settings.phrases,
         vectors=settings.vectors,
+        measured=False,
     )
 
 

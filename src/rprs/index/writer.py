@@ -87,7 +87,8 @@ class Writer:
     `splitter`, `analyzer` and `encoder` are components or texts such as "onnx(precision=fp32)"; without `phrases`, only
     single words are indexed; `vectors` is the type of the stored vectors, "float16" unless given, or "float32". All are
     fixed when the index is created; other ones for an existing index raise `IndexMismatch`. `add` compacts an index of
-    more than 64 segments unless `compact_automatically` is false. An index that has lost commits is opened only if
+    more than 64 segments unless `compact_automatically` is false. Unless `measured`, nothing that depends on all
+    documents is stored: a part of a collection has no use for it. An index that has lost commits is opened only if
     `repairing`.
     """
 
@@ -104,8 +105,10 @@ class Writer:
         progress: Progress | bool | None = None,
         batch: int | None = None,
         compact_automatically: bool = True,
+        measured: bool = True,
         repairing: bool = False,
     ) -> None:
+        self.measured = require_choice("measured", measured)
         self.compact_automatically = require_choice("compact_automatically", compact_automatically)
         self.path = index_path(path)
         self.progress = as_progress(progress)
@@ -301,7 +304,7 @@ class Writer:
         return ()
 
     def _measure(self, language: dict[str, Any] | None = None) -> None:
-        if measure(self.path, self.catalog, self._encoding.encoder, self.progress, language):
+        if self.measured and measure(self.path, self.catalog, self._encoding.encoder, self.progress, language):
             self._delete_unlisted()
 
     def refit(self) -> None:
@@ -343,7 +346,8 @@ class Writer:
         texts = [document_id(id) for id in ids]
         with self._change():
             language = self.catalog.language if self.catalog.has_statistics else None
-            calibrate_once(self.path, self.catalog)
+            if self.measured:
+                calibrate_once(self.path, self.catalog)
             with self.catalog.transaction():
                 count = self.catalog.remove(texts)
                 if count:
