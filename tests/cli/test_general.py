@@ -23,7 +23,9 @@ from tests.support.paths import ROOT
 VERBS = """index add sync remove compact verify repair backup refit upgrade info list find show systems search explain
     sentences align coverage passages serve mcp matrix run rerank convert evaluate compare tune study pull""".split()
 ADAPT = ["adapt tsdae", "adapt sdr", "adapt mtft"]
-NESTED = [*ADAPT, "matter new", "matter add", "matter mark", "matter show", "matter run", "matter export"]
+MATTER = [f"matter {verb}" for verb in ("new", "add", "mark", "show", "run", "export")]
+CLUSTER = """build add remove verify sweep status start stop node search explain coverage passages run""".split()
+NESTED = [*ADAPT, *MATTER, *(f"cluster {verb}" for verb in CLUSTER)]
 
 
 def test_the_verbs_and_their_order() -> None:
