@@ -83,7 +83,7 @@ class Tools:
         Give the query as exactly one of file, text and id.
         """
         with self.service.snapshot() as snapshot:
-            searcher = self.service.searcher(snapshot)
+            searcher = snapshot.searcher(self.service.system)
             results = searcher.search(self._query(snapshot, text, file, id), k, where=where, before=before)
             hits = [_hit_object(hit) for hit in results]
             return {**_collection(snapshot), "hits": hits, "notes": list(results.notes)}
@@ -104,7 +104,7 @@ class Tools:
         """
         with self.service.snapshot() as snapshot:
             query = self._query(snapshot, text, file, id)
-            alignment = self.service.searcher(snapshot).align(query, document)
+            alignment = snapshot.searcher(self.service.system).align(query, document)
             return {**_collection(snapshot), **_alignment_object(alignment, k, [kind] if kind else KINDS)}
 
     def read(self, id: Target, start: Start = 0, length: Length = 4000) -> Values:
@@ -120,7 +120,7 @@ class Tools:
     def passages(self, text: Passage, k: Best = 10, where: Where = None) -> Values:
         """Find the passages of the whole collection that are most similar to a passage, each in its document."""
         with self.service.snapshot() as snapshot:
-            found = self.service.searcher(snapshot).passages(text, k, where=where)
+            found = snapshot.searcher(self.service.system).passages(text, k, where=where)
             return {**_collection(snapshot), **passages_object(found)}
 
     def coverage(self, text: Text = None, file: File = None, id: Id = None, k: Best = 10) -> Values:
@@ -129,7 +129,7 @@ class Tools:
         Give the query as exactly one of file, text and id.
         """
         with self.service.snapshot() as snapshot:
-            chart = self.service.searcher(snapshot).coverage(self._query(snapshot, text, file, id), k=k)
+            chart = snapshot.searcher(self.service.system).coverage(self._query(snapshot, text, file, id), k=k)
             return {**_collection(snapshot), **chart_object(chart)}
 
     def _query(self, snapshot: Snapshot, text: str | None, file: str | None, id: str | None) -> Document:

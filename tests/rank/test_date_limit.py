@@ -75,7 +75,7 @@ DATES = st.one_of(DAYS, DAYS.map(lambda day: day[:7]), DAYS.map(lambda day: day[
 @given(st.lists(DATES, min_size=1, max_size=8), DATES)
 def test_dates_are_compared_as_far_as_both_are_given(values: list[str], limit: str) -> None:
     ids = [str(number) for number in range(len(values))]
-    dates = read_dates(range(len(ids)), values, len(ids))
+    dates = read_dates(enumerate(values), len(ids))
     period = parse_period(limit)
     assert period is not None
     assert dates.newer_than(period).tolist() == [is_newer(value, limit) for value in values]

@@ -40,12 +40,12 @@ class Dates:
         return np.where(self.instant == NO_TIME, newer, self.instant > limit.instant)
 
 
-def read_dates(numbers: Iterable[int], values: Iterable[Any], documents: int) -> Dates:
+def read_dates(values: Iterable[tuple[int, Any]], documents: int) -> Dates:
     """The dates of so many documents, from the numbers of those with a field (-1: not one of them) and its values."""
     first = np.full(documents, NO_DATE, dtype=np.int64)
     instant = np.full(documents, NO_TIME, dtype=np.int64)
     parse = cache(parse_period)  # many documents share a date
-    for number, value in zip(numbers, values, strict=True):
+    for number, value in values:
         period = parse(value) if number >= 0 else None
         if period is not None:
             first[number] = period.first

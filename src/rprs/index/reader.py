@@ -9,6 +9,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,7 @@ __all__ = ["Index", "fingerprint_of"]
 
 Mask = NDArray[np.bool_]
 
+BLOCK = 10_000  # rows of the catalog that are in memory at a time
 MOST_SENTENCES = 500_000  # of a query: their vectors take 384 MB with 384 numbers each
 
 
@@ -477,11 +479,15 @@ class Index(Mapping[str, Document]):
         with self._lock:
             if field not in self._dates:
                 self._check_labels()
-                rows = list(self.catalog.field_places(field))
-                places = np.array([row[:2] for row in rows], dtype=np.int64).reshape(-1, 2)
-                values = (value for _, _, value in rows)
-                self._dates[field] = read_dates(self._numbers_at(places).tolist(), values, len(self))
+                self._dates[field] = read_dates(self._field_values(field), len(self))
             return self._dates[field]
+
+    def _field_values(self, field: str) -> Iterator[tuple[int, Any]]:
+        """The numbers of documents with a metadata field, and its values; -1 for those that the snapshot lacks."""
+        rows = self.catalog.field_places(field)
+        while block := list(islice(rows, BLOCK)):
+            places = np.array([row[:2] for row in block], dtype=np.int64)
+            yield from zip(self._numbers_at(places).tolist(), (value for _, _, value in block), strict=True)
 
     # ------------------------------------------------------------------------ postings
 
