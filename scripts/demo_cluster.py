@@ -49,7 +49,7 @@ def _search(cluster: rprs.Cluster, query_file: Path) -> Results:
     results = cluster.search(rprs.read_one(query_file), HITS)
     print(f"\nThe {HITS} licences most similar to {query_file.name}, after {perf_counter() - start:.2f} s:")
     for hit in results:
-        print(f"{hit.rank:3}  {hit.score:8.3f}  {hit.id:40}  {hit.pairs[0].document[:60]!r}")
+        print(f"{hit.rank:3}  {hit.score:8.3f}  {hit.id:40}  {' '.join(hit.pairs[0].document.split())[:60]}")
     return results
 
 
