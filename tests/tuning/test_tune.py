@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -25,7 +25,6 @@ from rprs.tuning.pools import pools_at_depths
 from rprs.tuning.rerankers import tune_rprs
 from tests.support.indexes import index_of
 from tests.support.tuning_sample import (
-    DOCUMENTS,
     EXCLUDED,
     JUDGED,
     MEASURES,
@@ -40,13 +39,6 @@ from tests.support.tuning_sample import (
     texts,
     value,
 )
-
-
-@pytest.fixture(scope="module")
-def index() -> Iterator[Index]:
-    with index_of(DOCUMENTS[:25], DOCUMENTS[25:]) as opened:
-        yield opened
-
 
 # ---------------------------------------------------------------------------- RPRS
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -26,9 +25,7 @@ from rprs.tuning.first import tune_bm25
 from rprs.tuning.grids import Bm25Grid, CutoffGrid, RprsGrid
 from rprs.tuning.pools import pools_at_depths
 from rprs.tuning.rerankers import tune_rprs
-from tests.support.indexes import index_of
 from tests.support.tuning_sample import (
-    DOCUMENTS,
     EXCLUDED,
     JUDGED,
     PAPER,
@@ -40,13 +37,6 @@ from tests.support.tuning_sample import (
     searched,
     value,
 )
-
-
-@pytest.fixture(scope="module")
-def index() -> Iterator[Index]:
-    with index_of(DOCUMENTS[:25], DOCUMENTS[25:]) as opened:
-        yield opened
-
 
 # ---------------------------------------------------------------------------- cut-offs
 

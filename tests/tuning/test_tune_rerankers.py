@@ -23,9 +23,7 @@ from rprs.rank.birch import Birch
 from rprs.spec import Component, Kind
 from rprs.tuning.pools import pools_at_depths
 from rprs.tuning.rerankers import reranker_axes, tune_reranker, tune_rprs
-from tests.support.indexes import index_of
 from tests.support.tuning_sample import (
-    DOCUMENTS,
     JUDGED,
     PAPER,
     QRELS,
@@ -36,13 +34,6 @@ from tests.support.tuning_sample import (
     searched,
     value,
 )
-
-
-@pytest.fixture(scope="module")
-def index() -> Iterator[Index]:
-    with index_of(DOCUMENTS[:25], DOCUMENTS[25:]) as opened:
-        yield opened
-
 
 # ---------------------------------------------------------------------------- any re-ranker
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 Local = Annotated[
     int | None,
     typer.Option(
-        help="Start so many nodes on this machine, to try a cluster; only this machine can reach them.",
+        help="Start this number of nodes on this machine, to try a cluster; only this machine can reach them.",
         min=1,
         rich_help_panel=PANEL,
         show_default="none",

@@ -70,15 +70,18 @@ def _pinned(method: Callable[Concatenate[Searcher, P], R]) -> Callable[Concatena
 
     @wraps(method)
     def call(self: Cluster, *arguments: P.args, **options: P.kwargs) -> R:
+        def ask(opened: Opened) -> R:
+            answer: R = getattr(self._searcher(opened), method.__name__)(*arguments, **options)
+            return answer
+
         with self.pinned() as opened:
             try:
-                result: R = getattr(self._searcher(opened), method.__name__)(*arguments, **options)
-                return result
+                return ask(opened)
             except ShardUnavailable:
                 if not self._wait_for_newer(opened):
                     raise
         with self.pinned() as opened:
-            return getattr(self._searcher(opened), method.__name__)(*arguments, **options)  # type: ignore[no-any-return]
+            return ask(opened)
 
     return call  # type: ignore[return-value]  # `wraps` hides that the first argument is a cluster
 

@@ -177,7 +177,10 @@ class ClusterIndex(Index):
         """The results of a method for documents, each from its shard, by id."""
         groups = self.by_shard(list(dict.fromkeys(ids)))
         answers = self.call(method, [(shard, (own,)) for shard, own in groups.items()])
-        return {id: each for own, answer in zip(groups.values(), answers, strict=True) for id, each in zip(own, answer)}  # noqa: B905
+        found: dict[str, Any] = {}
+        for own, answer in zip(groups.values(), answers, strict=True):
+            found.update(zip(own, answer, strict=True))
+        return found
 
     def number(self, id: str) -> int | None:
         """Not the number of a document, which a cluster does not have: 0 if there is such a document."""

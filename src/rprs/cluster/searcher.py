@@ -85,7 +85,7 @@ class ClusterSearcher(Searcher):
         period = limit.period(documents)
         mask = self.index.allowed(replace(scope, limit=replace(limit, given=period)))
         counts = mask.counts
-        return Allowed(mask, period.text, counts.newer, (undated_note(limit, counts.undated),))  # type: ignore[arg-type]
+        return Allowed(mask, period.text, counts.newer, (undated_note(limit, counts.undated),))  # type: ignore[arg-type]  # as above
 
     def _require_dates(self, limit: DateLimit) -> None:
         if len(self.index) and not self.index.dated(limit.field):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from threading import Lock
@@ -18,11 +18,11 @@ from typing import Any, cast
 
 from rprs import spec
 from rprs.document import Document
-from rprs.index.batches import prepare
+from rprs.index.batches import Batch, prepare
 from rprs.index.segment import Entry
 from rprs.processes import environment
 
-__all__ = ["Preparing"]
+__all__ = ["Ahead", "Preparing"]
 
 WORTH = 4_000_000  # characters of a batch: with fewer, processes are not started
 CHUNK = 300_000  # characters that a process gets at a time
@@ -94,6 +94,28 @@ class Preparing:
         with self._lock:
             self._idle.append(process)
         return entries
+
+
+class Ahead:
+    """Keeps one batch that is being prepared while the one before it is written."""
+
+    def __init__(self, preparing: Preparing, write: Callable[[Batch, Iterator[Entry]], None]) -> None:
+        self._preparing, self._write = preparing, write
+        self._waiting: tuple[Batch, Iterator[Entry]] | None = None
+        self._ids: frozenset[str] = frozenset()
+
+    def put(self, batch: Batch) -> None:
+        """Begin with the documents of a batch, and write the one before."""
+        entries = self._preparing.entries(batch.documents)
+        self.settle()
+        self._waiting = batch, entries
+        self._ids = frozenset(document.id for document in batch.documents)
+
+    def settle(self, id: str | None = None) -> None:
+        """Write the batch that waits; with an id, only if it has that document."""
+        if self._waiting is not None and (id is None or id in self._ids):
+            waiting, self._waiting = self._waiting, None
+            self._write(*waiting)
 
 
 class _Process:

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,7 @@ from rprs.index.encoding import Encoding
 from rprs.index.files import File, folder_mode, sync_place, watch_disk
 from rprs.index.folder import create_folder, lock_index
 from rprs.index.leftovers import GROUPS, delete_leftovers
-from rprs.index.preparing import Preparing
+from rprs.index.preparing import Ahead, Preparing
 from rprs.index.repair import Repaired, accept_listing, diagnose, sound_documents
 from rprs.index.rows import SegmentRow
 from rprs.index.sample import keyed_sentences
@@ -81,14 +81,6 @@ class Added:
             self.terms + other.terms,
             self.notes + other.notes,
         )
-
-
-class _Ahead(NamedTuple):
-    """A batch whose documents are being prepared."""
-
-    batch: Batch
-    entries: Iterator[Entry]
-    ids: set[str]
 
 
 class Writer:
@@ -227,25 +219,21 @@ class Writer:
         """
         if not isinstance(documents, Iterable):
             raise UsageError(f"Expected an iterable of rprs.Document. Got {documents!r:.80}")
-        total, unchanged = Added(), Counter[str]()
+        written: list[Added] = []
+        unchanged = Counter[str]()
         with self._change():
             self._encoding.prepare()
             with self.progress("reading", unit="documents") as advance:
-                ahead: list[_Ahead] = []  # the batch that is being prepared while the one before is written
 
-                def settle(id: str | None = None) -> None:
-                    nonlocal total
-                    if ahead and (id is None or id in ahead[0].ids):
-                        batch, entries, _ = ahead.pop()
-                        total += self._write(batch, entries, advance)
+                def write(batch: Batch, entries: Iterator[Entry]) -> None:
+                    written.append(self._write(batch, entries, advance))
 
-                for batch in batches(documents, self.catalog, self.batch, unchanged, settle):
-                    entries = self._preparing.entries(batch.documents)
-                    settle()
-                    ahead.append(_Ahead(batch, entries, {document.id for document in batch.documents}))
-                settle()
+                ahead = Ahead(self._preparing, write)
+                for batch in batches(documents, self.catalog, self.batch, unchanged, ahead.settle):
+                    ahead.put(batch)
+                ahead.settle()
             notes = self.finish()
-        return replace(total, unchanged=unchanged["documents"], notes=notes)
+        return replace(sum(written, Added()), unchanged=unchanged["documents"], notes=notes)
 
     def commit(self, batch: Batch, advance: Advance = no_op) -> Added:
         """Commit a batch of changes; call `finish` after the last one."""
