@@ -81,6 +81,11 @@ def hash_term(term: bytes) -> int:
     return int.from_bytes(hashlib.blake2b(term, digest_size=8).digest(), "little")
 
 
+@lru_cache(maxsize=2**16)
+def _hash_word(word: str) -> int:
+    return hash_term(word.encode("utf-8", "surrogatepass"))
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One document as a segment stores it: its sentences, its terms with their counts, and its phrases."""
@@ -309,8 +314,7 @@ def _valid_phrases(phrases: Stream) -> bool:
 
 def term_hashes(words: Sequence[str]) -> NDArray[np.uint64]:
     """The hashes of words in their order."""
-    hashes = {word: hash_term(word.encode("utf-8", "surrogatepass")) for word in set(words)}
-    return np.fromiter(map(hashes.__getitem__, words), dtype=np.uint64, count=len(words))
+    return np.fromiter(map(_hash_word, words), dtype=np.uint64, count=len(words))
 
 
 def segment_arrays(entries: Sequence[Entry]) -> dict[str, NDArray[Any]]:
