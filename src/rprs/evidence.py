@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -95,13 +95,16 @@ class Evidence:
         """
         comparisons = self._compare_all(ids)
         orders = [_by_length(comparison.matches) for comparison in comparisons]
+        shortlists = [_passages_of(comparison, []) for comparison in comparisons]
         chosen: dict[int, tuple[Pair, ...]] = {}
         weighed = FIRST * size
         while rest := [number for number in range(len(ids)) if number not in chosen]:
-            shortlists = [_shortlist(comparisons[number], orders[number], weighed) for number in rest]
-            self._look_up([text for shortlist in shortlists for text in shortlist.texts])
-            for number, shortlist in zip(rest, shortlists, strict=True):
-                telling = self._telling(shortlist, orders[number], size)
+            for number in rest:
+                more = orders[number].numbers[len(shortlists[number].pairs) : weighed]
+                shortlists[number].add(comparisons[number].pairs(more))
+            self._look_up([text for number in rest for text in shortlists[number].texts])
+            for number in rest:
+                telling = self._telling(shortlists[number], orders[number], size)
                 if telling is not None:
                     chosen[number] = telling
             weighed = SHORTLIST * (weighed if weighed >= SHORTLIST * size else size)
@@ -158,7 +161,7 @@ class Evidence:
     def weigh(self, document: Document, sentences: Sentences, pairs: Sequence[Pair]) -> NDArray[np.bool_]:
         """Which pairs with a document are boilerplate."""
         query = self.query_side
-        return self._weigh(_passages((query.document, query.sentences), (document, sentences), pairs))[0]
+        return self._weigh(_Passages((query.document, query.sentences), (document, sentences), pairs))[0]
 
     def _weigh(self, passages: _Passages) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """Which pairs are boilerplate, on either side, and how distinct the less distinct side of each is.
@@ -224,14 +227,24 @@ def _by_length(matches: Matches) -> _Order:
     return _Order(order.tolist(), lengths[order].tolist())
 
 
-@dataclass(frozen=True, slots=True)
 class _Passages:
     """Pairs with what each has of every sentence, the longest first, and what reworded ones kept."""
 
-    pairs: Sequence[Pair]
-    query: list[list[str]]
-    document: list[list[str]]
-    kept: dict[int, list[str]]  # by the number of the pair
+    def __init__(self, query: _Text, document: _Text, pairs: Sequence[Pair]) -> None:
+        self._sides = query, document
+        self.pairs: list[Pair] = []
+        self.query: list[list[str]] = []
+        self.document: list[list[str]] = []
+        self.kept: dict[int, list[str]] = {}  # by the number of the pair
+        self.add(pairs)
+
+    def add(self, pairs: Sequence[Pair]) -> None:
+        """Add more pairs."""
+        count = len(self.pairs)
+        self.kept |= {count + number: unchanged(pair) for number, pair in enumerate(pairs) if pair.kind == "reworded"}
+        self.query += _pieces(self._sides[0], [pair.query_span for pair in pairs])
+        self.document += _pieces(self._sides[1], [pair.document_span for pair in pairs])
+        self.pairs += pairs
 
     @property
     def texts(self) -> Iterator[str]:
@@ -240,22 +253,9 @@ class _Passages:
         yield from (text for texts in self.kept.values() for text in texts)
 
 
-def _passages(query: _Text, document: _Text, pairs: Sequence[Pair]) -> _Passages:
-    return _Passages(
-        pairs,
-        _pieces(query, [pair.query_span for pair in pairs]),
-        _pieces(document, [pair.document_span for pair in pairs]),
-        {number: unchanged(pair) for number, pair in enumerate(pairs) if pair.kind == "reworded"},
-    )
-
-
 def _passages_of(comparison: Comparison, pairs: Sequence[Pair]) -> _Passages:
     query, document = comparison.query, comparison.document
-    return _passages((query.document, query.sentences), (document.document, document.sentences), pairs)
-
-
-def _shortlist(comparison: Comparison, order: _Order, size: int) -> _Passages:
-    return _passages_of(comparison, [comparison.pair(number) for number in order.numbers[:size]])
+    return _Passages((query.document, query.sentences), (document.document, document.sentences), pairs)
 
 
 def _pieces(text: _Text, spans: Sequence[Span]) -> list[list[str]]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -22,7 +21,7 @@ from rprs.alignment.tables import Ints
 from rprs.alignment.values import KINDS, Alignment, Change, Coverage, Pair, Relation, Span
 from rprs.alignment.verbatim import LEAST_ANYWHERE, LEAST_RUN, common_runs, equal_sentences
 
-__all__ = ["NEAR_DUPLICATE", "Comparison", "align_sides", "compare_sides", "make_pair"]
+__all__ = ["NEAR_DUPLICATE", "Comparison", "align_sides", "compare_sides", "make_pairs"]
 
 NEAR_DUPLICATE = 0.8  # of the words of both texts are identical or reworded
 MOSTLY = 0.5  # of the words of a sentence: if more of them have a stronger match, no weaker one is looked for
@@ -68,9 +67,9 @@ class Comparison:
     document: Side
     matches: Matches  # in the order of the query, then of the document
 
-    def pair(self, number: int) -> Pair:
-        """A match in characters, by its number."""
-        return make_pair(self.query, self.document, self.matches.match(number))
+    def pairs(self, numbers: Iterable[int]) -> list[Pair]:
+        """Some matches in characters, by their numbers."""
+        return make_pairs(self.query, self.document, [self.matches.match(number) for number in numbers])
 
     def alignment(self, pairs: Sequence[Pair] | None = None) -> Alignment:
         """The alignment with all pairs, or with some of them; coverage is that of all."""
@@ -82,7 +81,7 @@ class Comparison:
             document=self.document.document,
             query_sentences=self.query.sentences,
             document_sentences=self.document.sentences,
-            pairs=tuple(map(self.pair, range(len(self.matches)))) if pairs is None else tuple(pairs),
+            pairs=tuple(self.pairs(range(len(self.matches))) if pairs is None else pairs),
             query_coverage=query_coverage,
             document_coverage=document_coverage,
             query_boilerplate=(),
@@ -187,7 +186,7 @@ def _kept_pieces(query: Side, document: Side, run: Range, distance: int, blocks:
 
 def _starts(query: Side, document: Side, distance: int, word: int) -> bool:
     """Whether a sentence of either text starts at a word of the query."""
-    return word in query.bound_set or word + distance in document.bound_set
+    return bool(_contains(query.bounds, word) or _contains(document.bounds, word + distance))
 
 
 def _divided(run: Range, blocks: Sequence[Range], starts: Callable[[int], bool]) -> Iterator[tuple[Range, bool]]:
@@ -210,12 +209,22 @@ def _divided(run: Range, blocks: Sequence[Range], starts: Callable[[int], bool])
 
 def _has_sentence(side: Side, words: Range) -> bool:
     """Whether a range of words contains a whole sentence, or 8 words between two full stops."""
-    bounds, stops = side.bound_list, side.stop_list
-    first = bisect_left(bounds, words[0])
-    if first + 1 < len(bounds) and bounds[first + 1] <= words[1]:
+    return bool(_has_whole(side.bounds, side.stops, *words))
+
+
+@numba.njit(nogil=True, cache=True)
+def _contains(ordered: Any, value: Any) -> Any:
+    place = np.searchsorted(ordered, value)
+    return place < len(ordered) and ordered[place] == value
+
+
+@numba.njit(nogil=True, cache=True)
+def _has_whole(bounds: Any, stops: Any, first: Any, stop: Any) -> Any:
+    sentence = np.searchsorted(bounds, first)
+    if sentence + 1 < len(bounds) and bounds[sentence + 1] <= stop:
         return True
-    within = stops[bisect_left(stops, words[0]) : bisect_right(stops, words[1])]
-    return len(within) > 1 and within[-1] - within[0] >= LEAST_RUN
+    low, high = np.searchsorted(stops, first), np.searchsorted(stops, stop, side="right")
+    return high - low > 1 and stops[high - 1] - stops[low] >= LEAST_RUN
 
 
 def _relation(query: Side, document: Side, coverages: Sequence[Coverage]) -> Relation:
@@ -230,20 +239,24 @@ def _relation(query: Side, document: Side, coverages: Sequence[Coverage]) -> Rel
 # ---------------------------------------------------------------------------- from words to characters
 
 
-def make_pair(query: Side, document: Side, match: Match) -> Pair:
-    """The pair of passages that a match connects."""
-    left, right = query.span(*match.query), document.span(*match.document)
-    return Pair(
-        query=query.document.text[slice(*left)],
-        document=document.document.text[slice(*right)],
-        kind=match.kind,
-        similarity=match.similarity if match.kind == "identical" else min(match.similarity, 0.9999),
-        query_span=left,
-        document_span=right,
-        query_words=match.query[1] - match.query[0],
-        document_words=match.document[1] - match.document[0],
-        changes=_changes(query, document, match),
-    )
+def make_pairs(query: Side, document: Side, matches: Sequence[Match]) -> list[Pair]:
+    """The pairs of passages that matches connect."""
+    ranges = ranges_of(matches)
+    spans = query.spans(ranges[:, :2]), document.spans(ranges[:, 2:])
+    return [
+        Pair(
+            query=query.document.text[left[0] : left[1]],
+            document=document.document.text[right[0] : right[1]],
+            kind=match.kind,
+            similarity=match.similarity if match.kind == "identical" else min(match.similarity, 0.9999),
+            query_span=left,
+            document_span=right,
+            query_words=match.query[1] - match.query[0],
+            document_words=match.document[1] - match.document[0],
+            changes=_changes(query, document, match),
+        )
+        for match, left, right in zip(matches, *spans, strict=True)
+    ]
 
 
 def _changes(query: Side, document: Side, match: Match) -> tuple[Change, ...]:

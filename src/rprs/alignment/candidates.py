@@ -123,9 +123,9 @@ def _among_best(found: Any, query: Any, document: Any) -> Any:
             best = np.full(((len(query) if side == 0 else len(document)) - 1, KEPT), -1, dtype=np.int64)
             for number in range(len(found)):
                 _insert(best[found[number, side]], number, values, found[:, 1 - side])
-            for number in best.ravel():
-                if number >= 0:
-                    kept[number] = True
+            for held in best.ravel():
+                if held >= 0:
+                    kept[held] = True
     return kept
 
 
