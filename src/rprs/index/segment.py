@@ -154,10 +154,13 @@ class Segment:
 
     def check_phrases(self, queried: NDArray[np.uint32]) -> None:
         """Check the buckets of these phrases."""
-        if self.phrases is None or "phrase_data" not in self._blocks:
+        blocks = self._blocks
+        if self.phrases is None or "phrase_data" not in blocks:
+            return
+        if blocks["phrase_data"].complete and blocks["phrase_directory"].complete:
             return
         bits = (len(self.phrases.directory) - 1).bit_length() - 1
-        buckets = np.unique(queried.astype(np.int64) >> (32 - bits))
+        buckets = (queried >> np.uint32(32 - bits)).astype(np.int64) if bits else np.zeros(1, dtype=np.int64)
         self._check_rows("phrase_directory", self.phrases.directory, buckets, buckets + 2)
         starts, stops = self.phrases.directory[buckets], self.phrases.directory[buckets + 1]
         self._check_rows("phrase_data", self.phrases.data, starts, stops)

@@ -48,7 +48,11 @@ def cosines(products: Floats, query: Floats, documents: Floats, weights: Sequenc
 
 def sublinear(counts: NDArray[Any]) -> Floats:
     """1 + ln tf, in the shape of the counts, which are at least 1."""
-    return 1 + log(counts)
+    small = counts < len(LOGARITHMS)
+    weights = LOGARITHMS[np.where(small, counts, 1)]
+    if not small.all():
+        weights[~small] = 1 + log(counts[~small])
+    return weights
 
 
 @numba.njit(nogil=True, cache=True)
