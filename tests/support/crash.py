@@ -1,8 +1,9 @@
 """Crashes while indexing: jobs on an index, in processes that are killed with SIGKILL at a chosen step or moment.
 
-A step is any operation that changes or commits something: opening, creating, renaming, deleting or syncing a file or
-folder of the index, or an SQL statement. `python -m tests.support.crash` is a server that forks a child for each job,
-so that a kill costs milliseconds; `Crasher` is its client.
+A step is any operation that changes or commits something: creating, renaming, deleting or syncing a file or folder of
+the index, or an SQL statement. Statements that only read are one step if they follow each other, since they leave the
+same files. `python -m tests.support.crash` is a server that forks a child for each job, so that a kill costs
+milliseconds; `Crasher` is its client.
 """
 
 from __future__ import annotations
@@ -217,12 +218,12 @@ def _backup(path: Path) -> None:
     backup(path.with_name("source.rprs"), path)
 
 
-def _sync(path: Path) -> None:
+def _sync(path: Path, source: Path | None = None) -> None:
     from rprs.index import writer
     from rprs.syncing import sync
 
-    vars(writer).update(SLOW_BATCH=200, FAST_BATCH=200)  # characters: several commits
-    sync(os.environ[SOURCE], path, encoder=HASHED)
+    vars(writer).update(SLOW_BATCH=500, FAST_BATCH=500)  # characters: several commits
+    sync(source or os.environ[SOURCE], path, encoder=HASHED)
 
 
 SOURCE = "RPRS_TEST_SOURCE"
@@ -269,11 +270,17 @@ class Crasher:
         return Outcome(*json.loads(self._server.stdout.readline()))
 
 
+READING = ("SELECT", "PRAGMA busy_timeout", "--")  # how such statements begin
+CHANGES = frozenset(["os.mkdir", "os.rename", "os.remove", "os.rmdir"])  # events of the audit hook
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+
+
 class _Steps:
     """Counts the steps of a process on the files of an index, and kills it before step `last`."""
 
     def __init__(self, path: Path, last: int | None) -> None:
         self.path, self.last, self.count = str(path), last, 0
+        self.reading = False
         sync, connect = os.fsync, sqlite3.connect
 
         def fsync(fd: Any) -> None:
@@ -282,20 +289,24 @@ class _Steps:
 
         def traced(*args: Any, **options: Any) -> sqlite3.Connection:
             connection: sqlite3.Connection = connect(*args, **options)
-            connection.set_trace_callback(self.step)
+            connection.set_trace_callback(lambda statement: self.step(reads=statement.startswith(READING)))
             return connection
 
         os.fsync = fsync
         sqlite3.connect = traced  # type: ignore[assignment]
         sys.addaudithook(self.hook)
 
-    def step(self, *_: object) -> None:
+    def step(self, *, reads: bool = False) -> None:
+        if reads and self.reading:
+            return
+        self.reading = reads
         self.count += 1
         if self.count == self.last:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def hook(self, event: str, args: tuple[Any, ...]) -> None:
-        if event in ("open", "os.mkdir", "os.rename", "os.remove", "os.rmdir") and self.path in str(args[0]):
+        changes = event in CHANGES or (event == "open" and args[2] & WRITING)
+        if changes and self.path in str(args[0]):
             self.step()
 
 
@@ -305,6 +316,9 @@ def _serve() -> None:
         with memory_folder() as folder:
             if job.startswith("index"):
                 JOBS[job](folder / "warm.rprs")
+    with memory_folder() as folder:
+        (folder / "a.txt").write_text(invented("a", sentences=4).text)
+        _sync(folder / "warm.rprs", folder)
     for line in sys.stdin:
         job, path, at_step, after = json.loads(line)
         receive, send = os.pipe()

@@ -219,5 +219,4 @@ def encode_sentences(
         for start, end in spans[offsets[ordinal] : offsets[ordinal + 1]].tolist()
     )
     while block := list(islice(sentences, ENCODE_ROWS)):
-        yield to_grid(encoder.encode(block), vector_type)
-        advance(len(block))
+        yield to_grid(encoder.encode(block, advance), vector_type)

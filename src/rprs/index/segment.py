@@ -23,10 +23,12 @@ from rprs.errors import IndexCorrupt
 from rprs.index.blocks import Blocks
 from rprs.index.files import File, folder_mode, load, load_checked, save
 from rprs.index.terms import DAMAGED_TERMS, Terms, hash_places, hash_term, locate, term_hashes
+from rprs.progress import Advance, no_op
 from rprs.scoring.phrases import Stream, stream
 from rprs.scoring.vectors import PRECISIONS, VectorType
 
 __all__ = [
+    "ARRAYS",
     "NAMES",
     "PHRASE_NAMES",
     "TYPES",
@@ -60,6 +62,7 @@ TYPES = {  # of the arrays
     "paragraphs": ("<i4",),
 }
 NAMES = tuple(TYPES)
+ARRAYS = len(NAMES) + 1  # all of a new segment, of which phrases are one
 PHRASE_TYPES = {"phrase_directory": ("<i8",), "phrase_data": ("|u1",)}  # of the arrays that an index may do without
 PHRASE_NAMES = tuple(PHRASE_TYPES)
 _OF_TERMS = ("term_offsets", "term_bytes", "posting_offsets")  # and their hashes, which are checked at once
@@ -289,12 +292,18 @@ def segment_phrases(entries: Sequence[Entry]) -> Stream | None:
     return stream(sequences) if len(sequences) == len(entries) else None
 
 
-def write_arrays(root: Path, number: int, entries: Sequence[Entry]) -> list[File]:
-    """Write the arrays of a new segment, all but its vectors."""
+def write_arrays(root: Path, number: int, entries: Sequence[Entry], advance: Advance = no_op) -> list[File]:
+    """Write the arrays of a new segment, all but its vectors; `advance` is called with each of the `ARRAYS`."""
     (root / folder(number)).mkdir(folder_mode(root), parents=True)
-    arrays, phrases = segment_arrays(entries), segment_phrases(entries)
-    files = [save(root, f"{folder(number)}/{name}.npy", arrays[name]) for name in NAMES]
-    return files if phrases is None else [*files, *write_phrases(root, number, phrases)]
+    files = []
+    for name, array in segment_arrays(entries).items():
+        files.append(save(root, f"{folder(number)}/{name}.npy", array))
+        advance(1)
+    phrases = segment_phrases(entries)
+    if phrases is not None:
+        advance(1)
+        files += write_phrases(root, number, phrases)
+    return files
 
 
 def write_phrases(root: Path, number: int, phrases: Stream, name: str = "phrase") -> list[File]:

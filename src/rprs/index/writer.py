@@ -44,7 +44,7 @@ from rprs.index.preparing import Ahead, Preparing
 from rprs.index.repair import Repaired, accept_listing, diagnose, sound_documents
 from rprs.index.rows import SegmentRow
 from rprs.index.sample import keyed_sentences
-from rprs.index.segment import Entry, Segment, folder, write_arrays
+from rprs.index.segment import ARRAYS, Entry, Segment, folder, write_arrays
 from rprs.index.settings import check_settings
 from rprs.index.statistics import calibrate, calibrate_once, measure
 from rprs.index.upgrade import add_checksums, add_phrases
@@ -261,10 +261,10 @@ class Writer:
         generation = self.catalog.generation
         files: list[File] = []
         if entries:
-            files += write_arrays(self.path, number, entries)
+            with self.progress("writing words and phrases", ARRAYS, "arrays") as advance:
+                files += write_arrays(self.path, number, entries, advance)
             if generation is not None:
-                texts = ((place, document.text) for place, document in enumerate(batch.documents))
-                files.append(self._encoding.write(number, generation, self._encoding.encoder(), texts))
+                files.append(self._write_vectors(number, generation, batch, entries))
             sync_place(self.path, folder(number))
         with self.catalog.transaction():
             for old, document in batch.renamed.items():
@@ -282,6 +282,11 @@ class Writer:
                 self.catalog.add_document(document, (number, ordinal), (entry.length, len(entry.sentences)))
             if batch.record is not None:
                 batch.record()
+
+    def _write_vectors(self, number: int, generation: int, batch: Batch, entries: list[Entry]) -> File:
+        texts = ((place, document.text) for place, document in enumerate(batch.documents))
+        with self.progress("encoding", sum(len(entry.sentences) for entry in entries), "sentences") as advance:
+            return self._encoding.write(number, generation, self._encoding.encoder(), texts, advance)
 
     # ------------------------------------------------------------------------ encoding
 

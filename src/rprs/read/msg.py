@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -40,11 +41,18 @@ class _Storage:
     def text(self, code: str) -> str:
         if data := self.stream(code, "001F"):
             return data.decode("utf-16-le", "replace").strip("\0")
-        return self.stream(code, "001E").decode(self.codepage, "replace").strip("\0")
+        data, codepage = self.stream(code, "001E"), self.codepage
+        if not codepage:  # some programs write UTF-8 and do not say so
+            with suppress(UnicodeDecodeError):
+                return data.decode().strip("\0")
+        return data.decode(codepage or "cp1252", "replace").strip("\0")
 
     @property
     def codepage(self) -> str:
+        """How texts of bytes are encoded; empty if the message does not say so."""
         number = self.number(0x3FFD) or self.number(0x3FDE)
+        if not number:
+            return ""
         name = {65001: "utf-8", 20127: "cp1252", 28591: "cp1252"}.get(number, f"cp{number}")
         try:
             "".encode(name)
@@ -56,7 +64,8 @@ class _Storage:
         """The eight bytes of a property of fixed size."""
         path = [*self.path, "__properties_version1.0"]
         data = self.file.openstream(path).read() if self.file.exists(path) else b""
-        for at in range(self.header, len(data) - 15, 16):
+        header = self.header + (len(data) - self.header) % 16  # some programs write the long one everywhere
+        for at in range(header, len(data) - 15, 16):
             if struct.unpack_from("<H", data, at + 2)[0] == code:
                 return bytes(data[at + 8 : at + 16])
         return b""

@@ -19,6 +19,7 @@ from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
 from rprs.forks import ForkLock
+from rprs.progress import reading_progress
 from rprs.spec import Component, Kind, require
 from rprs.text.marks import COMBINING
 
@@ -34,6 +35,7 @@ STOP_WORDS = frozenset(
 )
 LONGEST = 64  # characters of a term
 _CACHED = 2**18  # chunks
+_MANY, _STEP = 300_000, 20_000  # chunks of a text whose progress is shown, and of a step
 _ELIDING = frozenset(["catalan", "french", "italian"])  # l'homme is two words
 
 _W = rf"[\w{COMBINING}]"
@@ -144,4 +146,13 @@ class Words(Component):
     def terms(self, text: str) -> list[str]:
         """The terms in text order, repeated as often as they occur; always single words, whatever `ngrams` is."""
         table = _table(self.language, self.stop, self.stem)
-        return " ".join(map(table.__getitem__, text.casefold().split())).split()
+        chunks = text.casefold().split()
+        if len(chunks) < _MANY:
+            return " ".join(map(table.__getitem__, chunks)).split()
+        terms: list[str] = []
+        with reading_progress.get()("counting the words of a long text", len(chunks), "words") as advance:
+            for start in range(0, len(chunks), _STEP):
+                part = chunks[start : start + _STEP]
+                terms += " ".join(map(table.__getitem__, part)).split()
+                advance(len(part))
+        return terms
