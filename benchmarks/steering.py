@@ -9,7 +9,8 @@ three query sentences most similar to the first marked document as key, or the q
 and the three best documents that are not relevant as not relevant.
 
 Beside the marks: Rocchio over the cosine of phrases, and RM3 (unigrams, Dirichlet smoothing), both with the marked
-documents as feedback. Their weights are those that turn out best on the same queries, which favours them.
+documents as feedback. Their weights are those that turn out best on the same queries, which favours them. p is that of
+Fisher's randomisation test of the difference from the ranking without marks, not corrected for the number of tests.
 """
 
 from __future__ import annotations
@@ -20,11 +21,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from time import process_time
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rprs.document import Document, Sentences
+from rprs.evaluation.significance import Pair, fisher
 from rprs.index import Index
 from rprs.progress import silent
 from rprs.rank import System, load_candidates
@@ -62,13 +66,23 @@ class Task:
     wrong: tuple[str, ...]  # the best documents that are not relevant
 
 
+class CachedScores:
+    """A first stage that computes the scores for a document once, since several rankings need them."""
+
+    def __init__(self, ranker: Any) -> None:
+        self.rank = ranker.rank
+        self.scores = lru_cache(maxsize=64)(ranker.scores)
+
+
 class Bench:
     """Everything that the measurements of one collection share."""
 
     def __init__(self, index: Index) -> None:
         self.index, self.system = index, System()
         self.sentences = lru_cache(maxsize=64)(self._sentences)
+        self.first = CachedScores(self.system.first)
         self.cosines = lru_cache(maxsize=64)(lambda document: Cosine().scores(document, index))
+        self.likelihoods = lru_cache(maxsize=64)(self._likelihood)
         self.total = int(index.lengths.sum())
 
     def _sentences(self, document: Document) -> Sentences:
@@ -98,7 +112,7 @@ class Bench:
 
     def steered(self, parts: Sequence[Part], allowed: Mask) -> tuple[str, ...]:
         """The ranking of the default system for some parts."""
-        first = rank_parts(self.system.first, parts, self.index, DEPTH, allowed)
+        first = rank_parts(self.first, parts, self.index, DEPTH, allowed)
         assert self.system.rerank is not None
         candidates = load_candidates(self.index, parts[0].document, first)
         return rerank_parts(self.system.rerank, parts, candidates, self.index, self.sentences).ids
@@ -110,25 +124,26 @@ class Bench:
 
     def rm3(self, task: Task, weight: float) -> tuple[str, ...]:
         """The query's language model, mixed with that of the relevant documents (Abdul-Jaleel et al. 2004)."""
-        terms = self.index.analyzer.terms
-        feedback: Counter[str] = Counter()
-        for id in task.marked:
-            counted = Counter(terms(self.index.document(id).text))
-            length = sum(counted.values())
-            feedback.update({word: count / length for word, count in counted.items()})
-        best = dict(feedback.most_common(RM3_TERMS))
-        query = Counter(terms(task.query.text))
-        length, mass = sum(query.values()), sum(best.values())
-        model = {word: (1 - weight) * count / length for word, count in query.items()}
-        for word, share in best.items():
-            model[word] = model.get(word, 0.0) + weight * share / mass
-        return self._best(self._likelihood(model), task.allowed)
+        texts = [self.index.document(id).text for id in task.marked]
+        query, feedback = self.likelihoods((task.query.text,)), self.likelihoods(tuple(texts), RM3_TERMS)
+        scores = (1 - weight) * query + weight * feedback
+        return self._best(np.asarray(scores - scores.min() + 1.0), task.allowed)
 
-    def _likelihood(self, model: dict[str, float]) -> Floats:
-        """The cross-entropy of a language model with that of each document; greater is better, all are above 0."""
+    def _likelihood(self, texts: tuple[str, ...], terms: int | None = None) -> Floats:
+        """The cross-entropy of the language model of some texts with that of each document; greater is better.
+
+        The model has the given number of terms, those with the greatest shares.
+        """
         index = self.index
+        shares: Counter[str] = Counter()
+        for text in texts:
+            counted = Counter(index.analyzer.terms(text))
+            length = sum(counted.values())
+            shares.update({word: count / length for word, count in counted.items()})
+        model = dict(shares.most_common(terms))
+        mass = sum(model.values())
+        weights = np.array([share / mass for share in model.values()])
         grams = query_grams(list(model), index, 1).grams[0]
-        weights = np.array(list(model.values()))
         cf = np.zeros(len(weights))
         for postings in grams.postings:
             for term, (start, stop) in enumerate(zip(postings.starts, postings.stops, strict=True)):
@@ -140,7 +155,7 @@ class Bench:
                     prior = DIRICHLET * cf[term] / self.total
                     gain = np.log1p(postings.counts[start:stop] / prior)
                     scores[numbers[postings.documents[start:stop]]] += weights[term] * gain
-        return np.asarray(scores - scores.min() + 1.0)
+        return scores
 
     def _best(self, scores: Floats, allowed: Mask) -> tuple[str, ...]:
         return tuple(self.index.ids[number] for number in top(scores, DEPTH, allowed))
@@ -220,15 +235,21 @@ def main() -> None:
                 for name, value in measure(bench, task).items():
                     values[size].setdefault(name, []).append(value)
             if number % 20 == 0 or number == len(queries):
-                print(f"{number} of {len(queries)} queries", file=sys.stderr)
-                show(values)
+                print(f"{number} of {len(queries)} queries, {process_time():.0f} s", file=sys.stderr, flush=True)
+    show(values)
 
 
 def show(values: dict[int, dict[str, list[float]]]) -> None:
-    """The means, as a table."""
+    """The means, as a Markdown table."""
+    print("| marked | system | queries | MAP | change | p |", "|---|---|---|---|---|---|", sep="\n")
     for size, systems in values.items():
+        base = np.array(systems.get("no marks", ()))
         for name, each in systems.items():
-            print(f"{size} marked | {name:32} | {np.mean(each):.4f} | {len(each)} queries", flush=True)
+            mean, pair = np.mean(each), Pair(base[:, None], np.array(each)[:, None], lambda parts: parts[..., 0])
+            cells = [str(size), name, str(len(each)), f"{mean:.4f}"]
+            if name != "no marks":
+                cells += [f"{mean / base.mean() - 1:+.1%}", f"{fisher([pair])[0]:.4f}"]
+            print(f"| {' | '.join(cells)} |")
 
 
 if __name__ == "__main__":
