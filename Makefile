@@ -106,7 +106,10 @@ test-torch: $(TORCH_VENV)/.dev  ## run the tests that require torch, in a separa
 test-cluster: $(VENV)/.dev $(VENV)/.cluster  ## run the tests that require Ray, on a cluster of processes of this machine
 	@$(VENV)/bin/$(PYTEST) -m 'cluster and not slow'
 
-test-cluster-all: $(VENV)/.dev $(VENV)/.cluster  ## run them all: also faults of the network, which require root
+test-cluster-all: $(VENV)/.dev $(VENV)/.cluster  ## run them all: also faults of the network and of the head, which require root
+	@command -v redis-server > /dev/null || { apt-get update -qq && RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive \
+		apt-get install -qq -y --no-install-recommends redis-server > /dev/null; } || \
+		echo "Without redis-server, tests of a head that comes back are skipped"
 	@$(VENV)/bin/$(PYTEST) -m cluster
 
 fuzz: $(VENV)/.dev  ## look for inputs that break the readers and parsers, FUZZ_SECONDS for each of them

@@ -1,7 +1,7 @@
 """A coordinator in a network namespace: `python -m tests.cluster.coordinator STORE ADDRESS`, driven by lines on stdin.
 
-It starts the holders of the newest generation, then answers each line with one of JSON: what a search found, and the
-seconds that it took.
+It starts the holders of the newest generation, then answers each line with one of JSON and the seconds that it took:
+`ask` with what searches found, `build NAME` with the files of a build, `holders` with the processes that hold shards.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from rprs.cluster.store import open_store
 from tests.support.crash import QUERIES, invented
 
 DEADLINE = 2.0
+SHARDS = 8  # of a build: more than run at the same time, so that it has a middle
 DOCUMENTS = [invented(f"d{number:03d}", sentences=2 + number % 7) for number in range(40)]
 
 
@@ -37,6 +38,18 @@ def digest(searcher: Any) -> str:
     return hashlib.sha256(b"\n".join(parts)).hexdigest()
 
 
+def answer(folder: str, line: str, engine: Any, cluster: Cluster) -> dict[str, Any]:
+    """The answer to a line."""
+    verb, *words = line.split()
+    if verb == "build":
+        manifest = build(f"{folder}-{words[0]}", DOCUMENTS, SHARDS, encoder="hashed", run=engine.run).manifest
+        return {"files": [file.sha256 for file in manifest.files]}
+    if verb == "holders":
+        states = engine.status(open_store(folder).url)
+        return {"processes": sorted(each.process for each in states if each.alive)}
+    return {"digest": digest(cluster)}
+
+
 def main(folder: str, address: str) -> None:
     """Answer until standard input ends."""
     out = os.fdopen(os.dup(1), "w")
@@ -49,14 +62,10 @@ def main(folder: str, address: str) -> None:
         for line in sys.stdin:
             start = monotonic()
             try:
-                if line.strip() == "build":
-                    manifest = build(f"{folder}-again", DOCUMENTS, 3, encoder="hashed", run=engine.run).manifest
-                    answer: dict[str, Any] = {"files": [file.sha256 for file in manifest.files]}
-                else:
-                    answer = {"digest": digest(cluster)}
+                given = answer(folder, line, engine, cluster)
             except Exception as error:
-                answer = {"error": f"{type(error).__name__}: {error}"}
-            print(json.dumps({**answer, "seconds": monotonic() - start}), file=out, flush=True)
+                given = {"error": f"{type(error).__name__}: {error}"}
+            print(json.dumps({**given, "seconds": monotonic() - start}), file=out, flush=True)
 
 
 if __name__ == "__main__":

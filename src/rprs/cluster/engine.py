@@ -23,6 +23,7 @@ from rprs.cluster.replicas import Calls, Lost
 from rprs.cluster.settings import NAMESPACE, RESOURCE, Patience
 from rprs.errors import MissingExtra, RprsError, ShardUnavailable, UsageError
 from rprs.files.hashes import digest
+from rprs.scoring.threads import limit_cores
 
 try:
     import ray
@@ -58,10 +59,11 @@ class Holder:
 
 
 @ray.remote(num_cpus=1, max_retries=0)
-def _run(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    """Run a step of a build; an error of a user comes back as plain values."""
+def _run(function: Callable[..., Any], arguments: tuple[Any, ...], most: int) -> Any:
+    """Run a step of a build on at most so many cores; an error of a user comes back as plain values."""
     try:
-        return True, function(*arguments)
+        with limit_cores(most):
+            return True, function(*arguments)
     except (RprsError, OSError) as error:
         return False, failure(error)
 
@@ -118,7 +120,8 @@ class Engine:
         A task whose node is lost runs again elsewhere. So does one that takes much longer than the others, since a
         stopped process cannot be told from a slow one; tasks give the same result wherever they run.
         """
-        yield from run_repeated(_Nodes(), function, arguments)
+        most = max(1, _cores() // max(1, len(arguments)))  # one step alone may use what all would use together
+        yield from run_repeated(_Nodes(most), function, arguments)
 
     # ------------------------------------------------------------------------ holders
 
@@ -268,11 +271,14 @@ class _Holders:
 
 
 class _Nodes:
-    """Tasks on nodes."""
+    """Tasks on nodes, each on at most so many cores."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
 
     def submit(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Hashable:
         """Run a function somewhere, without waiting."""
-        reference: Hashable = _run.options(scheduling_strategy="SPREAD").remote(function, arguments)
+        reference: Hashable = _run.options(scheduling_strategy="SPREAD").remote(function, arguments, self._most)
         return reference
 
     def slots(self) -> int:

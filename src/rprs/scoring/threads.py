@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
 from rprs.forks import ForkLock
 
-__all__ = ["cores", "one_blas_thread"]
+__all__ = ["cores", "limit_cores", "one_blas_thread"]
 
 
 class _Users:
@@ -36,11 +37,23 @@ class _Users:
 
 
 _users = _Users()
+_most: ContextVar[int | None] = ContextVar("most cores", default=None)
 
 
 def cores() -> int:
-    """The number of processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """The number of processors to use: those that this process may use, or fewer within `limit_cores`."""
+    own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(own, _most.get() or own)
+
+
+@contextmanager
+def limit_cores(number: int) -> Iterator[None]:
+    """Within this block, use at most so many processors, because other processes use the rest."""
+    token = _most.set(number)
+    try:
+        yield
+    finally:
+        _most.reset(token)
 
 
 @contextmanager

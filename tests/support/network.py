@@ -1,0 +1,208 @@
+"""Machines as network namespaces with one link each, and a coordinator in one of them; root and `ip` are needed.
+
+Nothing leaves the namespaces: they have no way out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import monotonic, sleep
+from typing import IO, Any, cast
+
+import pytest
+
+from tests.support.paths import ROOT
+
+__all__ = [
+    "FOURTH",
+    "HEAD",
+    "SECOND",
+    "THIRD",
+    "Coordinator",
+    "Network",
+    "needs_namespaces",
+    "network",
+    "wait_for_records",
+]
+
+HEAD, SECOND, THIRD, FOURTH = MACHINES = (1, 2, 3, 4)
+STARTING = 240.0  # seconds, on a busy machine
+needs_namespaces = pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("ip"), reason="needs root and ip")
+
+
+class Network:
+    """Four namespaces on a bridge, each with one address, and the processes in them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.tag = f"rp{secrets.token_hex(2)}"
+        self.prefix = f"10.{secrets.randbelow(200) + 20}.{secrets.randbelow(250)}"
+        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        token = folder / "token"
+        token.touch(0o600)
+        token.write_text(secrets.token_hex(32))
+        shared = {**os.environ, "RAY_AUTH_TOKEN_PATH": str(token), "PYTHONPATH": str(ROOT)}
+        self.environments = {
+            number: {**shared, "RPRS_CLUSTER_FOLDER": str(folder / f"node{number}")} for number in MACHINES
+        }
+
+    def open(self) -> None:
+        """Make the namespaces and their links."""
+        self._ip("link", "add", self.tag, "type", "bridge")
+        self._ip("link", "set", self.tag, "up")
+        for number in MACHINES:
+            space = self.space(number)
+            self._ip("netns", "add", space)
+            self._ip("link", "add", f"{self.tag}v{number}", "type", "veth", "peer", "name", "eth0", "netns", space)
+            self._ip("link", "set", f"{self.tag}v{number}", "master", self.tag, "up")
+            self._ip("-n", space, "addr", "add", f"{self.address(number)}/24", "dev", "eth0")
+            for device in ("lo", "eth0"):
+                self._ip("-n", space, "link", "set", device, "up")
+
+    def space(self, number: int) -> str:
+        """The name of a namespace."""
+        return f"{self.tag}n{number}"
+
+    def address(self, number: int) -> str:
+        """Its address."""
+        return f"{self.prefix}.{number}"
+
+    @property
+    def head(self) -> str:
+        """The address of the head, with its port."""
+        return f"{self.address(HEAD)}:6379"
+
+    def _ip(self, *words: str) -> None:
+        subprocess.run(["ip", *words], check=True, capture_output=True)
+
+    def cut(self, number: int, state: str = "down") -> None:
+        """Take the link of a namespace down, or up again."""
+        self._ip("link", "set", f"{self.tag}v{number}", state)
+
+    def run(self, name: str, number: int, *words: str, **options: Any) -> subprocess.Popen[bytes]:
+        """Start a program in a namespace, in a session of its own."""
+        if name in self.processes:
+            self.processes[name].wait(30)  # it was killed
+        command = ["ip", "netns", "exec", self.space(number), *words]
+        with (self.folder / f"{name}.log").open("wb") as log:
+            given = {"env": self.environments[number], "stdout": log, **options}
+            process = subprocess.Popen(command, stderr=log, cwd=ROOT, start_new_session=True, **given)
+        self.processes[name] = process
+        return process
+
+    def run_rprs(self, name: str, number: int, *words: str) -> subprocess.Popen[bytes]:
+        """Start a command of rprs in a namespace."""
+        return self.run(name, number, sys.executable, "-m", "rprs", *words)
+
+    def start_node(self, number: int) -> None:
+        """Start the head or a node, and wait until it runs."""
+        name = f"machine{number}"
+        words = ["--ip", self.address(number), "--folder", f"/tmp/{self.tag}{number}"]
+        words += [] if number == HEAD else ["--join", self.head, "--cores", "1"]
+        process = self.run_rprs(name, number, "cluster", "node", *words)
+        deadline = monotonic() + STARTING
+        while "Ray runtime started" not in (log := self.log(name)):
+            assert monotonic() < deadline, log[-2000:]
+            assert process.poll() is None, log[-2000:]
+            sleep(0.5)
+
+    def log(self, name: str) -> str:
+        """What a process has printed."""
+        return (self.folder / f"{name}.log").read_text(errors="replace")
+
+    def kill(self, number: int) -> None:
+        """Kill all processes in a namespace."""
+        for pid in self.pids(number):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def pids(self, number: int) -> list[int]:
+        """The processes in a namespace."""
+        listed = subprocess.run(
+            ["ip", "netns", "pids", self.space(number)], capture_output=True, text=True, check=False
+        )
+        return list(map(int, listed.stdout.split()))
+
+    def close(self) -> None:
+        """End all processes in the namespaces, and delete these."""
+        deadline = monotonic() + 30
+        while (left := [pid for number in MACHINES for pid in self.pids(number)]) and monotonic() < deadline:
+            for number in MACHINES:
+                self.kill(number)
+            for process in self.processes.values():
+                process.poll()
+            sleep(0.1)
+        for process in self.processes.values():
+            process.wait(10)
+            for stream in (process.stdin, process.stdout):
+                if stream is not None:
+                    with suppress(BrokenPipeError):
+                        stream.close()
+        for number in MACHINES:
+            subprocess.run(["ip", "netns", "del", self.space(number)], check=False, capture_output=True)
+        subprocess.run(["ip", "link", "del", self.tag], check=False, capture_output=True)
+        for place in Path("/tmp").glob(f"{self.tag}*"):
+            shutil.rmtree(place, ignore_errors=True)
+        assert not left, "processes are left behind"
+
+
+@contextmanager
+def network() -> Iterator[Network]:
+    """Four machines without processes, which end with the block."""
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RPRS_CLUSTER_FOLDER", f"{folder}/node")
+        made = Network(Path(folder))
+        try:
+            made.open()
+            yield made
+        finally:
+            made.close()
+
+
+class Coordinator:
+    """The process that asks, in the namespace of the second machine."""
+
+    def __init__(self, network: Network, store: Path) -> None:
+        words = (sys.executable, "-m", "tests.cluster.coordinator", str(store), network.head)
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self._process = network.run("coordinator", SECOND, *words, **pipes)
+        self.nodes = self._read()["nodes"]
+
+    def _read(self) -> dict[str, Any]:
+        line = cast("IO[bytes]", self._process.stdout).readline()
+        assert line, "the coordinator has ended"
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def begin(self, line: str = "ask") -> None:
+        """Ask, without waiting for the answer."""
+        stdin = cast("IO[bytes]", self._process.stdin)
+        stdin.write(f"{line}\n".encode())
+        stdin.flush()
+
+    def ask(self, line: str = "ask") -> dict[str, Any]:
+        """Ask, and wait for the answer."""
+        self.begin(line)
+        return self._read()
+
+    def answer(self) -> dict[str, Any]:
+        """The answer to what was begun."""
+        return self._read()
+
+
+def wait_for_records(store: Path, step: str = "index") -> None:
+    """Wait until a build has finished at least one task of a step, and is in its middle."""
+    deadline = monotonic() + 180
+    while not list(store.glob(f"builds/*/{step}/*.json")):
+        assert monotonic() < deadline, "the build has not begun"
+        sleep(0.02)
