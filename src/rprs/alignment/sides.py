@@ -55,8 +55,7 @@ class Side:
     @cached_property
     def stops(self) -> Ints:
         """The words behind a full stop, whether a sentence ends there or not, with the first word and the end."""
-        behind = np.searchsorted(self.words.starts, full_stops(self.document.text))
-        return np.unique(np.concatenate(([0], behind, [len(self.words)])))
+        return full_stops(self.document.text, self.words)
 
     @cached_property
     def sequences(self) -> Sequences:

@@ -72,9 +72,9 @@ def fold_words(text: str) -> Words:
     return Words(starts, ends, hashes, joins, np.array(joined, dtype=np.uint64))
 
 
-def full_stops(text: str) -> Ints:
-    """Where the characters are that end sentences."""
-    return np.asarray(_find_stops(codes_of(text)))
+def full_stops(text: str, words: Words) -> Ints:
+    """The words behind a character that ends sentences, with the first word and the end of the text."""
+    return np.asarray(_find_stops(codes_of(text), words.starts))
 
 
 def resolve_breaks(words: Words, other: Words) -> Words:
@@ -204,14 +204,20 @@ def _hash(codes: Any) -> Any:
 
 
 @numba.njit(nogil=True, cache=True)
-def _find_stops(codes: Any) -> Any:
-    places = np.empty(len(codes), dtype=np.int64)
-    count = 0
+def _find_stops(codes: Any, starts: Any) -> Any:
+    words = np.empty(len(starts) + 2, dtype=np.int64)
+    words[0], count, word = 0, 1, 0
     for at in range(len(codes)):
         if codes[at] in _STOPS:
-            places[count] = at
-            count += 1
-    return places[:count].copy()
+            while word < len(starts) and starts[word] < at:
+                word += 1
+            if word > words[count - 1]:
+                words[count] = word
+                count += 1
+    if len(starts) > words[count - 1]:
+        words[count] = len(starts)
+        count += 1
+    return words[:count].copy()
 
 
 @numba.njit(nogil=True, cache=True)
