@@ -24,7 +24,8 @@ Ints = NDArray[np.int64]
 
 MOST_WORDS, MOST_CHARACTERS = 1_000_000, 50_000_000  # that are remembered, about 200 MB; the table then starts again
 # What BERT treats as white space. It removes control characters, such as a form feed, which Python splits at.
-_find_words = re.compile(r"[^ \t\n\r]+").findall
+_between_spaces = re.compile(r"[^ \t\n\r]+").findall
+_CONTROL_CHARACTERS = "\x0b\x0c\x1c\x1d\x1e\x1f"
 
 
 def tokenize(tokenizer: Any, texts: Sequence[str]) -> tuple[Ints, Ints]:
@@ -64,7 +65,7 @@ class RememberedTokens:
 
     def __call__(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
         """The concatenated token ids of all texts, and the offset of each text."""
-        words = [_find_words(text) for text in texts]
+        words = _words(texts)
         with self._lock:
             numbers = self._look_up(words)
             ids, bounds = self._ids, self._bounds
@@ -91,6 +92,14 @@ class RememberedTokens:
         self._ids[used : used + len(ids)] = ids
         self._characters += sum(map(len, new))
         self._numbers.update(zip(new, range(first, first + len(new)), strict=True))
+
+
+def _words(texts: Sequence[str]) -> list[list[str]]:
+    """The words of each text; `str.split` is several times faster where both agree on white space."""
+    joined = "".join(texts)
+    if any(character in joined for character in _CONTROL_CHARACTERS):
+        return [_between_spaces(text) for text in texts]
+    return [text.split() if text.isascii() else _between_spaces(text) for text in texts]
 
 
 def _offsets(sizes: Sequence[int]) -> Ints:
