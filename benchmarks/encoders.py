@@ -16,7 +16,8 @@ from benchmarks.table import Goal, Row, seconds
 from benchmarks.timing import Options, Times, compared, interleaved, peer_module
 from rprs import spec
 from rprs.encode import models
-from rprs.encode.fitted import Fitted, Table, add_rows
+from rprs.encode.fitted import Fitted, Table
+from rprs.encode.regression import add_rows
 from rprs.encode.remembered import RememberedTokens, tokenize
 
 __all__ = ["run"]

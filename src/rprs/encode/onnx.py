@@ -80,6 +80,7 @@ class Onnx(Component):
             pooling=pooling,
             batch=BATCH if build or self.precision == "fp32" else 1,
             fingerprint=fingerprint_of(key, tokenizer_hash(folder), str(window)),
+            graph=file if build else None,
         )
 
 
@@ -97,6 +98,7 @@ class OnnxEncoder:
     pooling: Pooling
     batch: int  # tokens in a batch
     fingerprint: str
+    graph: Path | None = field(default=None, repr=False)  # the file, if graph.py built it
 
     @property
     def dimension(self) -> int:
@@ -126,6 +128,25 @@ class OnnxEncoder:
             advance(len(batch))
         return rows
 
+    def in_context(self) -> Callable[[list[list[int]]], tuple[NDArray[np.float32], NDArray[np.float32]]] | None:
+        """A function from token sequences of the same length to their unit vectors and those of their tokens.
+
+        None if the graph pools the vectors of tokens and is not ours.
+        """
+        sessions = self.sessions
+        if self.graph is not None:
+            from rprs.encode.graph import token_graph
+
+            sessions = Sessions.of(token_graph(self.graph), optimise=False)
+        elif self._output(self.sessions, [[*chain(*frame(self.words))]]).ndim < 3:
+            return None
+
+        def run(pieces: list[list[int]]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+            tokens = self._output(sessions, pieces)
+            return unit(self._pool(tokens)), tokens
+
+        return run
+
     def _encode_distinct(self, sentences: list[str], times: NDArray[np.int64], advance: Advance) -> NDArray[np.float32]:
         before, after = frame(self.words)
         room = self.window - len(before) - len(after)
@@ -147,13 +168,18 @@ class OnnxEncoder:
         return unit(total)
 
     def _run(self, pieces: list[list[int]]) -> NDArray[np.float32]:
+        output = self._output(self.sessions, pieces)
+        return unit(self._pool(output) if output.ndim == 3 else output)  # three for token vectors of an exported model
+
+    def _output(self, sessions: Sessions, pieces: list[list[int]]) -> NDArray[np.float32]:
         ids = np.array(pieces, dtype=np.int64)
-        output = self.sessions.run(
+        return sessions.run(
             {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         )
-        if output.ndim == 3:  # token vectors of an exported model
-            output = output[:, 0] if self.pooling == "cls" else output.mean(axis=1)
-        return unit(output)
+
+    def _pool(self, tokens: NDArray[np.float32]) -> NDArray[np.float32]:
+        pooled: NDArray[np.float32] = tokens[:, 0] if self.pooling == "cls" else tokens.mean(axis=1)
+        return pooled
 
 
 # ---------------------------------------------------------------------------- the folder of a model
