@@ -17,6 +17,7 @@ from rprs.encode import models
 from rprs.encode.folder import exported, fingerprint_of, obstacle, positions, tokenizer, tokenizer_hash
 from rprs.encode.hub import Config, read_config
 from rprs.encode.loading import plainly
+from rprs.encode.remembered import RememberedVectors
 from rprs.encode.runtime import BATCH, Sessions, batches, in_threads
 from rprs.errors import ModelError
 from rprs.files.hashes import sha256
@@ -99,6 +100,7 @@ class OnnxEncoder:
     batch: int  # tokens in a batch
     fingerprint: str
     graph: Path | None = field(default=None, repr=False)  # the file, if graph.py built it
+    remembered: RememberedVectors = field(default_factory=RememberedVectors, repr=False, compare=False)
 
     @property
     def dimension(self) -> int:
@@ -108,13 +110,19 @@ class OnnxEncoder:
         return size if isinstance(size, int) else int(self._run([[*chain(*frame(self.words))]]).shape[1])
 
     def encode(self, sentences: Sequence[str], advance: Advance = no_op) -> NDArray[np.float32]:
-        """(m, dimension): one unit row per sentence, in the same order; identical sentences are encoded once."""
+        """(m, dimension): one unit row per sentence, in the same order; identical sentences are encoded once.
+
+        Sentences of earlier calls are remembered, as many as `RememberedVectors` has room for.
+        """
         distinct, numbers = deduplicate(sentences)
         times = np.bincount(numbers, minlength=len(distinct))
         rows = np.zeros((len(distinct), self.dimension), dtype=np.float32)
-        for start in range(0, len(distinct), CHUNK):
-            chunk = slice(start, start + CHUNK)
-            rows[chunk] = self._encode_distinct(distinct[chunk], times[chunk], advance)
+        new = self.remembered.fill(distinct, rows)
+        advance(int(times.sum() - times[new].sum()))
+        for start in range(0, len(new), CHUNK):
+            chunk = new[start : start + CHUNK]
+            rows[chunk] = self._encode_distinct([distinct[number] for number in chunk], times[chunk], advance)
+        self.remembered.add([distinct[number] for number in new], rows[new])
         return rows[numbers]
 
     def token_vectors(self, advance: Advance = no_op) -> NDArray[np.float32]:
