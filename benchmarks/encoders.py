@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from time import perf_counter, process_time
@@ -16,8 +17,9 @@ from benchmarks.table import Goal, Row, seconds
 from benchmarks.timing import Options, Times, compared, interleaved, peer_module
 from rprs import spec
 from rprs.encode import models
-from rprs.encode.fitted import Fitted, Table, add_rows
-from rprs.encode.remembered import RememberedTokens, tokenize
+from rprs.encode.fitted import Fitted, Table
+from rprs.encode.regression import add_rows
+from rprs.encode.remembered import RememberedTokens, RememberedVectors, tokenize
 
 __all__ = ["run"]
 
@@ -38,7 +40,9 @@ def run(options: Options) -> Iterator[Row]:
     """All encode the same sentences of Python's documentation, with their default settings, on all cores."""
     chosen, sample = _sentences(300 if options.quick else 1000, 1000 if options.quick else 10_000)
     specs: dict[str, Any] = {name: spec.parse("encoder", name) for name in GOALS}
-    encoders: dict[str, Any] = {name: each.load() for name, each in specs.items() if name != "fitted"}
+    encoders: dict[str, Any] = {
+        name: replace(each.load(), remembered=RememberedVectors(0)) for name, each in specs.items() if name != "fitted"
+    }
     started = perf_counter()
     encoders["fitted"] = Fitted(sample=len(sample)).fit(sample)
     fitting = perf_counter() - started

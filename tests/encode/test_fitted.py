@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from rprs.document import Document
-from rprs.encode import Fittable, Loadable
+from rprs.encode import Fittable, Loadable, teaching
 from rprs.encode.fitted import Fitted, Table
-from rprs.encode.onnx import Onnx
+from rprs.encode.onnx import Onnx, frame, unit
 from rprs.errors import IndexCorrupt, UsageError
 from rprs.index import Index, Writer
 from rprs.spec import parse, text
@@ -29,7 +31,8 @@ def sentences(number: int, seed: int = 1) -> list[str]:
 
 @pytest.fixture(scope="module")
 def fitted(tmp_path_factory: pytest.TempPathFactory) -> Fitted:
-    return Fitted(teacher=Onnx(str(make_bert(tmp_path_factory.mktemp("models") / "tiny")), "fp32"))
+    teacher = Onnx(str(make_bert(tmp_path_factory.mktemp("models") / "tiny")), "fp32")
+    return Fitted(teacher, prior="contexts")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -121,6 +124,88 @@ def test_the_report_has_the_quality_of_the_fit(table: Table) -> None:
     assert report["lambda"] > 0
 
 
+def test_the_contexts_of_tokens_teach_more_than_single_tokens(fitted: Fitted) -> None:
+    unseen = sorted(set(sentences(300, seed=2)) - set(sentences(200)))
+    goal = fitted.teacher.load().encode(unseen)
+    agreement = {
+        prior: float(
+            np.einsum("ij,ij->i", replace(fitted, prior=prior).fit(sentences(200)).encode(unseen), goal).mean()
+        )
+        for prior in ("contexts", "tokens")
+    }
+    assert agreement["contexts"] > agreement["tokens"]
+
+
+def test_a_fit_that_was_interrupted_goes_on_where_it_stopped(
+    fitted: Fitted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RPRS_CACHE", str(tmp_path))
+    monkeypatch.setattr(teaching, "PART", 200)
+    texts = sentences(600)
+    learn = teaching._learn
+    begun: list[Any] = []
+
+    def stop_after_two(*arguments: Any) -> Any:
+        if len(begun) == 2:
+            raise KeyboardInterrupt
+        begun.append(arguments)
+        return learn(*arguments)
+
+    monkeypatch.setattr(teaching, "_learn", stop_after_two)
+    with pytest.raises(KeyboardInterrupt):
+        fitted.fit(texts)
+    assert len(list((tmp_path / "lessons").glob("*.npz"))) == 2
+    (tmp_path / "lessons" / "abandoned.npz").touch()
+    os.utime(tmp_path / "lessons" / "abandoned.npz", (0, 0))
+    begun.clear()
+    resumed = fitted.fit(texts)
+    assert len(begun) == -(-len(texts) // 200) - 2
+    assert not list((tmp_path / "lessons").iterdir())
+    monkeypatch.setattr(teaching, "_learn", learn)
+    assert fitted.fit(texts).fingerprint == resumed.fingerprint
+
+
+def test_a_damaged_part_of_a_fit_and_a_cache_that_cannot_be_written_change_nothing(
+    fitted: Fitted, table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write_badly(path: Path, _: bytes) -> None:
+        path.write_bytes(b"no arrays")
+
+    monkeypatch.setattr(teaching, "write_atomically", write_badly)
+    monkeypatch.setattr(teaching, "_folder", lambda: tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(teaching.Lessons, "forget", lambda _: None)
+        fitted.fit(sentences(600))
+    assert list(tmp_path.iterdir())
+    assert fitted.fit(sentences(600)).fingerprint == table.fingerprint
+    monkeypatch.setattr(teaching, "_folder", lambda: tmp_path / "file" / "below")
+    (tmp_path / "file").touch()
+    assert fitted.fit(sentences(600)).fingerprint == table.fingerprint
+
+
+def test_only_the_beginning_of_a_long_sentence_teaches(fitted: Fitted) -> None:
+    teacher = fitted.teacher.load()
+    in_context = teacher.in_context()
+    assert in_context is not None
+    long = " ".join(sentences(20))
+    learnt = teaching._learn(teacher, in_context, [long, sentences(1)[0]])
+    assert learnt["lengths"].max() == min(teaching.LONGEST, teacher.window) - 2
+    assert learnt["counts"].sum() == learnt["lengths"].sum()
+
+
+def test_tokens_in_context_have_the_mean_that_the_teacher_pools(fitted: Fitted) -> None:
+    teacher = fitted.teacher.load()
+    in_context = teacher.in_context()
+    assert in_context is not None
+    before, after = frame(teacher.words)
+    for sentence in sentences(5):
+        ids = teacher.words.encode(sentence, add_special_tokens=False).ids
+        vectors, tokens = in_context([[*before, *ids, *after]])
+        assert tokens.shape == (1, len(ids) + 2, teacher.dimension)
+        assert np.allclose(vectors, teacher.encode([sentence]), atol=1e-5)
+        assert np.allclose(unit(tokens.mean(axis=1)), vectors, atol=1e-5)
+
+
 def test_sentences_without_tokens_are_ignored(fitted: Fitted, table: Table) -> None:
     assert fitted.fit(["", " ", *sentences(600), "\t"]).fingerprint == table.fingerprint
 
@@ -139,6 +224,8 @@ def test_text_forms_parse_back() -> None:
     assert [isinstance(Onnx(), kind) for kind in (Fittable, Loadable)] == [False, True]
     with pytest.raises(UsageError, match="'sample' parameter of fitted must be an integer in"):
         Fitted(sample=3)
+    with pytest.raises(UsageError, match="'prior' parameter of fitted must be 'contexts' or 'tokens'"):
+        parse("encoder", "fitted(prior=words)")
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -13,8 +14,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rprs.encode import remembered
-from rprs.encode.onnx import Onnx
-from rprs.encode.remembered import RememberedTokens, is_word_by_word, tokenize
+from rprs.encode.onnx import Onnx, OnnxEncoder
+from rprs.encode.remembered import RememberedTokens, RememberedVectors, is_word_by_word, tokenize
+from tests.support.tiny_models import make_bert
 
 WORDS = "the The COURT's don't (a)(1) §12 12,000.50 naïve e\u0301 \u0301x ΣΑΣ ß İ 中文 かな 각 ไทย [CLS] ##ing".split()
 SEPARATORS = [" ", "\t", "\n", "\r\n", "  ", *"\x00\x0b\x0c\x1c\x85\xa0\u2028\u200b\ufeff"]
@@ -74,3 +76,36 @@ def test_threads_share_a_table(tokenizer: Any) -> None:
     for thread in threads:
         thread.join()
     assert all(equal(found[number], tokenize(tokenizer, own)) for number, own in enumerate(texts))
+
+
+def test_sentences_of_earlier_calls_are_not_encoded_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RPRS_CACHE", str(tmp_path / "cache"))
+    model = str(make_bert(tmp_path / "tiny"))
+    encoder, fresh = (Onnx(model, "fp32").load() for _ in range(2))
+    first, second = ["the court", "the appeal", "a claim"], ["a claim", "the contract", "the court", "the court"]
+    encoder.encode(first)
+    encoded: list[str] = []
+    original = OnnxEncoder._encode_distinct
+
+    def record(self: OnnxEncoder, sentences: list[str], *rest: Any) -> Any:
+        encoded.extend(sentences)
+        return original(self, sentences, *rest)
+
+    monkeypatch.setattr(OnnxEncoder, "_encode_distinct", record)
+    steps: list[int] = []
+    vectors = encoder.encode(second, steps.append)
+    assert encoded == ["the contract"]
+    assert sum(steps) == len(second)
+    assert vectors.tobytes() == fresh.encode(second).tobytes()
+
+
+def test_remembered_vectors_are_bounded_and_the_ones_in_use_stay() -> None:
+    memory = RememberedVectors(room=3)
+    rows = np.arange(20, dtype=np.float32)[:, None]
+    for number in range(20):
+        memory.add([f"sentence {number}"], rows[number : number + 1])
+        assert memory.fill(["sentence 0"], np.zeros((1, 1), dtype=np.float32)) == []
+    assert len(memory._newer) <= 4
+    assert len(memory._older) <= 4
+    memory.add(["x" * 1000], rows[:1])
+    assert memory.fill(["x" * 1000, "sentence 5"], np.zeros((2, 1), dtype=np.float32)) == [0, 1]

@@ -45,6 +45,18 @@ class Crowded(Component):
         return np.asarray(rows, dtype=np.float32)
 
 
+@pytest.mark.parametrize("vectors", VECTOR_TYPES)
+def test_vectors_are_rounded_as_by_the_plain_formula(vectors: VectorType) -> None:
+    chance = np.random.default_rng(3)
+    rows = chance.normal(size=(200, 24)).astype(np.float32) * chance.integers(1, 9, (200, 1)).astype(np.float32)
+    rows[[0, 70]] = 0
+    wide, grid = rows.astype(np.float64), PRECISIONS[vectors].grid
+    norms = np.sqrt(np.einsum("ij,ij->i", wide, wide))[:, None]
+    plain = np.rint(np.divide(wide, norms, out=np.zeros_like(wide), where=norms > 0) / grid) * grid
+    assert to_grid(rows, vectors).tobytes() == plain.astype(PRECISIONS[vectors].stored).tobytes()
+    assert to_grid(rows[:0], vectors).shape == (0, 24)
+
+
 @pytest.fixture
 def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setitem(spec.BUILT_IN["encoder"], "crowded", f"{__name__}:Crowded")

@@ -77,6 +77,17 @@ def build_cross(folder: Path) -> onnx.ModelProto:
         return graph.model(("input_ids", "token_type_ids") if typed else ("input_ids",), "logits", labels)
 
 
+def token_graph(file: Path) -> bytes:
+    """The graph that `build` made and that is in a file, with the vectors of all tokens (b, l, d) as its output."""
+    model = onnx.load(file)
+    makers = {output: node for node in model.graph.node for output in node.output}
+    pooled = makers[makers["vectors"].input[0]]
+    tokens = pooled.input[0] if pooled.op_type == "Gather" else makers[pooled.input[0]].input[1]
+    del model.graph.output[:]
+    model.graph.output.append(helper.make_tensor_value_info(tokens, onnx.TensorProto.FLOAT, ["b", "l", None]))
+    return bytes(model.SerializeToString())
+
+
 def _valid_weights(folder: Path) -> AbstractContextManager[None]:
     return plainly(f"{folder / 'model.safetensors'} is damaged, or does not match config.json")
 

@@ -17,6 +17,7 @@ from rprs.encode import models
 from rprs.encode.folder import exported, fingerprint_of, obstacle, positions, tokenizer, tokenizer_hash
 from rprs.encode.hub import Config, read_config
 from rprs.encode.loading import plainly
+from rprs.encode.remembered import RememberedVectors
 from rprs.encode.runtime import BATCH, Sessions, batches, in_threads
 from rprs.errors import ModelError
 from rprs.files.hashes import sha256
@@ -80,6 +81,7 @@ class Onnx(Component):
             pooling=pooling,
             batch=BATCH if build or self.precision == "fp32" else 1,
             fingerprint=fingerprint_of(key, tokenizer_hash(folder), str(window)),
+            graph=file if build else None,
         )
 
 
@@ -97,6 +99,8 @@ class OnnxEncoder:
     pooling: Pooling
     batch: int  # tokens in a batch
     fingerprint: str
+    graph: Path | None = field(default=None, repr=False)  # the file, if graph.py built it
+    remembered: RememberedVectors = field(default_factory=RememberedVectors, repr=False, compare=False)
 
     @property
     def dimension(self) -> int:
@@ -106,13 +110,19 @@ class OnnxEncoder:
         return size if isinstance(size, int) else int(self._run([[*chain(*frame(self.words))]]).shape[1])
 
     def encode(self, sentences: Sequence[str], advance: Advance = no_op) -> NDArray[np.float32]:
-        """(m, dimension): one unit row per sentence, in the same order; identical sentences are encoded once."""
+        """(m, dimension): one unit row per sentence, in the same order; identical sentences are encoded once.
+
+        Sentences of earlier calls are remembered, as many as `RememberedVectors` has room for.
+        """
         distinct, numbers = deduplicate(sentences)
         times = np.bincount(numbers, minlength=len(distinct))
         rows = np.zeros((len(distinct), self.dimension), dtype=np.float32)
-        for start in range(0, len(distinct), CHUNK):
-            chunk = slice(start, start + CHUNK)
-            rows[chunk] = self._encode_distinct(distinct[chunk], times[chunk], advance)
+        new = self.remembered.fill(distinct, rows)
+        advance(int(times.sum() - times[new].sum()))
+        for start in range(0, len(new), CHUNK):
+            chunk = new[start : start + CHUNK]
+            rows[chunk] = self._encode_distinct([distinct[number] for number in chunk], times[chunk], advance)
+        self.remembered.add([distinct[number] for number in new], rows[new])
         return rows[numbers]
 
     def token_vectors(self, advance: Advance = no_op) -> NDArray[np.float32]:
@@ -125,6 +135,25 @@ class OnnxEncoder:
             rows[batch] = vectors
             advance(len(batch))
         return rows
+
+    def in_context(self) -> Callable[[list[list[int]]], tuple[NDArray[np.float32], NDArray[np.float32]]] | None:
+        """A function from token sequences of the same length to their unit vectors and those of their tokens.
+
+        None if the graph pools the vectors of tokens and is not ours.
+        """
+        sessions = self.sessions
+        if self.graph is not None:
+            from rprs.encode.graph import token_graph
+
+            sessions = Sessions.of(token_graph(self.graph), optimise=False)
+        elif self._output(self.sessions, [[*chain(*frame(self.words))]]).ndim < 3:
+            return None
+
+        def run(pieces: list[list[int]]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+            tokens = self._output(sessions, pieces)
+            return unit(self._pool(tokens)), tokens
+
+        return run
 
     def _encode_distinct(self, sentences: list[str], times: NDArray[np.int64], advance: Advance) -> NDArray[np.float32]:
         before, after = frame(self.words)
@@ -147,13 +176,18 @@ class OnnxEncoder:
         return unit(total)
 
     def _run(self, pieces: list[list[int]]) -> NDArray[np.float32]:
+        output = self._output(self.sessions, pieces)
+        return unit(self._pool(output) if output.ndim == 3 else output)  # three for token vectors of an exported model
+
+    def _output(self, sessions: Sessions, pieces: list[list[int]]) -> NDArray[np.float32]:
         ids = np.array(pieces, dtype=np.int64)
-        output = self.sessions.run(
+        return sessions.run(
             {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         )
-        if output.ndim == 3:  # token vectors of an exported model
-            output = output[:, 0] if self.pooling == "cls" else output.mean(axis=1)
-        return unit(output)
+
+    def _pool(self, tokens: NDArray[np.float32]) -> NDArray[np.float32]:
+        pooled: NDArray[np.float32] = tokens[:, 0] if self.pooling == "cls" else tokens.mean(axis=1)
+        return pooled
 
 
 # ---------------------------------------------------------------------------- the folder of a model

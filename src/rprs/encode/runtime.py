@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ from rprs.forks import PerProcess
 from rprs.scoring.threads import cores
 
 __all__ = ["BATCH", "Sessions", "batches", "in_threads"]
+
+Result = TypeVar("Result")
 
 BATCH = 512  # tokens
 MOST_SESSIONS = 8  # each holds its own copy of the weights
@@ -35,8 +37,11 @@ class Sessions:
     queue: PerProcess[SimpleQueue[Any]] = field(repr=False)
 
     @classmethod
-    def of(cls, file: Path, optimise: bool) -> Sessions:
-        """One session per core, up to a maximum, beyond which cores share sessions and their weights."""
+    def of(cls, file: Path | bytes, optimise: bool) -> Sessions:
+        """One session per core, up to a maximum, beyond which cores share sessions and their weights.
+
+        A graph is a file, or the content of one.
+        """
 
         def load() -> SimpleQueue[Any]:
             sessions = [_session(file, optimise) for _ in range(min(cores(), MOST_SESSIONS))]
@@ -74,7 +79,7 @@ class Sessions:
         return values
 
 
-def _session(file: Path, optimise: bool) -> Any:
+def _session(file: Path | bytes, optimise: bool) -> Any:
     """A session with one thread: there are as many callers as cores.
 
     Our own graphs are already fused; the runtime's SkipLayerNormalization would be several times slower than its parts.
@@ -86,8 +91,9 @@ def _session(file: Path, optimise: bool) -> Any:
     options.log_severity_level = 3
     levels = onnxruntime.GraphOptimizationLevel
     options.graph_optimization_level = levels.ORT_ENABLE_ALL if optimise else levels.ORT_ENABLE_BASIC
-    with plainly(f"{file} cannot be run and may be damaged"):
-        return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+    graph = str(file) if isinstance(file, Path) else file
+    with plainly(f"{file if isinstance(file, Path) else 'The graph of a model'} cannot be run and may be damaged"):
+        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
 
 
 def batches(lengths: Sequence[int], limit: int = BATCH) -> list[list[int]]:
@@ -103,8 +109,8 @@ def batches(lengths: Sequence[int], limit: int = BATCH) -> list[list[int]]:
 
 
 def in_threads(
-    run: Callable[[list[int]], NDArray[np.float32]], todo: Sequence[list[int]], threads: int = 0
-) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
+    run: Callable[[list[int]], Result], todo: Sequence[list[int]], threads: int = 0
+) -> Iterator[tuple[list[int], Result]]:
     """Each batch with the result of `run`, in order, computed with one thread per core; an error cancels the rest."""
     threads = threads or cores()
     pool = ThreadPoolExecutor(threads)

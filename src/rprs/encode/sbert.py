@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -67,12 +68,18 @@ class SBertEncoder:
     model: Any = field(repr=False)
     words: Any = field(repr=False)  # the tokenizer
     fingerprint: str
+    batch: ClassVar[int] = 512  # tokens of sequences of the same length
 
     @cached_property
     def dimension(self) -> int:
         """The number of entries of a vector."""
         before, after = frame(self.words)
         return int(self._run([[*before, *after]]).shape[1])
+
+    @property
+    def window(self) -> int:
+        """The maximum number of input tokens, including special tokens."""
+        return int(self.model.max_seq_length or sys.maxsize)
 
     def encode(self, sentences: Sequence[str], advance: Advance = no_op) -> NDArray[np.float32]:
         """(m, dimension): one unit row per sentence, in the same order; identical sentences are encoded once."""
@@ -101,6 +108,10 @@ class SBertEncoder:
             advance(len(tokens))
         return np.concatenate(rows)
 
+    def in_context(self) -> Callable[[list[list[int]]], tuple[NDArray[np.float32], NDArray[np.float32]]]:
+        """A function from token sequences of the same length to their unit vectors and those of their tokens."""
+        return self._both
+
     def _pieces(self, sentence: str) -> Iterator[tuple[str, int]]:
         """Parts of a sentence that fit into the window, with their numbers of tokens; none without tokens."""
         tokens = self.words.encode(sentence, add_special_tokens=False)
@@ -114,12 +125,16 @@ class SBertEncoder:
 
     def _run(self, pieces: list[list[int]]) -> NDArray[np.float32]:
         """Unit vectors of token sequences of the same length."""
+        return self._both(pieces)[0]
+
+    def _both(self, pieces: list[list[int]]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         import torch
 
         ids = torch.tensor(pieces, device=self.model.device)
         with torch.no_grad():
             output = self.model({"input_ids": ids, "attention_mask": torch.ones_like(ids)})
-        return unit(output["sentence_embedding"].float().cpu().numpy())
+        sentences, tokens = (output[name].float().cpu().numpy() for name in ("sentence_embedding", "token_embeddings"))
+        return unit(sentences), tokens
 
 
 def _words(name: str, model: Any) -> Any:

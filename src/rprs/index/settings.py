@@ -23,7 +23,7 @@ def check_settings(
     """Compare what a caller asks for with what the index was made with; None, or no component, asks for nothing."""
     for kind, component in components.items():
         stored, text = str(catalog.setting(kind)), spec.text(component, full=True)
-        if text != stored:
+        if text != spec.text(spec.parse(kind, stored), full=True):  # which may lack a parameter that was added later
             raise IndexMismatch(
                 f"{path} was made with the {kind} {stored}, not {text}: leave the option out, or make a new index"
             )

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 __all__ = ["PRECISIONS", "VECTOR_TYPES", "Precision", "VectorType", "precision_of", "to_grid"]
 
 VectorType = Literal["float16", "float32"]
+BLOCK = 64  # rows rounded at a time: they stay in the processor's cache
 VECTOR_TYPES: tuple[VectorType, ...] = ("float16", "float32")
 
 
@@ -58,7 +59,15 @@ def precision_of(vectors: NDArray[Any]) -> Precision:
 def to_grid(vectors: NDArray[Any], vector_type: VectorType = "float16") -> NDArray[np.floating[Any]]:
     """(rows, dimension): rows scaled to unit length, entries rounded to the grid of the type; a zero row stays zero."""
     precision = PRECISIONS[vector_type]
-    rows = np.asarray(vectors, dtype=np.float64)
-    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
-    unit = np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0)
-    return np.asarray(np.rint(unit / precision.grid) * precision.grid, dtype=precision.stored)
+    vectors = np.asarray(vectors)
+    out = np.empty(vectors.shape, dtype=precision.stored)
+    for start in range(0, len(vectors), BLOCK):
+        rows = vectors[start : start + BLOCK].astype(np.float64)
+        norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
+        np.divide(rows, norms, out=rows, where=norms > 0)
+        rows /= precision.grid  # a power of two
+        np.rint(rows, out=rows)
+        rows *= precision.grid
+        rows[~(norms[:, 0] > 0)] = 0
+        out[start : start + BLOCK] = rows
+    return out
