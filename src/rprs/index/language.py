@@ -28,6 +28,7 @@ from rprs.index.catalog import Catalog
 from rprs.index.sample import sample_sentences
 from rprs.index.segment import Segment
 from rprs.text.marks import COMBINING, UNSPACED
+from rprs.text.pieces import PIECE
 
 __all__ = [
     "MANY_PIECES",
@@ -105,8 +106,10 @@ def knows_text(language: Mapping[str, Any], text: str, encoder: Callable[[], Any
 
 def main_script(text: str) -> str | None:
     """The script of most letters of a text: "latin", "cyrillic", "cjk" ...; None if it has no letters."""
-    counts = Counter[str]()
-    for letter, count in Counter(text).items():
+    letters, counts = Counter[str](), Counter[str]()
+    for start in range(0, len(text), PIECE):
+        letters.update(text[start : start + PIECE])
+    for letter, count in letters.items():
         if letter.isalpha():
             counts[_script(letter)] += count
     return min(counts, key=lambda script: (-counts[script], script), default=None)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, ClassVar
 from rprs.forks import ForkLock
 from rprs.spec import Component, Kind, require
 from rprs.text.marks import COMBINING
+from rprs.text.pieces import at_spaces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -144,4 +145,7 @@ class Words(Component):
     def terms(self, text: str) -> list[str]:
         """The terms in text order, repeated as often as they occur; always single words, whatever `ngrams` is."""
         table = _table(self.language, self.stop, self.stem)
-        return " ".join(map(table.__getitem__, text.casefold().split())).split()
+        terms: list[str] = []
+        for piece in at_spaces(text):
+            terms += " ".join(map(table.__getitem__, piece.casefold().split())).split()
+        return terms
