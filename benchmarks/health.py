@@ -184,7 +184,7 @@ def _row(name: str, times: list[float], failures: int) -> str:
     return f"| {name} | {len(times)} | {middle:.1f} | {high:.1f} | {most:.1f} | {failures} |"
 
 
-def _measure(path: Path, seconds: float) -> None:
+def _measure(path: Path, seconds: float, only: str) -> None:
     with served(path, "--allow-write") as server:
         address = ("127.0.0.1", server.port)
         _send(address, _request(address, "POST", "/search", _search()))
@@ -194,7 +194,8 @@ def _measure(path: Path, seconds: float) -> None:
             + "|---" * 6
             + "|"
         )
-        for name, attack in ({"none, before": None} | ATTACKS | {"none, after": None}).items():
+        attacks = {name: attack for name, attack in ATTACKS.items() if only in name}
+        for name, attack in ({"none, before": None} | attacks | {"none, after": None}).items():
             print(_row(name, *_timed(address, seconds, attack)), flush=True)
 
 
@@ -203,9 +204,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.health", description=__doc__)
     parser.add_argument("index", nargs="?", type=Path)
     parser.add_argument("--seconds", type=float, default=10, help="for each attack")
+    parser.add_argument("--only", default="", help="attacks with this in their name, such as JSON")
     options = parser.parse_args()
     with given_or_invented(options.index, documents=5000, sentences=20, dimension=64) as path:
-        _measure(path, options.seconds)
+        _measure(path, options.seconds, options.only)
 
 
 if __name__ == "__main__":

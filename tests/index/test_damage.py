@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from rprs.errors import IndexCorrupt, IndexMismatch, InvalidIndex, RprsError
 from rprs.index import Index, Writer, verify
 from rprs.index.segment import NAMES, PHRASE_NAMES, Segment
+from rprs.progress import Progress
 from tests.support.crash import COLLECTION, HASHED, LearnedTable, invented, memory_folder, rankings
 
 FILES = [f"segments/000002/{name}.npy" for name in (*NAMES, *PHRASE_NAMES, "vectors.000001")]
@@ -258,3 +260,20 @@ def test_a_wrong_setting_creates_no_index(tmp_path: Path) -> None:
     with pytest.raises(RprsError, match="no encoder named 'hased'"):
         Writer(tmp_path / "new", create=True, encoder="hased")
     assert not (tmp_path / "new").exists()
+
+
+def test_a_damaged_catalog_is_verified_once(broken: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a commit of another process is a reason to verify again."""
+    verifying: Any = import_module("rprs.index.verify")
+    attempts: list[Path] = []
+    verify_state = verifying._verify_state
+
+    def counting(root: Path, progress: Progress) -> tuple[int | None, list[str]]:
+        attempts.append(root)
+        result: tuple[int | None, list[str]] = verify_state(root, progress)
+        return result
+
+    monkeypatch.setattr(verifying, "_verify_state", counting)
+    monkeypatch.setattr(verifying, "_database", lambda _catalog: iter(["a page is damaged"]))
+    assert verify(broken) == ["a page is damaged"]
+    assert len(attempts) == 1

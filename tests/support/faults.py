@@ -19,8 +19,11 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+import typer.main
 
 from rprs.errors import RprsError
 from rprs.index import Writer
@@ -183,6 +186,7 @@ class FaultyProcess:
 
 def _serve() -> None:
     plug_in()
+    typer.main.get_command = cache(typer.main.get_command)  # building all commands takes longer than any job
     library = ctypes.CDLL(os.environ[LIBRARY])
     library.arm.argtypes = (
         ctypes.c_char_p, ctypes.c_int, ctypes.c_long, ctypes.c_int, ctypes.c_int, ctypes.c_size_t,

@@ -49,7 +49,7 @@ def _verify_state(root: Path, progress: Progress) -> tuple[int | None, list[str]
         catalog.begin_snapshot()
         damage = list(_until_unreadable(_database(catalog)))
         if damage:  # then nothing else in the catalog can be trusted
-            return None, damage
+            return _commit(catalog), damage
         checks = (
             _history(catalog, root, recorded),
             _segments(catalog),
@@ -57,7 +57,7 @@ def _verify_state(root: Path, progress: Progress) -> tuple[int | None, list[str]
             _files(catalog, root, progress),
             _contents(catalog, root, progress),
         )
-        return catalog.commit, [line for check in checks for line in _until_unreadable(check)]
+        return _commit(catalog), [line for check in checks for line in _until_unreadable(check)]
     finally:
         catalog.close()
 
@@ -68,11 +68,16 @@ def _last_commit(root: Path) -> int | None:
     except InvalidIndex:
         return None
     try:
+        return _commit(catalog)
+    finally:
+        catalog.close()
+
+
+def _commit(catalog: Catalog) -> int | None:
+    try:
         return catalog.commit
     except IndexCorrupt:
         return None
-    finally:
-        catalog.close()
 
 
 def _until_unreadable(problems: Iterator[str]) -> Iterator[str]:

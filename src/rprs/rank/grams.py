@@ -15,6 +15,7 @@ from rprs.index.segment import Terms
 from rprs.rank.steps import Counts, Steps, alone
 from rprs.scoring import phrases
 from rprs.scoring.phrases import Postings
+from rprs.text.pieces import PIECE
 
 __all__ = ["Grams", "Places", "QueryGrams", "gram_steps", "phrase_frequencies", "query_grams"]
 
@@ -77,10 +78,14 @@ def query_grams(words: Sequence[str], index: Index, longest: int) -> QueryGrams:
 
 def _locate(words: Sequence[str], index: Index, longest: int) -> list[Grams]:
     """Words and phrases with the frequencies of the documents at hand."""
-    counted = Counter(words)
+    counted = Counter[str]()
+    numbers = np.empty(len(words), dtype=np.int64)
+    for start in range(0, len(words), PIECE):
+        counted.update(words[start : start + PIECE])
     terms = Terms.of(counted)
     number = dict(zip(counted, range(len(counted)), strict=True))
-    numbers = np.fromiter(map(number.__getitem__, words), dtype=np.int64, count=len(words))
+    for start in range(0, len(words), PIECE):
+        numbers[start : start + PIECE] = [number[word] for word in words[start : start + PIECE]]
     located = [
         Postings(starts, stops, segment.posting_documents, segment.posting_counts)
         for segment, (starts, stops) in zip(index.segments, index.postings(terms), strict=True)

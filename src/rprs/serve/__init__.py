@@ -4,6 +4,7 @@ app.py          the application: guards, routes, web interface, error handlers
 routes.py       the routes of the API
 models.py       requests and responses, for the OpenAPI schema
 requests.py     request bodies → query documents
+bodies.py       JSON → requests, large ones in other processes
 handlers.py     the work of each route, in a thread
 jobs.py         limits on how many requests run and wait; progress and cancellation
 events.py       progress as server-sent events
@@ -14,6 +15,7 @@ uploads.py      untrusted files, read in a separate process (reading.py)
 guard.py        access control and security headers
 limits.py       limits on the size and duration of requests
 connection.py   the server process; limits on idle and slow connections
+gathering.py    bodies that arrive in small pieces
 errors.py       the status and message of each error
 log.py          the access log
 prefix.py       a path prefix behind a proxy

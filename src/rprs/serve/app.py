@@ -19,6 +19,7 @@ from starlette.requests import Request
 
 from rprs import __version__, errors
 from rprs.serve import coverage_models, index_models, matters, models, passages
+from rprs.serve.bodies import close_parsers, first_problem
 from rprs.serve.collections import CollectionPath, Collections
 from rprs.serve.errors import failure
 from rprs.serve.guard import Guard
@@ -28,7 +29,6 @@ from rprs.serve.limits import RETRY, ASGIApp, BodyLimit, Limits
 from rprs.serve.log import AccessLog
 from rprs.serve.metrics import Metrics
 from rprs.serve.prefix import RootPath, to_home
-from rprs.serve.requests import first_problem
 from rprs.serve.routes import API, make_router
 from rprs.serve.service import Service
 
@@ -66,6 +66,7 @@ def make_app(served: Collections | Service, options: Options) -> ASGIApp:
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         yield
         limiter.close()
+        close_parsers()
 
     app = FastAPI(
         title="rprs",

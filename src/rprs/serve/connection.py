@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gc
 import json
 import logging
 import resource
@@ -28,8 +29,9 @@ import h11
 import uvicorn
 
 from rprs.errors import UsageError
+from rprs.serve.gathering import Gathering, Timer
 from rprs.serve.guard import HEADERS
-from rprs.serve.limits import LINGER, ASGIApp, Limits, Message, Receive, Scope, Send
+from rprs.serve.limits import LINGER, ASGIApp, Limits, Message, Receive, Scope, Send, declared
 from rprs.serve.log import frames
 
 __all__ = ["serve"]
@@ -71,6 +73,8 @@ def serve(
             raise
 
     _silence_loggers()
+    gc.collect()
+    gc.freeze()  # what was imported stays: searching it for garbage would stop all threads for a tenth of a second
     server = uvicorn.Server(_config(main, limits, connections))
     try:
         with _signals_stop(server):
@@ -228,8 +232,10 @@ class _Connections:
             nonlocal unread
             message = await receive()
             unread = unread and bool(message.get("more_body", False))
+            connection.body.read(len(message.get("body", b"")))
             if not unread:
                 self.sending.pop(connection, None)
+                connection.body.end()
             return message
 
         async def sent(message: Message) -> None:
@@ -242,28 +248,15 @@ class _Connections:
         connection.begin_request()
         if unread:
             self.sending[connection] = None
+            chunked = any(name == b"transfer-encoding" for name, _ in scope["headers"])
+            connection.body.begin(None if chunked else declared(scope["headers"]))
         try:
             await app(scope, received, sent)
         finally:
             self.sending.pop(connection, None)
+            connection.body.end()
             if not ended:
                 connection.end_request(unread)
-
-
-class _Timer:
-    """One pending call, which can be cancelled or replaced."""
-
-    def __init__(self) -> None:
-        self._handle: asyncio.TimerHandle | None = None
-
-    def start(self, seconds: float, callback: Callable[..., None], *arguments: Any) -> None:
-        self.stop()
-        self._handle = asyncio.get_running_loop().call_later(seconds, callback, *arguments)
-
-    def stop(self) -> None:
-        if self._handle is not None:
-            self._handle.cancel()
-            self._handle = None
 
 
 # ---------------------------------------------------------------------------- one connection
@@ -276,7 +269,7 @@ class _Connection(asyncio.Protocol):
         self.inner, self.connections, self.limits = inner, connections, connections.limits
         self.transport: asyncio.Transport
         self.client: object = self
-        self.arriving, self.draining = _Timer(), _Timer()
+        self.arriving, self.draining, self.body = Timer(), Timer(), Gathering(self._pass_on)
         self.admitted = self.paused = False
         self.kept = False  # alive after a response, and nothing of the next request has arrived
         self.unread = False  # the last request may have had a body that was not read to its end
@@ -295,6 +288,7 @@ class _Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self.arriving.stop()
         self.draining.stop()
+        self.body.drop()
         self.connections.discard(self)
         if self.admitted:
             self.inner.connection_lost(exc)
@@ -307,12 +301,18 @@ class _Connection(asyncio.Protocol):
             self.kept = False
             # This may be the rest of a body that nobody reads, which is discarded for a short while only.
             self.arriving.start(LINGER if self.unread else self.limits.header_seconds, self.transport.abort)
+        self.body.add(data)
+
+    def _pass_on(self, data: bytes) -> None:
+        if self.transport.is_closing():
+            return
         try:
             self.inner.data_received(data)
         except h11.LocalProtocolError:  # an invalid body while its response is being sent, too late for a status 400
             self.transport.abort()
 
     def eof_received(self) -> bool | None:
+        self.body.flush()
         return self.inner.eof_received() if self.admitted else None
 
     # ------------------------------------------------------------------------ requests

@@ -14,7 +14,20 @@ from typing import Any
 from rprs.errors import UsageError
 from rprs.read.ocr import Ocr, check_mode
 
-__all__ = ["LINGER", "RETRY", "ASGIApp", "BodyLimit", "Limits", "Message", "Receive", "Scope", "Send", "refuse"]
+__all__ = [
+    "LINGER",
+    "MIN_ARRIVAL",
+    "RETRY",
+    "ASGIApp",
+    "BodyLimit",
+    "Limits",
+    "Message",
+    "Receive",
+    "Scope",
+    "Send",
+    "declared",
+    "refuse",
+]
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -78,7 +91,7 @@ class BodyLimit:
             await self.app(scope, receive, send)
             return
         body = _Body(self, receive, send)
-        if _declared(scope["headers"]) > self.limits.upload_bytes:
+        if (declared(scope["headers"]) or 0) > self.limits.upload_bytes:
             await body.refuse_size()
         else:
             try:
@@ -181,9 +194,9 @@ class _Body:
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def _declared(headers: Iterable[tuple[bytes, bytes]]) -> int:
-    """The declared length of a body; the HTTP parser has checked that it is a number."""
-    return max((int(value) for name, value in headers if name == b"content-length" and value.isdigit()), default=0)
+def declared(headers: Iterable[tuple[bytes, bytes]]) -> int | None:
+    """The declared length of a body, if any; the HTTP parser has checked that it is a number."""
+    return max((int(value) for name, value in headers if name == b"content-length" and value.isdigit()), default=None)
 
 
 def _size(count: int) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from fastapi import Request
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from python_multipart.multipart import parse_options_header
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
@@ -19,10 +19,10 @@ from rprs.errors import TooLarge, UsageError
 from rprs.forks import PerProcess
 from rprs.index import Index
 from rprs.read.encoding import clean
+from rprs.serve.bodies import InvalidBody, parse_body
 from rprs.serve.jobs import Job
 from rprs.serve.limits import Limits
 from rprs.serve.models import DocumentInput, SearchRequest
-from rprs.serve.structure import MOST_VALUES, has_too_many_values
 from rprs.serve.uploads import read_upload
 
 __all__ = [
@@ -31,7 +31,6 @@ __all__ = [
     "body_schema",
     "check_length",
     "document_of",
-    "first_problem",
     "query_documents",
     "read_request",
     "seeds_object",
@@ -61,7 +60,7 @@ async def read_request(request: Request, model: type[Model]) -> Submission[Model
     """Parse a body: JSON, or a form with parts `file` and `request`."""
     kind, options = parse_options_header(request.headers.get("content-type"))
     if kind == b"application/json":
-        return Submission(await _in_thread(model, await request.body()))
+        return Submission(await _parsed(model, [chunk async for chunk in request.stream()]))
     if kind != b"multipart/form-data":
         raise HTTPException(415, "The body must be application/json, or multipart/form-data with files")
     if options.get(b"charset", b"utf-8").lower() not in (
@@ -84,31 +83,15 @@ async def read_request(request: Request, model: type[Model]) -> Submission[Model
             raise HTTPException(422, "A form may only contain files named `file` and one `request` as JSON")
     if not files:
         raise HTTPException(422, "The form has no part `file`")
-    return Submission(await _in_thread(model, body.encode("utf-8", "replace")), tuple(files))
+    return Submission(await _parsed(model, [body.encode("utf-8", "replace")]), tuple(files))
 
 
-async def _in_thread(model: type[Model], data: bytes) -> Model:
+async def _parsed(model: type[Model], chunks: list[bytes]) -> Model:
     """Parse in a thread, few at a time: they compete with the event loop for Python's lock."""
-    return await asyncio.get_running_loop().run_in_executor(_parsers(), _parse, model, data)
-
-
-def _parse(model: type[Model], data: bytes) -> Model:
-    if has_too_many_values(data):
-        raise TooLarge(f"The JSON has more than {MOST_VALUES:,} values: send it in several requests")
     try:
-        return model.model_validate_json(data)
-    except ValidationError as error:
-        raise HTTPException(422, first_problem(error.errors(include_input=False, include_context=False))) from error
-
-
-def first_problem(errors: Any) -> str:
-    """The first validation error of a request, in one line that does not quote it."""
-    first = errors[0]
-    loc, line = list(first["loc"]), str(first["msg"])
-    if loc[-1:] == ["str"] and first["type"] == "string_type":  # reported for every value of metadata with a wrong type
-        loc, line = loc[:-1], "Input should be a string, a finite number, true, false or null"
-    place = ".".join(str(part) for part in loc if part not in ("body", "query", "path"))
-    return f"{place}: {line}" if place else line
+        return await asyncio.get_running_loop().run_in_executor(_parsers(), parse_body, model, chunks)
+    except InvalidBody as error:
+        raise HTTPException(422, str(error)) from error
 
 
 def body_schema(model: type[BaseModel], files: bool = True) -> dict[str, Any]:

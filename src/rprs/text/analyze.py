@@ -19,9 +19,10 @@ from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
 from rprs.forks import ForkLock
-from rprs.progress import reading_progress
+from rprs.progress import reading_progress, silent
 from rprs.spec import Component, Kind, require
 from rprs.text.marks import COMBINING
+from rprs.text.pieces import at_spaces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -35,7 +36,7 @@ STOP_WORDS = frozenset(
 )
 LONGEST = 64  # characters of a term
 _CACHED = 2**18  # chunks
-_MANY, _STEP = 300_000, 20_000  # chunks of a text whose progress is shown, and of a step
+_LONG_TEXT = 2_000_000  # characters of a text whose progress is shown
 _ELIDING = frozenset(["catalan", "french", "italian"])  # l'homme is two words
 
 _W = rf"[\w{COMBINING}]"
@@ -146,13 +147,10 @@ class Words(Component):
     def terms(self, text: str) -> list[str]:
         """The terms in text order, repeated as often as they occur; always single words, whatever `ngrams` is."""
         table = _table(self.language, self.stop, self.stem)
-        chunks = text.casefold().split()
-        if len(chunks) < _MANY:
-            return " ".join(map(table.__getitem__, chunks)).split()
         terms: list[str] = []
-        with reading_progress.get()("counting the words of a long text", len(chunks), "words") as advance:
-            for start in range(0, len(chunks), _STEP):
-                part = chunks[start : start + _STEP]
-                terms += " ".join(map(table.__getitem__, part)).split()
-                advance(len(part))
+        progress = reading_progress.get() if len(text) >= _LONG_TEXT else silent
+        with progress("counting the words of a long text", len(text), "characters") as advance:
+            for piece in at_spaces(text):
+                terms += " ".join(map(table.__getitem__, piece.casefold().split())).split()
+                advance(len(piece))
         return terms

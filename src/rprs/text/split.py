@@ -34,6 +34,7 @@ from rprs.document import Sentences
 from rprs.progress import no_op, reading_progress, stopper
 from rprs.spec import Component, Kind, require
 from rprs.text.marks import CJK, COMBINING, UNSPACED
+from rprs.text.pieces import PIECE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -172,6 +173,21 @@ def _tight(text: str, cuts: Iterable[int]) -> Iterator[Span]:
             yield start + len(piece) - len(bare), start + len(piece)
 
 
+def _has_longer_run(text: str, start: int, end: int, most: int) -> bool:
+    """Whether more than so many characters follow each other without white space."""
+    run = 0  # up to the end of the pieces before
+    for first in range(start, end, PIECE):
+        piece = text[first : min(first + PIECE, end)]
+        words = piece.split()
+        if not words or piece[0].isspace():
+            run = 0
+        if words and (run + len(words[0]) > most or max(map(len, words)) > most):
+            return True
+        if words:
+            run = 0 if piece[-1].isspace() else len(words[-1]) + (run if len(words[0]) == len(piece) else 0)
+    return False
+
+
 def _blocks(text: str, start: int, end: int, plain: bool) -> Iterator[Span]:
     """The parts of a paragraph to pass to nupunkt: cut at the full stops of other scripts and in very long runs."""
     if plain and end - start <= _LONGEST_RUN:
@@ -179,7 +195,7 @@ def _blocks(text: str, start: int, end: int, plain: bool) -> Iterator[Span]:
         return
     stops = [] if plain else [match.end() for match in _OTHER_STOP.finditer(text, start, end)]
     for a, b in _tight(text, [start, *stops, end]):
-        if b - a > _LONGEST_RUN and max(map(len, text[a:b].split())) > _LONGEST_RUN:
+        if b - a > _LONGEST_RUN and _has_longer_run(text, a, b, _LONGEST_RUN):
             yield from _tight(text, [a, *(match.end() for match in _RUN.finditer(text, a, b)), b])
         else:
             yield a, b
@@ -230,19 +246,26 @@ def _merged(text: str, sentences: list[Span]) -> Iterator[Span]:
 
 def _pieces(text: str, start: int, end: int, limit: int, piece: int) -> Iterator[Span]:
     """A sentence, or its pieces if it has more than `limit` words; one or two last words join the piece before."""
-    words = [match.span() for match in _WORD.finditer(text, start, end)]
-    if len(words) <= limit:
+    begins, ends = [], []  # of each piece, and of the word before it: lists of all words take long to collect
+    count, last = 0, start
+    for count, word in enumerate(_WORD.finditer(text, start, end), start=1):
+        if count % piece == 1 % piece:
+            begins.append(word.start())
+            ends.append(last)
+        last = word.end()
+    if count <= limit:
         yield start, end
         return
-    firsts = range(0, max(len(words) - 2, 1), piece)
-    for first, after in pairwise([*firsts, len(words)]):
-        yield words[first][0], words[after - 1][1]
+    number = len(range(0, max(count - 2, 1), piece))
+    yield from zip(begins[:number], [*ends[1:number], last], strict=True)
 
 
 def _is_short(text: str, start: int, end: int, limit: int, plain: bool) -> bool:
     """Whether a sentence certainly has at most `limit` words: a cheap check that avoids counting in most sentences."""
     size = end - start
-    return size <= limit or (plain and (size <= 2 * limit or len(text[start:end].split()) + size // 50 <= limit))
+    if size <= limit or (plain and size <= 2 * limit):
+        return True
+    return plain and size // 50 <= limit and len(text[start:end].split()) + size // 50 <= limit
 
 
 def _prefix(text: str, first: int | None) -> str:
