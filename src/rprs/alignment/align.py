@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,6 +19,7 @@ from rprs.alignment.reworded import reworded
 from rprs.alignment.sides import Side, settle_breaks
 from rprs.alignment.values import Alignment, Change, Coverage, Pair, Relation, Span
 from rprs.alignment.verbatim import LEAST_ANYWHERE, LEAST_RUN, common_runs, equal_sentences
+from rprs.compiled import compiled
 
 __all__ = ["NEAR_DUPLICATE", "Comparison", "align_sides", "compare_sides", "make_pair"]
 
@@ -111,7 +111,7 @@ def _covered(side: Side, ranges: Sequence[Range]) -> NDArray[np.float64]:
     return np.asarray(_shares(np.array(ranges, dtype=np.int64).reshape(-1, 2), side.bounds))
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _shares(ranges: Any, bounds: Any) -> Any:
     within = np.zeros(bounds[-1], dtype=np.bool_)
     for number in range(len(ranges)):

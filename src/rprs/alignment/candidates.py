@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from rprs.compiled import compiled
 from rprs.once import cached_property
 
 __all__ = ["CONTAINED", "LEAST_SIMILARITY", "LEAST_WORDS", "WordPairs", "similar_sentences"]
@@ -110,19 +110,19 @@ def _best(found: Ints, query_sizes: Ints, document_sizes: Ints) -> Ints:
 # ---------------------------------------------------------------------------- compiled
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
+@compiled(inline="always")
 def _pair_hash(left: Any, right: Any) -> Any:
     value = (left * _FACTOR ^ right) * _FACTOR
     return value ^ (value >> np.uint64(31))
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _sort_sentences(words: Any, bounds: Any) -> None:
     for sentence in range(len(bounds) - 1):
         words[bounds[sentence] : bounds[sentence + 1]].sort()
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _word_pairs(words: Any, bounds: Any) -> Any:
     """The pairs of adjacent words within sentences, and the sentence of each."""
     pairs = np.empty(len(words), dtype=np.uint64)
@@ -135,7 +135,7 @@ def _word_pairs(words: Any, bounds: Any) -> Any:
     return pairs[:count], sentences[:count]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _fill(slots: Any, distinct: Any) -> None:
     mask = np.uint64(len(slots) - 1)
     for number in range(len(distinct)):
@@ -145,7 +145,7 @@ def _fill(slots: Any, distinct: Any) -> None:
         slots[slot] = number
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _number(words: Any, slots: Any, distinct: Any) -> Any:
     numbers = np.empty(len(words), dtype=np.int64)
     mask = np.uint64(len(slots) - 1)
@@ -157,7 +157,7 @@ def _number(words: Any, slots: Any, distinct: Any) -> Any:
     return numbers
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _scan(
     words: Any,
     numbers: Any,
@@ -220,7 +220,7 @@ def _scan(
     return result[:size]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _overlap(unused: Any, others: Any) -> int:
     """The number of words that two sentences share: of one, how often it has each word, and those of the other."""
     shared = 0

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import numba
 import numpy as np
 
 from rprs.alignment.values import KINDS, Coverage, Kind, Span
 from rprs.alignment.words import Words
+from rprs.compiled import compiled
 
 __all__ = ["cover", "cover_words"]
 
@@ -39,7 +39,7 @@ def cover_words(words: int, matched: Iterable[tuple[Kind, Range]], left_out: Ite
     )
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _count(words: int, covers: Any) -> Any:
     """How many words have each strength, that of the strongest of the ranges that contain them; 0 outside of all."""
     strengths = np.zeros(words, dtype=np.int8)

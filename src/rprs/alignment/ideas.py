@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from rprs.alignment.calibration import Calibration
 from rprs.alignment.matches import Match
 from rprs.alignment.sides import Side
+from rprs.compiled import compiled
 from rprs.scoring.threads import one_blas_thread
 
 __all__ = ["same_ideas"]
@@ -65,7 +65,7 @@ def _best_partners(query: NDArray[Any], document: NDArray[Any]) -> tuple[Any, An
     return (np.arange(len(query)), columns, best), (rows, np.arange(len(document)), best_of_column)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _update(similarity: Any, start: int, columns: Any, best: Any, rows: Any, best_of_column: Any) -> None:
     """The best column of each row of a block, and the best row of each column so far."""
     for row in range(similarity.shape[0]):

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from rprs.compiled import compiled
 from rprs.once import cached_property
 
 __all__ = [
@@ -169,7 +169,7 @@ def _sorted(windows: Hashes, places: Ints) -> tuple[Hashes, Ints]:
 # ---------------------------------------------------------------------------- compiled
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _sequence_hashes(words: Any, places: Any, length: int) -> Any:
     """(p,): a hash of the words at each place."""
     hashes = np.empty(len(places), dtype=np.uint64)
@@ -181,13 +181,13 @@ def _sequence_hashes(words: Any, places: Any, length: int) -> Any:
     return hashes
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
+@compiled(inline="always")
 def _next_hash(value: Any, word: Any) -> Any:
     value = (value ^ word) * _FACTOR
     return value ^ (value >> np.uint64(31))
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _log2(size: int) -> int:
     bits = 0
     while 1 << bits < size:
@@ -195,7 +195,7 @@ def _log2(size: int) -> int:
     return bits
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _shared(windows: Any, present: Any, sorted_others: Any, other_places: Any) -> Any:
     """The places in another text of the windows that both have, and their places in this one, both ascending."""
     places = np.empty(len(windows), dtype=np.int64)
@@ -217,7 +217,7 @@ def _shared(windows: Any, present: Any, sorted_others: Any, other_places: Any) -
     return np.flatnonzero(others), places[:count]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _all_hashes(words: Any) -> Any:
     """(lengths, w): a hash of the words at each word, for each length; 0 where there are too few words."""
     size = len(words)
@@ -231,7 +231,7 @@ def _all_hashes(words: Any) -> Any:
     return hashes
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _find(hashes: Any, sought: Any, present: Any) -> Any:
     """The places of some hashes, given in ascending order."""
     places = np.empty(len(hashes), dtype=np.int64)
@@ -245,7 +245,7 @@ def _find(hashes: Any, sought: Any, present: Any) -> Any:
     return places[:count]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _next_places(sought: Any, starts: Any, hashes: Any, places: Any, length: int) -> Any:
     """(s, 3): for each sequence, its next place behind that of the one before, or its first."""
     runs = np.empty((len(sought), 3), dtype=np.int64)
@@ -262,7 +262,7 @@ def _next_places(sought: Any, starts: Any, hashes: Any, places: Any, length: int
     return runs[:count]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _cover(words: Any, others: Any, windows: Any, common: Any, sorted_windows: Any, places: Any) -> Any:
     """(r, 3): runs that cover every word of the `common` windows, with as little overlap as possible."""
     count = 0
@@ -287,7 +287,7 @@ def _cover(words: Any, others: Any, windows: Any, common: Any, sorted_windows: A
     return runs[:count]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _longest(words: Any, others: Any, places: Any, at: int, expected: int) -> Any:
     """The longest run through the sequence at `at`: its first word, its first word on the other side, its length."""
     best_run, best_other, best_length, best_distance = at, 0, 0, 0

@@ -24,10 +24,10 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from rprs.compiled import compiled
 from rprs.encode import Encoder, models
 from rprs.encode.onnx import Onnx, scale_to_unit, unit
 from rprs.encode.remembered import RememberedTokens, is_word_by_word, tokenize
@@ -313,7 +313,7 @@ def add_rows(offsets: Ints, ids: Ints, shares: Floats, table: Floats, out: Float
     return out
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _sum(offsets: Ints, ids: Ints, shares: Floats, table: Floats, out: Floats, start: int, stop: int) -> None:
     for i in range(start, stop):
         out[i] = 0

@@ -13,10 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Lock
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from rprs.compiled import compiled
 from rprs.progress import Advance, no_op
 from rprs.scoring.neighbours import Vectors, Wide, insert, merge, widen
 from rprs.scoring.threads import cores
@@ -109,7 +109,7 @@ def _units(parts: Iterable[StoredDocuments], size: int) -> Generator[StoredDocum
 _EXACT = {"nnan", "nsz", "reassoc", "contract"}  # sums are exact in any order
 
 
-@numba.njit(nogil=True, cache=True, fastmath=_EXACT)
+@compiled(fastmath=_EXACT)
 def _scan_half(half, starts, stops, keys, factors, row, best, where):  # type: ignore[no-untyped-def]
     """Update the lists with the sentences of some documents, stored as float16; `factors` contain the bias."""
     for document in range(starts.size):
@@ -122,7 +122,7 @@ def _scan_half(half, starts, stops, keys, factors, row, best, where):  # type: i
             _compare(row, factors, keys[document] + place - starts[document], best, where)
 
 
-@numba.njit(nogil=True, cache=True, fastmath=_EXACT)
+@compiled(fastmath=_EXACT)
 def _scan_single(vectors, starts, stops, keys, factors, row, best, where):  # type: ignore[no-untyped-def]
     """The same for float32, whose products are exact as float64."""
     for document in range(starts.size):
@@ -132,7 +132,7 @@ def _scan_single(vectors, starts, stops, keys, factors, row, best, where):  # ty
             _compare(row, factors, keys[document] + place - starts[document], best, where)
 
 
-@numba.njit(nogil=True, cache=True, fastmath=_EXACT, inline="always")
+@compiled(fastmath=_EXACT, inline="always")
 def _compare(row, factors, key, best, where):  # type: ignore[no-untyped-def]
     """Compare one sentence with all query sentences."""
     last = best.shape[1] - 1
