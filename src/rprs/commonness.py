@@ -37,11 +37,11 @@ def commonness(passages: Sequence[str], index: Index) -> Commonness:
     frequencies = phrase_frequencies(distinct, index)[inverse]
     scale = float(log(max(len(index), 2)))
     rarity = np.clip(1 - log(np.maximum(frequencies, 1)) / scale, 0, 1)
-    counts = np.diff(bounds)
+    counts, places = np.diff(bounds), bounds.tolist()
     for number in np.flatnonzero(counts).tolist():
-        own = slice(bounds[number], bounds[number + 1])
-        most[number] = np.sort(frequencies[own])[(counts[number] - 1) // 2]
-        distinctness[number] = rarity[own].mean()
+        first, stop = places[number], places[number + 1]
+        most[number] = np.sort(frequencies[first:stop])[(stop - first - 1) // 2]
+        distinctness[number] = np.add.reduce(rarity[first:stop]) / (stop - first)
     return Commonness(most, counts, distinctness)
 
 

@@ -47,7 +47,8 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]: ...
 def compiled(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Decorator: compile a function when it is first called, without the GIL, and keep the machine code.
 
-    Options are those of `numba.njit`.
+    Options are those of `numba.njit`. The key does not cover implementations given by `numba.extending.overload`:
+    functions that call such ones use `numba.njit(cache=True)`.
     """
     if function is None:
         return lambda each: compiled(each, **options)

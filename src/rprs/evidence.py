@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rprs.alignment.align import Comparison, compare_sides
 from rprs.alignment.boilerplate import formal_texts, many_documents
-from rprs.alignment.evidence import by_length, choose_telling, length_of, unchanged
-from rprs.alignment.matches import Match
+from rprs.alignment.evidence import choose_telling, length_of, lengths_of, unchanged
+from rprs.alignment.matches import Matches
 from rprs.alignment.sides import Side, make_side
 from rprs.alignment.values import Alignment, Pair, Span
 from rprs.commonness import commonness
 from rprs.document import Document, Sentences
+from rprs.forks import PerProcess
 from rprs.index import Index
 from rprs.once import cached_property
 from rprs.progress import Progress
@@ -28,6 +29,9 @@ __all__ = ["Evidence"]
 # The longest pairs are weighed: first twice as many as are shown, then four times, then four times those.
 FIRST, SHORTLIST = 2, 4
 LONG_PASSAGE = 8  # sentences: a longer passage is no boilerplate
+
+# Shared by all searches of a process: starting threads takes a noticeable part of a short search.
+_threads = PerProcess(lambda: ThreadPoolExecutor(cores(), "evidence"))
 
 _Text = tuple[Document, Sentences]
 _Known = tuple[int, int, float, bool]  # documents that have most of a text, its phrases, distinctness, boilerplate
@@ -90,14 +94,17 @@ class Evidence:
         Boilerplate is recognised in these pairs alone, which is fast, unless it is left out of the coverage.
         """
         comparisons = self._compare_all(ids)
-        orders = [by_length(comparison.matches) for comparison in comparisons]
+        orders = [_by_length(comparison.matches) for comparison in comparisons]
+        shortlists = [_passages_of(comparison, []) for comparison in comparisons]
         chosen: dict[int, tuple[Pair, ...]] = {}
         weighed = FIRST * size
         while rest := [number for number in range(len(ids)) if number not in chosen]:
-            shortlists = [self._shortlist(comparisons[number], orders[number][:weighed]) for number in rest]
-            self._look_up([text for shortlist in shortlists for text in shortlist.texts])
-            for number, shortlist in zip(rest, shortlists, strict=True):
-                telling = self._telling(shortlist, orders[number], size)
+            for number in rest:
+                more = orders[number].numbers[len(shortlists[number].pairs) : weighed]
+                shortlists[number].add(comparisons[number].pairs(more))
+            self._look_up([text for number in rest for text in shortlists[number].texts])
+            for number in rest:
+                telling = self._telling(shortlists[number], orders[number], size)
                 if telling is not None:
                     chosen[number] = telling
             weighed = SHORTLIST * (weighed if weighed >= SHORTLIST * size else size)
@@ -116,8 +123,8 @@ class Evidence:
     def _compare_all(self, ids: Sequence[str]) -> list[Comparison]:
         """The query with several documents, in threads."""
         self.query_side.prepare(ideas=self.knows_query)
-        with one_blas_thread(), ThreadPoolExecutor(cores(), "evidence") as threads:
-            return list(threads.map(lambda id: self._compare(self.side(id)), ids))
+        with one_blas_thread():
+            return list(_threads().map(lambda id: self._compare(self.side(id)), ids))
 
     def _align(self, side: Side, boilerplate: bool) -> Alignment:
         alignment = self._flagged(self._compare(side))
@@ -138,29 +145,23 @@ class Evidence:
 
     # ------------------------------------------------------------------------ what is telling
 
-    def _shortlist(self, comparison: Comparison, matches: Sequence[Match]) -> _Passages:
-        return _passages_of(comparison, [comparison.pair(match) for match in matches])
-
-    def _telling(self, shortlist: _Passages, order: Sequence[Match], size: int) -> tuple[Pair, ...] | None:
-        """The most telling of the longest pairs, without boilerplate; None if more pairs have to be weighed.
-
-        `order` has all matches, the longest first. No further pair is more telling than it is long.
-        """
-        flags, distinctness = self._weigh(shortlist)
-        pairs = [replace(pair, boilerplate=flag) for pair, flag in zip(shortlist.pairs, flags.tolist(), strict=True)]
-        numbers = choose_telling(pairs, size, distinctness.tolist())
-        telling = tuple(pairs[number] for number in numbers if not pairs[number].boilerplate)
-        if len(pairs) == len(order):
+    def _telling(self, shortlist: _Passages, order: _Order, size: int) -> tuple[Pair, ...] | None:
+        """The most telling of the longest pairs, without boilerplate; None if more pairs have to be weighed."""
+        flags, distinctness = (each.tolist() for each in self._weigh(shortlist))
+        pairs = shortlist.pairs
+        numbers = choose_telling(pairs, size, flags, distinctness)
+        telling = tuple(pairs[number] for number in numbers if not flags[number])
+        if len(pairs) == len(order.numbers):
             return telling
         if len(telling) < size:
             return None
         least = distinctness[numbers[-1]] * length_of(telling[-1])
-        return telling if len(pairs) >= SHORTLIST * size or least > length_of(order[len(pairs)]) else None
+        return telling if len(pairs) >= SHORTLIST * size or least > order.lengths[len(pairs)] else None
 
     def weigh(self, document: Document, sentences: Sentences, pairs: Sequence[Pair]) -> NDArray[np.bool_]:
         """Which pairs with a document are boilerplate."""
         query = self.query_side
-        return self._weigh(_passages((query.document, query.sentences), (document, sentences), pairs))[0]
+        return self._weigh(_Passages((query.document, query.sentences), (document, sentences), pairs))[0]
 
     def _weigh(self, passages: _Passages) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """Which pairs are boilerplate, on either side, and how distinct the less distinct side of each is.
@@ -213,14 +214,37 @@ class Evidence:
         return tuple((start, end) for start, end in side.sentences.spans[flagged].tolist())
 
 
-@dataclass(frozen=True, slots=True)
+class _Order(NamedTuple):
+    """The numbers of all matches, the longest first, and their lengths: no pair is more telling than it is long."""
+
+    numbers: list[int]
+    lengths: list[float]
+
+
+def _by_length(matches: Matches) -> _Order:
+    lengths = lengths_of(matches)
+    order = np.argsort(-lengths, kind="stable")  # of equally long ones, the first in the query
+    return _Order(order.tolist(), lengths[order].tolist())
+
+
 class _Passages:
     """Pairs with what each has of every sentence, the longest first, and what reworded ones kept."""
 
-    pairs: Sequence[Pair]
-    query: list[list[str]]
-    document: list[list[str]]
-    kept: dict[int, list[str]]  # by the number of the pair
+    def __init__(self, query: _Text, document: _Text, pairs: Sequence[Pair]) -> None:
+        self._sides = query, document
+        self.pairs: list[Pair] = []
+        self.query: list[list[str]] = []
+        self.document: list[list[str]] = []
+        self.kept: dict[int, list[str]] = {}  # by the number of the pair
+        self.add(pairs)
+
+    def add(self, pairs: Sequence[Pair]) -> None:
+        """Add more pairs."""
+        count = len(self.pairs)
+        self.kept |= {count + number: unchanged(pair) for number, pair in enumerate(pairs) if pair.kind == "reworded"}
+        self.query += _pieces(self._sides[0], [pair.query_span for pair in pairs])
+        self.document += _pieces(self._sides[1], [pair.document_span for pair in pairs])
+        self.pairs += pairs
 
     @property
     def texts(self) -> Iterator[str]:
@@ -229,27 +253,19 @@ class _Passages:
         yield from (text for texts in self.kept.values() for text in texts)
 
 
-def _passages(query: _Text, document: _Text, pairs: Sequence[Pair]) -> _Passages:
-    return _Passages(
-        pairs,
-        _pieces(query, [pair.query_span for pair in pairs]),
-        _pieces(document, [pair.document_span for pair in pairs]),
-        {number: unchanged(pair) for number, pair in enumerate(pairs) if pair.kind == "reworded"},
-    )
-
-
 def _passages_of(comparison: Comparison, pairs: Sequence[Pair]) -> _Passages:
     query, document = comparison.query, comparison.document
-    return _passages((query.document, query.sentences), (document.document, document.sentences), pairs)
+    return _Passages((query.document, query.sentences), (document.document, document.sentences), pairs)
 
 
 def _pieces(text: _Text, spans: Sequence[Span]) -> list[list[str]]:
     """What each of some passages has of every sentence, the longest first."""
     document, sentences = text
-    starts, ends = sentences.spans[:, 0].tolist(), sentences.spans[:, 1].tolist()
+    firsts = np.searchsorted(sentences.spans[:, 1], [start for start, _ in spans], side="right")
+    stops = np.searchsorted(sentences.spans[:, 0], [end for _, end in spans], side="left")
     pieces = []
-    for start, end in spans:
-        own = range(bisect_right(ends, start), bisect_left(starts, end))
-        parts = [document.text[max(start, starts[each]) : min(end, ends[each])] for each in own]
+    for (start, end), first, stop in zip(spans, firsts.tolist(), stops.tolist(), strict=True):
+        own = sentences.spans[first:stop].tolist()
+        parts = [document.text[max(start, low) : min(end, high)] for low, high in own]
         pieces.append(sorted(parts, key=len, reverse=True))
     return pieces

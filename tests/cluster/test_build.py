@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import rprs
 from rprs.cluster.build import add, build, remove
 from rprs.cluster.generations import generations, load, newest, publish, sweep, verify_files
 from rprs.cluster.manifest import Manifest, blob_path
-from rprs.cluster.parts import shard_of
+from rprs.cluster.parts import list_parts, shard_of
 from rprs.cluster.store import Folder, open_store
 from rprs.cluster.tasks import in_this_process
 from rprs.cluster.transfer import download, local_copy
@@ -116,6 +117,20 @@ def test_a_build_that_is_killed_at_any_step_continues_to_the_same_bytes(tmp_path
         assert len([name for name in ran if name in ("read_part", "index_shard")]) == 3 - steps
 
 
+@pytest.mark.parametrize(
+    ("files", "size", "parts"), [(6, 1000, 1), (32, 2**20, 16), (32, 2**22, 16), (40, 2**24, 20), (3, 2**30, 3)]
+)
+def test_files_are_divided_into_parts_that_several_nodes_can_read(
+    tmp_path: Path, files: int, size: int, parts: int
+) -> None:
+    for number in range(files):
+        with (tmp_path / f"{number:03d}.txt").open("wb") as file:
+            file.truncate(size)  # takes no room on the disk
+    listed = list_parts([tmp_path])
+    assert len(listed) == parts
+    assert [file.id for part in listed for file in part.files] == [f"{number:03d}.txt" for number in range(files)]
+
+
 def test_files_are_read_as_by_one_index_and_the_rest_is_reported(tmp_path: Path) -> None:
     folder = tmp_path / "documents"
     folder.mkdir()
@@ -146,6 +161,30 @@ def test_a_change_publishes_a_generation_that_shares_files_with_the_last(tmp_pat
     unchanged = set(files_of(first)) & set(files_of(removed.manifest))
     assert unchanged
     assert documents_of(tmp_path, load(open_store(store), 1), store) == {one.id: one for one in DOCUMENTS}
+
+
+def test_progress_counts_the_steps_of_all_nodes_and_those_of_an_earlier_attempt(tmp_path: Path) -> None:
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    for one in DOCUMENTS[:6]:
+        (folder / f"{one.id}.txt").write_text(one.text)
+    with pytest.raises(Killed):
+        build(tmp_path / "store", [folder], 3, encoder="hashed", run=dying(2))  # a part and a shard
+    steps: dict[str, tuple[int | None, list[int]]] = {}
+
+    @contextmanager
+    def progress(what: str, total: int | None = None, unit: str = "") -> Iterator[Callable[[int], None]]:
+        steps[f"{what} {unit}"] = total, []
+        yield steps[f"{what} {unit}"][1].append
+
+    build(tmp_path / "store", [folder], 3, encoder="hashed", progress=progress)
+    assert {name: (total, sum(done)) for name, (total, done) in steps.items()} == {
+        "reading parts": (1, 1),
+        "indexing shards": (3, 3),
+        "sampling shards": (3, 3),
+        "measuring steps": (8, 8),
+    }
+    assert steps["indexing shards"][1] == [1, 1, 1]  # the first was there
 
 
 def test_a_change_that_changes_nothing_publishes_nothing(tmp_path: Path) -> None:

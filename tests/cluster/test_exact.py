@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from rprs.index.lookup import require_id
 from tests.index.test_union import DOCUMENTS, indexes
 from tests.support.cli import QUERY
 from tests.support.clusters import LocalCluster
+from tests.support.tiny_models import make_cross
 
 ENCODER = "hashed(dimension=16)"
 QUERY_DOCUMENT = Document("query", QUERY, metadata={"date": "2012-05-01"})
@@ -111,6 +113,22 @@ def test_rerankers(pair: tuple[LocalCluster, Index], rerank: str) -> None:
     assert_same(many.rank(QUERY_DOCUMENT), alone.rank(QUERY_DOCUMENT))
     left, right = (searcher.explain(QUERY_DOCUMENT, "patent-boat") for searcher in (many, alone))
     assert repr(left) == repr(right)
+
+
+@pytest.mark.parametrize("rerank", ["cross({})", "birch(scorer=cross,model={})", "fuse(first,cross({}))"])
+def test_cross_encoders_read_texts_that_shards_have(
+    pair: tuple[LocalCluster, Index], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rerank: str
+) -> None:
+    monkeypatch.setenv("RPRS_CACHE", str(tmp_path / "cache"))
+    cluster, one = pair
+    options: dict[str, Any] = {"rerank": rerank.format(f'"{make_cross(tmp_path / "cross")}"'), "depth": 6}
+    many, alone = cluster.searcher(**options), Searcher(one, **options)
+    for query in (QUERY_DOCUMENT, one["lease.txt"]):
+        ranking = alone.rank(query)
+        assert_same(many.rank(query), ranking)
+        assert len(set(ranking.scores.tolist())) > 2
+    left, right = (searcher.search(QUERY_DOCUMENT, 4) for searcher in (many, alone))
+    assert (left.hits, left.notes) == (right.hits, right.notes)
 
 
 @pytest.mark.parametrize(

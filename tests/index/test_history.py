@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from rprs.document import Document
 from rprs.errors import ReadError, UsageError
-from rprs.index import Added, Index, Writer, compact, encoders, phrases, segment, verify, writer
+from rprs.index import Added, Index, Writer, compact, encoders, phrases, segment, terms, verify, writer
 from rprs.rank import BM25
 from rprs.scoring.vectors import VECTOR_TYPES, VectorType
 from rprs.search import Searcher
@@ -294,7 +294,12 @@ def test_terms_with_the_same_hash_are_distinguished(folder: Path) -> None:
     with Writer(honest) as opened:
         opened.remove(["d03"])
     without = rankings(honest, norms=False)
-    with patch.object(segment, "hash_term", lambda term: len(term) % 3), small_pieces():
+
+    def few(term: bytes) -> int:
+        return len(term) % 3
+
+    table = patch.object(terms, "_digests", terms._Digests())
+    with patch.object(segment, "hash_term", few), patch.object(terms, "hash_term", few), table, small_pieces():
         colliding = build(folder / "b.rprs", COLLECTION, phrases=False)
         assert rankings(colliding, norms=False) == complete
         with Writer(colliding) as opened:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 import sys
 from decimal import Decimal, localcontext
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy._core._multiarray_umath import (  # type: ignore[import-not-found]  # it has no stub
-    __cpu_baseline__,
+    __cpu_dispatch__,
     __cpu_features__,
 )
 
@@ -60,6 +62,7 @@ WEIGHTS = """
 import hashlib
 import numpy as np
 import rprs
+from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 from rprs.scoring import blend, bm25, cosine, fuse, steering
 
 random = np.random.default_rng(7)
@@ -76,22 +79,35 @@ index = rprs.Index.in_memory({f"d{n}": ". ".join(words[n * 40 : n * 40 + 90]) fo
 for system in ("default", "paper"):
     ranking = rprs.Searcher(index, system).rank(". ".join(words[7:99:3]))
     arrays += [ranking.scores, np.array([int(id[1:]) for id in ranking.ids])]
+print([name for name in __cpu_dispatch__ if __cpu_features__.get(name)])
 print([hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()[:16] for array in arrays])
 """
 
 
+def weights(**variables: str) -> tuple[str, str]:
+    """The instructions beyond the usual that NumPy uses, and the digests of weights and rankings."""
+    command = [sys.executable, "-c", WEIGHTS]
+    environment = {**os.environ, "NPY_DISABLE_CPU_FEATURES": "", **variables}
+    found = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    used, digests = found.stdout.splitlines()
+    assert digests.count("'") == 2 * 13
+    return used, digests
+
+
 def test_weights_do_not_depend_on_the_instructions_of_the_processor() -> None:
-    """Once with all that NumPy uses on this machine, such as AVX-512, and once with none of it."""
-    used = [name for name, present in __cpu_features__.items() if present and name not in __cpu_baseline__]
-    digests = [
-        subprocess.run(
-            [sys.executable, "-c", WEIGHTS],
-            env=os.environ | {"NPY_DISABLE_CPU_FEATURES": disabled},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for disabled in ("", " ".join(used))
-    ]
-    assert digests[0].count("'") == 2 * 13
-    assert digests[0] == digests[1]
+    """Once with all that NumPy uses on this machine, such as AVX-512, and once without each of them."""
+    present = [name for name in __cpu_dispatch__ if __cpu_features__.get(name)]
+    used, expected = weights()
+    assert used == str(present)
+    for first in range(len(present)):  # they build on one another
+        used, digests = weights(NPY_DISABLE_CPU_FEATURES=" ".join(present[first:]))
+        assert used == str(present[:first])
+        assert digests == expected
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="needs an x86 processor")
+def test_weights_do_not_depend_on_the_instructions_of_compiled_kernels(tmp_path: Path) -> None:
+    """Numba and OpenBLAS without AVX and FMA; all kernels are compiled anew."""
+    plain = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "", "OPENBLAS_CORETYPE": "Prescott"}
+    assert weights(**plain, NUMBA_CACHE_DIR=str(tmp_path)) == weights()

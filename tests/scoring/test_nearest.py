@@ -37,9 +37,11 @@ def test_by_hand() -> None:
 
 
 @pytest.mark.parametrize("vectors", VECTOR_TYPES)
-def test_equals_integer_arithmetic(vectors: VectorType) -> None:
+@pytest.mark.parametrize("sentences", [1, 3, 4, 9])
+def test_equals_integer_arithmetic(vectors: VectorType, sentences: int) -> None:
+    """Also where sentences of the query are compared in groups of four, and some are left over."""
     rng = np.random.default_rng(3)
-    query = to_grid(rng.standard_normal((3, 384)), vectors)
+    query = to_grid(rng.standard_normal((sentences, 384)), vectors)
     pool = to_grid(rng.standard_normal((900, 384)), vectors)
     pool[700] = pool[20] = query[0]
     exact = integers(query) @ integers(pool).T
@@ -56,14 +58,15 @@ def test_equals_integer_arithmetic(vectors: VectorType) -> None:
     n=st.integers(1, 15),
     threads=st.integers(1, 4),
     unit=st.integers(1, 60),
+    sentences=st.integers(1, 9),
     vectors=st.sampled_from(VECTOR_TYPES),
 )
 def test_arrays_units_and_threads_change_nothing(
-    sizes: list[int], cut: int, n: int, threads: int, unit: int, vectors: VectorType
+    sizes: list[int], cut: int, n: int, threads: int, unit: int, sentences: int, vectors: VectorType
 ) -> None:
     rng = np.random.default_rng(len(sizes) + sum(sizes))
     pool = to_grid(rng.integers(-1, 2, (sum(sizes), 6)), vectors)  # few distinct vectors: many ties
-    query = to_grid(rng.integers(-1, 2, (3, 6)), vectors)
+    query = to_grid(rng.integers(-1, 2, (sentences, 6)), vectors)
     keys = np.append(0, np.cumsum(sizes))[:-1].tolist()
     rows = sum(sizes[:cut])
     parts = [stored(pool[:rows], sizes[:cut], keys[:cut]), stored(pool[rows:], sizes[cut:], keys[cut:])]

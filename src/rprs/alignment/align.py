@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -14,21 +13,24 @@ from numpy.typing import NDArray
 from rprs.alignment.calibration import FALLBACK, Calibration
 from rprs.alignment.coverage import cover_words
 from rprs.alignment.ideas import same_ideas
-from rprs.alignment.matches import Match, Range, join_neighbours
+from rprs.alignment.matches import Match, Matches, Range, join_matches, ranges_of
 from rprs.alignment.reworded import reworded
 from rprs.alignment.sides import Side, settle_breaks
-from rprs.alignment.values import Alignment, Change, Coverage, Pair, Relation, Span
+from rprs.alignment.tables import Ints
+from rprs.alignment.values import KINDS, Alignment, Change, Coverage, Pair, Relation, Span
 from rprs.alignment.verbatim import LEAST_ANYWHERE, LEAST_RUN, common_runs, equal_sentences
 from rprs.compiled import compiled
 
-__all__ = ["NEAR_DUPLICATE", "Comparison", "align_sides", "compare_sides", "make_pair"]
+__all__ = ["NEAR_DUPLICATE", "Comparison", "align_sides", "compare_sides", "make_pairs"]
 
 NEAR_DUPLICATE = 0.8  # of the words of both texts are identical or reworded
 MOSTLY = 0.5  # of the words of a sentence: if more of them have a stronger match, no weaker one is looked for
 
 QUOTATION = 0.75  # of the words of a pair: a single run that is less of it is a quotation
 
-Flags = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+
+NONE: tuple[Ints, Floats] = np.empty((0, 4), dtype=np.int64), np.empty(0)  # no ranges, no similarities
 
 
 def align_sides(query: Side, document: Side, calibration: Calibration | None = None, ideas: bool = True) -> Alignment:
@@ -42,16 +44,19 @@ def compare_sides(
     """All matches of two texts, in words; without `ideas`, vectors are not compared."""
     ours, theirs = settle_breaks(query, document)
     runs = _identical(ours, theirs)
-    covered = _covered(ours, [match.query for match in runs]), _covered(theirs, [match.document for match in runs])
-    edited = reworded(ours, theirs, covered[0] < 1, covered[1] < 1)
-    edited = [match for match in edited if match.similarity < 1 and not _is_run_with_more(match, runs)]
-    matches = [*_without_included(ours, theirs, runs, edited), *edited]
-    if ideas:
-        matched = [*runs, *edited]
-        left = _covered(ours, [match.query for match in matched]) <= MOSTLY
-        right = _covered(theirs, [match.document for match in matched]) <= MOSTLY
-        matches += same_ideas(ours, theirs, calibration or FALLBACK, left, right)
-    return Comparison(ours, theirs, tuple(join_neighbours(matches)))
+    opened = _shares(runs[:, :2], ours.bounds) < 1, _shares(runs[:, 2:], theirs.bounds) < 1
+    edited = [match for match in reworded(ours, theirs, *opened) if match.similarity < 1]
+    edited = [match for match in edited if not _is_run_with_more(match, runs)]
+    others = _ideas(ours, theirs, calibration or FALLBACK, np.concatenate((runs, ranges_of(edited)))) if ideas else NONE
+    kept = _without_included(ours, theirs, runs, edited)
+    sizes = [len(kept), len(edited), len(others[0])]
+    matches = Matches(
+        np.repeat(np.arange(len(KINDS)), sizes),
+        np.concatenate((kept, ranges_of(edited), others[0])),
+        np.concatenate((np.ones(len(kept)), [match.similarity for match in edited], others[1])),
+        {len(kept) + number: match.equal for number, match in enumerate(edited)},
+    )
+    return Comparison(ours, theirs, join_matches(matches))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,24 +65,23 @@ class Comparison:
 
     query: Side  # words that are divided at the end of a line are joined here
     document: Side
-    matches: tuple[Match, ...]  # in the order of the query, then of the document
+    matches: Matches  # in the order of the query, then of the document
 
-    def pair(self, match: Match) -> Pair:
-        """A match in characters."""
-        return make_pair(self.query, self.document, match)
+    def pairs(self, numbers: Iterable[int]) -> list[Pair]:
+        """Some matches in characters, by their numbers."""
+        return make_pairs(self.query, self.document, [self.matches.match(number) for number in numbers])
 
     def alignment(self, pairs: Sequence[Pair] | None = None) -> Alignment:
         """The alignment with all pairs, or with some of them; coverage is that of all."""
-        query_coverage = cover_words(len(self.query.words), ((match.kind, match.query) for match in self.matches))
-        document_coverage = cover_words(
-            len(self.document.words), ((match.kind, match.document) for match in self.matches)
-        )
+        kinds, ranges = self.matches.kinds, self.matches.ranges
+        query_coverage = cover_words(len(self.query.words), kinds, ranges[:, :2])
+        document_coverage = cover_words(len(self.document.words), kinds, ranges[:, 2:])
         return Alignment(
             query=self.query.document,
             document=self.document.document,
             query_sentences=self.query.sentences,
             document_sentences=self.document.sentences,
-            pairs=tuple(map(self.pair, self.matches)) if pairs is None else tuple(pairs),
+            pairs=tuple(self.pairs(range(len(self.matches))) if pairs is None else pairs),
             query_coverage=query_coverage,
             document_coverage=document_coverage,
             query_boilerplate=(),
@@ -86,33 +90,39 @@ class Comparison:
         )
 
 
-def _identical(query: Side, document: Side) -> list[Match]:
+def _identical(query: Side, document: Side) -> Ints:
+    """(m, 4): ranges of identical words on both sides."""
     sides = query.sequences, document.sequences
     runs, short = common_runs(*sides), equal_sentences(*sides)
-    if len(runs):  # a short sentence adds nothing if both texts have it within a longer run
-        within = _within(query, runs[:, 0], runs[:, 2]), _within(document, runs[:, 1], runs[:, 2])
-        short = short[~(within[0][short[:, 0]] & within[1][short[:, 1]])]
-    return [
-        Match("identical", (left, left + size), (right, right + size), 1.0)
-        for left, right, size in [*runs.tolist(), *short.tolist()]
-    ]
+    if len(runs) and len(short):  # a short sentence adds nothing if both texts have it within a longer run
+        short = short[_outside(short, runs, len(query.words), len(document.words))]
+    left, right, size = np.concatenate((runs, short)).T
+    return np.column_stack((left, left + size, right, right + size))
 
 
-def _within(side: Side, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> Flags:
-    """(w,): which words are within some runs."""
-    changes = np.zeros(len(side.words) + 1, dtype=np.int64)
-    np.add.at(changes, starts, 1)
-    np.add.at(changes, starts + sizes, -1)
-    return np.asarray(np.cumsum(changes)[:-1] > 0)
+def _ideas(query: Side, document: Side, calibration: Calibration, matched: Ints) -> tuple[Ints, Floats]:
+    """Sentences with the same idea, of which most words have no stronger match."""
+    opened = _shares(matched[:, :2], query.bounds) <= MOSTLY, _shares(matched[:, 2:], document.bounds) <= MOSTLY
+    return same_ideas(query, document, calibration, *opened)
 
 
-def _covered(side: Side, ranges: Sequence[Range]) -> NDArray[np.float64]:
-    """(m,): the share of the words of each sentence within some ranges; 1 for a sentence without words."""
-    return np.asarray(_shares(np.array(ranges, dtype=np.int64).reshape(-1, 2), side.bounds))
+@compiled
+def _outside(short: Any, runs: Any, query_words: int, document_words: int) -> Any:
+    """(s,): which short sentences do not start within longer runs in both texts."""
+    ours, theirs = np.zeros(query_words, dtype=np.bool_), np.zeros(document_words, dtype=np.bool_)
+    for run in range(len(runs)):
+        left, right, size = runs[run]
+        ours[left : left + size] = True
+        theirs[right : right + size] = True
+    outside = np.empty(len(short), dtype=np.bool_)
+    for sentence in range(len(short)):
+        outside[sentence] = not (ours[short[sentence, 0]] and theirs[short[sentence, 1]])
+    return outside
 
 
 @compiled
 def _shares(ranges: Any, bounds: Any) -> Any:
+    """(m,): the share of the words of each sentence within some ranges; 1 for a sentence without words."""
     within = np.zeros(bounds[-1], dtype=np.bool_)
     for number in range(len(ranges)):
         within[ranges[number, 0] : ranges[number, 1]] = True
@@ -124,19 +134,19 @@ def _shares(ranges: Any, bounds: Any) -> Any:
     return shares
 
 
-def _is_run_with_more(match: Match, runs: Sequence[Match]) -> bool:
+def _is_run_with_more(match: Match, runs: Ints) -> bool:
     """Whether one side is an identical run as a whole, and the other has more words before or behind it."""
     if len(match.equal) != 1:
         return False
     (left, right, size) = match.equal[0]
     whole = match.query == (left, left + size) or match.document == (right, right + size)
-    return whole and any(
-        run.query[0] <= left and left + size <= run.query[1] and run.document[0] - run.query[0] == right - left
-        for run in runs
-    )
+    if not whole:
+        return False
+    around = (runs[:, 0] <= left) & (left + size <= runs[:, 1]) & (runs[:, 2] - runs[:, 0] == right - left)
+    return bool(around.any())
 
 
-def _without_included(query: Side, document: Side, runs: list[Match], edited: list[Match]) -> list[Match]:
+def _without_included(query: Side, document: Side, runs: Ints, edited: Sequence[Match]) -> Ints:
     """The runs that are not a part of a reworded pair: a sentence with a changed word is one pair, not three.
 
     A run with a whole sentence of either text stays, and so does a quotation that is a small part of both. Where a run
@@ -147,30 +157,36 @@ def _without_included(query: Side, document: Side, runs: list[Match], edited: li
         for left, right, size in match.equal:
             if len(match.equal) > 1 or 2 * size >= QUOTATION * match.words:
                 blocks.setdefault(right - left, []).append((left, left + size))
-    kept: list[Match] = []
-    for run in runs:
-        distance = run.document[0] - run.query[0]
-        nearby = blocks.get(distance)
-        if nearby is None:
-            kept.append(run)
-            continue
-        pieces = list(_divided(run.query, nearby, partial(_starts, query, document, distance)))
-        if any(
-            not included and piece[1] - piece[0] < LEAST_ANYWHERE and not _has_sentence(query, piece)
-            for piece, included in pieces
-        ):
-            kept.append(run)
-            continue
-        for piece, included in pieces:
-            other = piece[0] + distance, piece[1] + distance
-            if not included or _has_sentence(query, piece) or _has_sentence(document, other):
-                kept.append(Match("identical", piece, other, 1.0))
-    return kept
+    if not blocks:
+        return runs
+    distances = runs[:, 2] - runs[:, 0]
+    nearby = np.isin(distances, list(blocks))
+    kept = [runs[~nearby]]
+    for (first, stop), distance in zip(runs[nearby, :2].tolist(), distances[nearby].tolist(), strict=True):
+        pieces = _kept_pieces(query, document, (first, stop), distance, blocks[distance])
+        ranges = [(start, end, start + distance, end + distance) for start, end in pieces]
+        kept.append(np.array(ranges, dtype=np.int64).reshape(-1, 4))
+    return np.concatenate(kept)
+
+
+def _kept_pieces(query: Side, document: Side, run: Range, distance: int, blocks: Sequence[Range]) -> list[Range]:
+    """The parts of a run that stay, in words of the query."""
+    pieces = list(_divided(run, blocks, partial(_starts, query, document, distance)))
+    for piece, included in pieces:
+        if not included and piece[1] - piece[0] < LEAST_ANYWHERE and not _has_sentence(query, piece):
+            return [run]
+    return [
+        piece
+        for piece, included in pieces
+        if not included
+        or _has_sentence(query, piece)
+        or _has_sentence(document, (piece[0] + distance, piece[1] + distance))
+    ]
 
 
 def _starts(query: Side, document: Side, distance: int, word: int) -> bool:
     """Whether a sentence of either text starts at a word of the query."""
-    return word in query.bound_set or word + distance in document.bound_set
+    return bool(_contains(query.bounds, word) or _contains(document.bounds, word + distance))
 
 
 def _divided(run: Range, blocks: Sequence[Range], starts: Callable[[int], bool]) -> Iterator[tuple[Range, bool]]:
@@ -193,12 +209,22 @@ def _divided(run: Range, blocks: Sequence[Range], starts: Callable[[int], bool])
 
 def _has_sentence(side: Side, words: Range) -> bool:
     """Whether a range of words contains a whole sentence, or 8 words between two full stops."""
-    bounds, stops = side.bound_list, side.stop_list
-    first = bisect_left(bounds, words[0])
-    if first + 1 < len(bounds) and bounds[first + 1] <= words[1]:
+    return bool(_has_whole(side.bounds, side.stops, *words))
+
+
+@compiled
+def _contains(ordered: Any, value: Any) -> Any:
+    place = np.searchsorted(ordered, value)
+    return place < len(ordered) and ordered[place] == value
+
+
+@compiled
+def _has_whole(bounds: Any, stops: Any, first: Any, stop: Any) -> Any:
+    sentence = np.searchsorted(bounds, first)
+    if sentence + 1 < len(bounds) and bounds[sentence + 1] <= stop:
         return True
-    within = stops[bisect_left(stops, words[0]) : bisect_right(stops, words[1])]
-    return len(within) > 1 and within[-1] - within[0] >= LEAST_RUN
+    low, high = np.searchsorted(stops, first), np.searchsorted(stops, stop, side="right")
+    return high - low > 1 and stops[high - 1] - stops[low] >= LEAST_RUN
 
 
 def _relation(query: Side, document: Side, coverages: Sequence[Coverage]) -> Relation:
@@ -213,20 +239,24 @@ def _relation(query: Side, document: Side, coverages: Sequence[Coverage]) -> Rel
 # ---------------------------------------------------------------------------- from words to characters
 
 
-def make_pair(query: Side, document: Side, match: Match) -> Pair:
-    """The pair of passages that a match connects."""
-    left, right = query.span(*match.query), document.span(*match.document)
-    return Pair(
-        query=query.document.text[slice(*left)],
-        document=document.document.text[slice(*right)],
-        kind=match.kind,
-        similarity=match.similarity if match.kind == "identical" else min(match.similarity, 0.9999),
-        query_span=left,
-        document_span=right,
-        query_words=match.query[1] - match.query[0],
-        document_words=match.document[1] - match.document[0],
-        changes=_changes(query, document, match),
-    )
+def make_pairs(query: Side, document: Side, matches: Sequence[Match]) -> list[Pair]:
+    """The pairs of passages that matches connect."""
+    ranges = ranges_of(matches)
+    spans = query.spans(ranges[:, :2]), document.spans(ranges[:, 2:])
+    return [
+        Pair(
+            query=query.document.text[left[0] : left[1]],
+            document=document.document.text[right[0] : right[1]],
+            kind=match.kind,
+            similarity=match.similarity if match.kind == "identical" else min(match.similarity, 0.9999),
+            query_span=left,
+            document_span=right,
+            query_words=match.query[1] - match.query[0],
+            document_words=match.document[1] - match.document[0],
+            changes=_changes(query, document, match),
+        )
+        for match, left, right in zip(matches, *spans, strict=True)
+    ]
 
 
 def _changes(query: Side, document: Side, match: Match) -> tuple[Change, ...]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from rprs.alignment.words import codes_of
 from rprs.compiled import compiled
+from rprs.once import cached_property
 from rprs.text.marks import UNSPACED
 
 __all__ = ["LEAST_MANY", "MANY_SHARE", "MOST_MANY", "Formal", "formal_texts", "is_formal", "many_documents"]
@@ -47,7 +48,7 @@ _FUNCTION = frozenset(
 )
 _LONGER = 4  # letters of a word that is capitalised in a title
 _SEED, _PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
-_NOT_FORMAL, _FORMAL, _UNSURE = 0, 1, 2
+_NOT_FORMAL, _FORMAL, _UNSURE, _UNKNOWN = range(4)
 _APOSTROPHES = (0x27, 0x2019)
 _MARKS = (0xA0, 0xA7, 0xB6, 0x2013, 0x2014, 0x2018, 0x201C, 0x201D, 0x2026)  # in English texts that are not ASCII
 
@@ -93,13 +94,21 @@ class Formal:
 
     def __init__(self, text: str, spans: NDArray[np.int64]) -> None:
         self.text, self.spans = text, spans
-        self._found: NDArray[np.int8] = _classify(codes_of(text), spans, _FUNCTION_HASHES)
+        self._found = np.full(len(spans), _UNKNOWN, dtype=np.int8)
+
+    @cached_property
+    def _codes(self) -> NDArray[np.uint32]:
+        return codes_of(self.text)
 
     def of(self, sentences: NDArray[np.int64]) -> NDArray[np.bool_]:
         """`is_formal` for some sentences."""
-        for sentence in sentences[self._found[sentences] == _UNSURE].tolist():
-            start, end = self.spans[sentence].tolist()
-            self._found[sentence] = _FORMAL if is_formal(self.text[start:end]) else _NOT_FORMAL
+        new = sentences[self._found[sentences] == _UNKNOWN]
+        if len(new):
+            found = _classify(self._codes, self.spans[new], _FUNCTION_HASHES)
+            for place in np.flatnonzero(found == _UNSURE).tolist():
+                start, end = self.spans[new[place]].tolist()
+                found[place] = _FORMAL if is_formal(self.text[start:end]) else _NOT_FORMAL
+            self._found[new] = found
         return np.asarray(self._found[sentences] == _FORMAL)
 
 

@@ -102,7 +102,7 @@ def _commonness(similarity: NDArray[Any], starts: NDArray[Any]) -> NDArray[Any]:
 def _add_maxima(similarity: NDArray[Any], maxima: list[list[NDArray[Any]]]) -> None:
     """Add the best similarities of probes within chunks of 1, 2, 4, ... sentences, without a last, smaller chunk."""
     exponent = 0
-    while similarity.shape[1]:
+    while similarity.size:  # no probe may be left, too
         if exponent == len(maxima):
             maxima.append([])
         maxima[exponent].append(similarity.ravel())

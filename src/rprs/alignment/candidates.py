@@ -10,15 +10,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rprs.alignment.tables import Ints, Keys, find_key, group_places, make_table, number_keys
 from rprs.compiled import compiled
 from rprs.once import cached_property
 
 __all__ = ["CONTAINED", "LEAST_SIMILARITY", "LEAST_WORDS", "WordPairs", "similar_sentences"]
-
-Ints = NDArray[np.int64]
-Hashes = NDArray[np.uint64]
 
 LEAST_SIMILARITY = 0.6  # of two sequences of m and n words with c in common: 2c / (m + n)
 LEAST_WORDS = 4  # of a sentence: a shorter one is equal or not
@@ -32,45 +29,33 @@ _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 class WordPairs:
     """The sentences of a text by their pairs of adjacent words."""
 
-    def __init__(self, words: Hashes, bounds: Ints) -> None:
+    def __init__(self, words: Keys, bounds: Ints) -> None:
         self.words, self.bounds = words, bounds
 
     @cached_property
-    def table(self) -> tuple[Hashes, Ints, Ints]:
-        """The distinct pairs of words, sorted; where the sentences of each start; the sentences."""
+    def table(self) -> tuple[Ints, Keys, Ints, Ints]:
+        """A table of the pairs of words: slots, distinct pairs, where the sentences of each start, the sentences."""
         pairs, sentences = _word_pairs(self.words, self.bounds)
-        order = np.lexsort((sentences, pairs))
-        pairs, sentences = pairs[order], sentences[order]
-        new = np.ones(len(pairs), dtype=bool)
-        new[1:] = (pairs[1:] != pairs[:-1]) | (sentences[1:] != sentences[:-1])
-        pairs, sentences = pairs[new], sentences[new]
-        distinct, starts = np.unique(pairs, return_index=True)
-        return distinct, np.append(starts, len(pairs)).astype(np.int64), sentences
+        slots, distinct, numbers = make_table(pairs)
+        return slots, distinct, *_once_each(*group_places(numbers, sentences, len(distinct)))
 
     @cached_property
-    def slots(self) -> Ints:
-        """A hash table of the pairs of words: their numbers in `table`, -1 for an empty slot."""
-        return _slots(self.table[0])
+    def _words(self) -> tuple[Ints, Keys, Ints]:
+        return make_table(self.words)
 
-    @cached_property
-    def _numbers(self) -> tuple[Hashes, Ints]:
-        """The distinct words, sorted, and a hash table of their numbers."""
-        distinct = np.unique(self.words)
-        return distinct, _slots(distinct)
-
-    @cached_property
+    @property
     def numbers(self) -> Ints:
         """(w,): its words as numbers."""
-        return self.number(self.words)
+        return self._words[2]
 
     def prepare(self) -> None:
         """Compute what every comparison with another text needs."""
-        _ = self.table, self.slots, self.numbers
+        _ = self.table, self._words
 
-    def number(self, words: Hashes) -> Ints:
+    def number(self, words: Keys) -> Ints:
         """(w,): the numbers of words in this text; those that it does not have share the next number."""
-        distinct, slots = self._numbers
-        return np.asarray(_number(words, slots, distinct))
+        slots, distinct, _ = self._words
+        return np.asarray(number_keys(words, slots, distinct))
 
 
 def similar_sentences(query: WordPairs, document: WordPairs, numbers: Ints) -> Ints:
@@ -82,29 +67,10 @@ def similar_sentences(query: WordPairs, document: WordPairs, numbers: Ints) -> I
     if len(query.words) < 2 or len(document.words) < 2:
         return np.empty((0, 3), dtype=np.int64)
     texts = (document.words, numbers, document.bounds, query.numbers, query.bounds)
-    found = _scan(*texts, query.slots, *query.table, np.zeros(numbers.max() + 1, dtype=np.int64))
-    return _best(found, np.diff(query.bounds), np.diff(document.bounds))
-
-
-def _slots(distinct: Hashes) -> Ints:
-    slots = np.full(1 << max((2 * len(distinct)).bit_length(), 1), -1, dtype=np.int64)
-    _fill(slots, distinct)
-    return slots
-
-
-def _best(found: Ints, query_sizes: Ints, document_sizes: Ints) -> Ints:
-    """The best few of each sentence on either side, by similarity and by containment."""
+    found = _scan(*texts, *query.table, np.zeros(numbers.max() + 1, dtype=np.int64))
     if len(found) <= KEPT:
-        return found
-    sizes = query_sizes[found[:, 0]], document_sizes[found[:, 1]]
-    kept = np.zeros(len(found), dtype=bool)
-    for similarity in (2 * found[:, 2] / (sizes[0] + sizes[1]), found[:, 2] / np.minimum(*sizes)):
-        for side in (0, 1):
-            order = np.lexsort((found[:, 1 - side], -similarity, found[:, side]))
-            rows = found[order, side]
-            first = np.searchsorted(rows, rows)
-            kept[order[np.arange(len(rows)) - first < KEPT]] = True
-    return found[kept]
+        return np.asarray(found)
+    return np.asarray(found[_among_best(found, query.bounds, document.bounds)])
 
 
 # ---------------------------------------------------------------------------- compiled
@@ -114,12 +80,6 @@ def _best(found: Ints, query_sizes: Ints, document_sizes: Ints) -> Ints:
 def _pair_hash(left: Any, right: Any) -> Any:
     value = (left * _FACTOR ^ right) * _FACTOR
     return value ^ (value >> np.uint64(31))
-
-
-@compiled
-def _sort_sentences(words: Any, bounds: Any) -> None:
-    for sentence in range(len(bounds) - 1):
-        words[bounds[sentence] : bounds[sentence + 1]].sort()
 
 
 @compiled
@@ -136,25 +96,52 @@ def _word_pairs(words: Any, bounds: Any) -> Any:
 
 
 @compiled
-def _fill(slots: Any, distinct: Any) -> None:
-    mask = np.uint64(len(slots) - 1)
-    for number in range(len(distinct)):
-        slot = distinct[number] & mask
-        while slots[slot] >= 0:
-            slot = (slot + np.uint64(1)) & mask
-        slots[slot] = number
+def _once_each(starts: Any, sentences: Any) -> Any:
+    """Groups of sentences, each sentence once in a group; those of a group are in ascending order."""
+    kept, bounds, count = np.empty_like(sentences), np.empty_like(starts), 0
+    for group in range(len(starts) - 1):
+        bounds[group] = count
+        for at in range(starts[group], starts[group + 1]):
+            if at == starts[group] or sentences[at] != sentences[at - 1]:
+                kept[count] = sentences[at]
+                count += 1
+    bounds[-1] = count
+    return bounds, kept[:count]
 
 
 @compiled
-def _number(words: Any, slots: Any, distinct: Any) -> Any:
-    numbers = np.empty(len(words), dtype=np.int64)
-    mask = np.uint64(len(slots) - 1)
-    for at in range(len(words)):
-        slot = words[at] & mask
-        while slots[slot] >= 0 and distinct[slots[slot]] != words[at]:
-            slot = (slot + np.uint64(1)) & mask
-        numbers[at] = slots[slot] if slots[slot] >= 0 else len(distinct)
-    return numbers
+def _among_best(found: Any, query: Any, document: Any) -> Any:
+    """(c,): whether a candidate is among the best few of either sentence, by similarity or by containment."""
+    kept = np.zeros(len(found), dtype=np.bool_)
+    values = np.empty(len(found))
+    for measure in range(2):
+        for number in range(len(found)):
+            left, right, shared = found[number]
+            sizes = query[left + 1] - query[left], document[right + 1] - document[right]
+            values[number] = 2 * shared / (sizes[0] + sizes[1]) if measure == 0 else shared / min(sizes)
+        for side in range(2):
+            best = np.full(((len(query) if side == 0 else len(document)) - 1, KEPT), -1, dtype=np.int64)
+            for number in range(len(found)):
+                _insert(best[found[number, side]], number, values, found[:, 1 - side])
+            for held in best.ravel():
+                if held >= 0:
+                    kept[held] = True
+    return kept
+
+
+@compiled
+def _insert(best: Any, number: Any, values: Any, others: Any) -> None:
+    """Add a candidate to the best few, which are in descending order; of equal ones, the first sentence is better."""
+    for place in range(len(best)):
+        held = best[place]
+        if (
+            held < 0
+            or values[number] > values[held]
+            or (values[number] == values[held] and others[number] < others[held])
+        ):
+            best[place], number = number, held
+            if held < 0:
+                return
 
 
 @compiled
@@ -171,7 +158,6 @@ def _scan(
     unused: Any,
 ) -> Any:
     """(c, 3): candidates, in the order of the document; `unused` has a 0 for each number of a word."""
-    mask = np.uint64(len(slots) - 1)
     last = np.full(len(other_bounds) - 1, -1, dtype=np.int64)  # the sentence that counted last
     counts = np.zeros(len(other_bounds) - 1, dtype=np.int64)
     touched = np.empty(len(other_bounds) - 1, dtype=np.int64)
@@ -184,11 +170,7 @@ def _scan(
             continue
         reached = 0
         for at in range(first, stop - 1):
-            pair = _pair_hash(words[at], words[at + 1])
-            slot = pair & mask
-            while slots[slot] >= 0 and distinct[slots[slot]] != pair:
-                slot = (slot + np.uint64(1)) & mask
-            number = slots[slot]
+            number = find_key(_pair_hash(words[at], words[at + 1]), slots, distinct)
             if number < 0 or starts[number + 1] - starts[number] > MOST_SENTENCES:
                 continue
             for place in range(starts[number], starts[number + 1]):

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from rprs.alignment.tables import Ints
 from rprs.alignment.values import KINDS, Coverage, Kind, Span
 from rprs.alignment.words import Words
 from rprs.compiled import compiled
 
 __all__ = ["cover", "cover_words"]
-
-Range = tuple[int, int]  # words: first, stop
 
 _STRENGTH = {kind: len(KINDS) - number for number, kind in enumerate(KINDS)}  # from 1 for the weakest kind
 _LEFT_OUT = len(KINDS) + 1  # stronger than any kind
@@ -21,15 +20,20 @@ _LEFT_OUT = len(KINDS) + 1  # stronger than any kind
 
 def cover(words: Words, matched: Iterable[tuple[Kind, Span]], left_out: Iterable[Span] = ()) -> Coverage:
     """The coverage of a text by spans of some kinds; the words of spans that are left out do not count at all."""
-    matches = ((kind, _within(words, span)) for kind, span in matched)
-    return cover_words(len(words), matches, [_within(words, span) for span in left_out])
+    spans = [(_STRENGTH[kind], *span) for kind, span in matched] + [(_LEFT_OUT, *span) for span in left_out]
+    covers = np.array(spans, dtype=np.int64).reshape(-1, 3)
+    covers[:, 1:] = np.searchsorted(words.starts, covers[:, 1:])  # the words that start within a span
+    return _coverage(len(words), covers)
 
 
-def cover_words(words: int, matched: Iterable[tuple[Kind, Range]], left_out: Iterable[Range] = ()) -> Coverage:
-    """The coverage of a number of words by ranges of them."""
-    covers = [(_STRENGTH[kind], first, stop) for kind, (first, stop) in matched]
-    covers += [(_LEFT_OUT, first, stop) for first, stop in left_out]
-    counts = _count(words, np.array(covers, dtype=np.int64).reshape(-1, 3)).tolist()
+def cover_words(words: int, kinds: Ints, ranges: Ints) -> Coverage:
+    """The coverage of a number of words by ranges (m, 2) of them; the kinds (m,) are places in KINDS."""
+    return _coverage(words, np.column_stack((len(KINDS) - kinds, ranges)))
+
+
+def _coverage(words: int, covers: Ints) -> Coverage:
+    """From strengths with the first word and the stop of each."""
+    counts = _count(words, covers).tolist()
     found = {kind: counts[strength] for kind, strength in _STRENGTH.items()}
     return Coverage(
         words - counts[_LEFT_OUT],
@@ -51,9 +55,3 @@ def _count(words: int, covers: Any) -> Any:
     for word in range(words):
         counts[strengths[word]] += 1
     return counts
-
-
-def _within(words: Words, span: Span) -> Range:
-    """The words that start within a span."""
-    first, stop = np.searchsorted(words.starts, span)
-    return int(first), int(stop)

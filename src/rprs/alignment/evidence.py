@@ -4,30 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rprs.alignment.matches import Match
+import numpy as np
+from numpy.typing import NDArray
+
+from rprs.alignment.matches import Matches
 from rprs.alignment.values import Pair
 
-__all__ = ["by_length", "choose_telling", "length_of", "most_telling", "unchanged"]
+__all__ = ["choose_telling", "length_of", "lengths_of", "most_telling", "unchanged"]
 
 LONGEST = 60  # words: a longer passage is not more telling
 
 
-def by_length(matches: Sequence[Match]) -> list[Match]:
-    """The matches by length × similarity, the largest first."""
-    return sorted(matches, key=lambda match: (-length_of(match), match.query, match.document))
+def lengths_of(matches: Matches) -> NDArray[np.float64]:
+    """(m,): the words of the shorter side, up to a limit, × similarity: a pair is never more telling than that."""
+    first, stop, start, end = matches.ranges.T
+    return np.asarray(np.minimum(np.minimum(stop - first, end - start), LONGEST) * matches.similarity)
 
 
 def most_telling(pairs: Sequence[Pair], size: int) -> tuple[Pair, ...]:
     """Up to `size` pairs, the longest and most similar first; no two of them share characters of either text."""
-    return tuple(pairs[number] for number in choose_telling(pairs, size, [1.0] * len(pairs)))
+    flags = [pair.boilerplate for pair in pairs]
+    return tuple(pairs[number] for number in choose_telling(pairs, size, flags, [1.0] * len(pairs)))
 
 
-def choose_telling(pairs: Sequence[Pair], size: int, distinctness: Sequence[float]) -> list[int]:
+def choose_telling(
+    pairs: Sequence[Pair], size: int, boilerplate: Sequence[bool], distinctness: Sequence[float]
+) -> list[int]:
     """The numbers of up to `size` pairs, the most telling first; no two of them share characters of either text."""
     order = sorted(
         range(len(pairs)),
         key=lambda number: (
-            pairs[number].boilerplate,
+            boilerplate[number],
             -distinctness[number] * length_of(pairs[number]),
             pairs[number].query_span,
             pairs[number].document_span,
@@ -52,12 +59,9 @@ def unchanged(pair: Pair) -> list[str]:
     return [text for text in texts if text.strip()]
 
 
-def length_of(pair: Pair | Match) -> float:
-    """The words of the shorter side, up to a limit, × similarity: a pair is never more telling than that."""
-    if isinstance(pair, Pair):
-        return min(pair.query_words, pair.document_words, LONGEST) * pair.similarity
-    words = pair.query[1] - pair.query[0], pair.document[1] - pair.document[0]
-    return min(*words, LONGEST) * pair.similarity
+def length_of(pair: Pair) -> float:
+    """The same as `lengths_of` for a pair."""
+    return min(pair.query_words, pair.document_words, LONGEST) * pair.similarity
 
 
 def _overlap(pair: Pair, other: Pair) -> bool:

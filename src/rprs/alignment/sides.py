@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +14,7 @@ from rprs.alignment.candidates import WordPairs
 from rprs.alignment.values import Span
 from rprs.alignment.verbatim import Sequences
 from rprs.alignment.words import Words, fold_words, full_stops, resolve_breaks
+from rprs.compiled import compiled
 from rprs.document import Document, Sentences
 from rprs.once import cached_property
 from rprs.scoring.neighbours import widen
@@ -53,16 +53,10 @@ class Side:
         return list(self.bounds.tolist())
 
     @cached_property
-    def bound_set(self) -> frozenset[int]:
-        """The words with which sentences start, and the number of words."""
-        return frozenset(self.bound_list)
-
-    @cached_property
-    def stop_list(self) -> list[int]:
+    def stops(self) -> Ints:
         """The words behind a full stop, whether a sentence ends there or not, with the first word and the end."""
-        marks = full_stops(self.document.text)
-        behind = np.searchsorted(self.words.starts, marks)
-        return sorted({0, *behind.tolist(), len(self.words)})
+        behind = np.searchsorted(self.words.starts, full_stops(self.document.text))
+        return np.unique(np.concatenate(([0], behind, [len(self.words)])))
 
     @cached_property
     def sequences(self) -> Sequences:
@@ -78,7 +72,7 @@ class Side:
         """Compute what every comparison with another text needs, before threads share it."""
         self.sequences.prepare()
         self.word_pairs.prepare()
-        _ = self.formal, self.bound_list, self.stop_list
+        _ = self.formal, self.bound_list, self.stops
         if ideas:
             _ = self.vectors
 
@@ -96,17 +90,16 @@ class Side:
 
     def span(self, first: int, stop: int) -> Span:
         """The characters of the words from `first` to `stop`, with the punctuation of sentences that they fill."""
-        start, end = int(self.words.starts[first]), int(self.words.ends[stop - 1])
-        bounds = self.bound_list
-        sentence = bisect_right(bounds, first) - 1
-        if 0 <= sentence < len(self.sentences) and bounds[sentence] == first:
-            start = min(start, int(self.sentences.spans[sentence, 0]))
-        sentence = bisect_left(bounds, stop) - 1
-        if 0 <= sentence < len(self.sentences) and bounds[sentence + 1] == stop:
-            end = max(end, int(self.sentences.spans[sentence, 1]))
-        elif stop_mark := _STOP.match(self.document.text, end):
-            end = stop_mark.end()
-        return start, end
+        return self.spans(np.array([[first, stop]]))[0]
+
+    def spans(self, ranges: Ints) -> list[Span]:
+        """The same for ranges (r, 2) of words."""
+        spans, filled = _spans(ranges, self.bounds, self.words.starts, self.words.ends, self.sentences.spans)
+        found = []
+        for (start, end), ends in zip(spans.tolist(), filled.tolist(), strict=True):
+            mark = None if ends else _STOP.match(self.document.text, end)
+            found.append((start, mark.end() if mark else end))
+        return found
 
 
 def make_side(document: Document, sentences: Sentences) -> Side:
@@ -135,3 +128,21 @@ def settle_breaks(query: Side, document: Side) -> tuple[Side, Side]:
 def _with_words(document: Document, sentences: Sentences, words: Words) -> Side:
     first = np.searchsorted(words.starts, sentences.spans[:, 0])
     return Side(document, sentences, words, np.append(first, len(words)).astype(np.int64))
+
+
+@compiled
+def _spans(ranges: Any, bounds: Any, starts: Any, ends: Any, sentences: Any) -> Any:
+    """(r, 2) and (r,): the characters of ranges of words, and whether a range ends with a sentence."""
+    spans = np.empty((len(ranges), 2), dtype=np.int64)
+    filled = np.zeros(len(ranges), dtype=np.bool_)
+    for number in range(len(ranges)):
+        first, stop = ranges[number]
+        spans[number] = starts[first], ends[stop - 1]
+        sentence = np.searchsorted(bounds, first, side="right") - 1
+        if 0 <= sentence < len(sentences) and bounds[sentence] == first:
+            spans[number, 0] = min(spans[number, 0], np.int64(sentences[sentence, 0]))
+        sentence = np.searchsorted(bounds, stop) - 1
+        if 0 <= sentence < len(sentences) and bounds[sentence + 1] == stop:
+            spans[number, 1] = max(spans[number, 1], np.int64(sentences[sentence, 1]))
+            filled[number] = True
+    return spans, filled

@@ -8,26 +8,15 @@ side, a bounded number of them is tried: the ones next to the last run, and othe
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rprs.alignment.tables import Ints, Keys, find_key, group_places, make_table, number_keys
 from rprs.compiled import compiled
 from rprs.once import cached_property
 
-__all__ = [
-    "LEAST_ANYWHERE",
-    "LEAST_RUN",
-    "Sequences",
-    "ShortSentences",
-    "common_runs",
-    "equal_sentences",
-    "window_hashes",
-]
-
-Ints = NDArray[np.int64]
-Hashes = NDArray[np.uint64]
+__all__ = ["LEAST_ANYWHERE", "LEAST_RUN", "Sequences", "common_runs", "equal_sentences", "window_hashes"]
 
 LEAST_RUN = 8  # words: a shorter run is found only if it is a whole sentence
 LEAST_ANYWHERE = 4  # words: a whole sentence of that length is found within a longer one, too
@@ -35,67 +24,59 @@ TRIED = 48  # places of one sequence that are extended, at most
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
+class _Windows(NamedTuple):
+    """Sequences of `LEAST_RUN` words: a table of them, and the places of each."""
+
+    slots: Ints
+    distinct: Keys
+    numbers: Ints  # (w − LEAST_RUN + 1,): which of them is at each word
+    starts: Ints
+    places: Ints
+
+
+class _Short(NamedTuple):
+    """The s sentences of fewer than `LEAST_RUN` words, and a table of them."""
+
+    starts: Ints  # (s,): the first word of each
+    sizes: Ints  # (s,): the number of its words
+    hashes: Keys  # (s,)
+    slots: Ints
+    distinct: Keys
+    numbers: Ints  # (s,)
+
+
 class Sequences:
     """The words of a text with its sentences, and tables of its sequences, which are computed once for many texts."""
 
-    def __init__(self, words: Hashes, bounds: Ints) -> None:
+    def __init__(self, words: Keys, bounds: Ints) -> None:
         self.words, self.bounds = words, bounds
 
     @cached_property
-    def _hashes(self) -> Hashes:
+    def hashes(self) -> Keys:
+        """(5, w): the hash of the words at each word, `LEAST_ANYWHERE` to `LEAST_RUN` of them; 0 near the end."""
         return np.asarray(_all_hashes(self.words))
-
-    def hashes(self, length: int) -> Hashes:
-        """(w − length + 1,): the hash of the words at each word, `LEAST_ANYWHERE` to `LEAST_RUN` of them."""
-        return self._hashes[length - LEAST_ANYWHERE, : max(len(self.words) - length + 1, 0)]
 
     def prepare(self) -> None:
         """Compute what every comparison with another text needs."""
-        _ = self.sorted_windows, self.filter, self.short
+        _ = self.windows, self.short
 
     @property
-    def windows(self) -> Hashes:
-        """The hash of the `LEAST_RUN` words at each word."""
-        return self.hashes(LEAST_RUN)
+    def window_hashes(self) -> Keys:
+        """(w − LEAST_RUN + 1,): the hash of the `LEAST_RUN` words at each word."""
+        return self.hashes[-1, : max(len(self.words) - LEAST_RUN + 1, 0)]
 
     @cached_property
-    def sorted_windows(self) -> tuple[Hashes, Ints]:
-        """These hashes in ascending order, and where each is."""
-        order = np.argsort(self.windows, kind="stable")
-        return self.windows[order], order
+    def windows(self) -> _Windows:
+        """A table of these hashes."""
+        table = make_table(self.window_hashes)
+        numbers = table[2]
+        return _Windows(*table, *group_places(numbers, np.arange(len(numbers)), len(table[1])))
 
     @cached_property
-    def filter(self) -> NDArray[np.bool_]:
-        """Which values the first bits of these hashes have: most words of other texts need no further look."""
-        return _bits(self.windows)
-
-    @cached_property
-    def short(self) -> dict[int, ShortSentences]:
-        """Its sentences of fewer than `LEAST_RUN` words, by length."""
-        sizes = np.diff(self.bounds)
-        starts = {length: self.bounds[:-1][sizes == length] for length in range(1, LEAST_RUN)}
-        return {
-            length: ShortSentences(places, _sequence_hashes(self.words, places, length))
-            for length, places in starts.items()
-            if len(places)
-        }
-
-
-class ShortSentences:
-    """Where the sentences of one length start, with their hashes and what is needed to find them in other texts."""
-
-    def __init__(self, starts: Ints, hashes: Hashes) -> None:
-        self.starts, self.hashes = starts, hashes
-
-    @cached_property
-    def distinct(self) -> Hashes:
-        """The hashes, sorted, each once."""
-        return np.unique(self.hashes)
-
-    @cached_property
-    def filter(self) -> NDArray[np.bool_]:
-        """Which values the first bits of the hashes have."""
-        return _bits(self.hashes)
+    def short(self) -> _Short:
+        """Its short sentences."""
+        starts, sizes, hashes = _short_sentences(self.words, self.bounds)
+        return _Short(starts, sizes, hashes, *make_table(hashes))
 
 
 def common_runs(query: Sequences, document: Sequences) -> Ints:
@@ -104,18 +85,12 @@ def common_runs(query: Sequences, document: Sequences) -> Ints:
     Every word that is part of a common sequence of `LEAST_RUN` words is in a run, on both sides. No run can be
     extended.
     """
-    windows, places = query.sorted_windows
-    ours, theirs = _shared(document.windows, query.filter, windows, places)
-    if not len(theirs):
-        return np.empty((0, 3), dtype=np.int64)
-    forwards = _cover(query.words, document.words, query.windows, ours, *_sorted(document.windows, theirs))
-    backwards = _cover(document.words, query.words, document.windows, theirs, windows, places)
-    return _distinct(forwards, backwards[:, [1, 0, 2]])
+    return _distinct(_runs(query.words, query.windows, document.words, document.window_hashes))
 
 
-def window_hashes(words: Hashes, length: int) -> Hashes:
+def window_hashes(words: Keys, length: int) -> Keys:
     """(w − length + 1,): a hash of the sequence of words that starts at each word; empty if there are too few."""
-    hashes: Hashes = _sequence_hashes(words, np.arange(max(len(words) - length + 1, 0)), length)
+    hashes: Keys = _sequence_hashes(words, np.arange(max(len(words) - length + 1, 0)), length)
     return hashes
 
 
@@ -125,45 +100,19 @@ def equal_sentences(query: Sequences, document: Sequences) -> Ints:
     One of `LEAST_ANYWHERE` words or more may stand anywhere in the other text, a shorter one must be a sentence there,
     too. Each is paired with the next place in the other text, counted from the partner of the one before.
     """
-    return _distinct(_find_sentences(query, document), _find_sentences(document, query)[:, [1, 0, 2]])
+    forwards = _find_sentences(query.short, document.short, document.hashes)
+    backwards = _find_sentences(document.short, query.short, query.hashes)
+    return _distinct(np.concatenate((forwards, backwards[:, [1, 0, 2]])))
 
 
-def _distinct(*runs: Ints) -> Ints:
+def _distinct(rows: Ints) -> Ints:
     """All runs, each once, in query order."""
-    rows = np.concatenate(runs)
+    if len(rows) < 2:
+        return rows
     rows = rows[np.lexsort((rows[:, 2], rows[:, 1], rows[:, 0]))]
     new = np.ones(len(rows), dtype=bool)
     new[1:] = np.any(rows[1:] != rows[:-1], axis=1)
     return rows[new]
-
-
-def _find_sentences(side: Sequences, other: Sequences) -> Ints:
-    pieces = [np.empty((0, 3), dtype=np.int64)]
-    for length, sentences in side.short.items():
-        if length >= LEAST_ANYWHERE:
-            places = _find(other.hashes(length), sentences.distinct, sentences.filter)
-            hashes = other.hashes(length)[places]
-        elif length in other.short:
-            places, hashes = other.short[length].starts, other.short[length].hashes
-        else:
-            continue
-        if len(places):
-            order = np.argsort(hashes, kind="stable")
-            pieces.append(_next_places(sentences.hashes, sentences.starts, hashes[order], places[order], length))
-    return np.concatenate(pieces)
-
-
-def _bits(hashes: Hashes) -> NDArray[np.bool_]:
-    """Which values the first bits of hashes have; with 16 values for each hash, few others share one."""
-    bits = min(max(len(hashes) * 16, 2).bit_length(), 24)
-    present = np.zeros(1 << bits, dtype=bool)
-    present[hashes >> np.uint64(64 - bits)] = True
-    return present
-
-
-def _sorted(windows: Hashes, places: Ints) -> tuple[Hashes, Ints]:
-    order = np.argsort(windows[places], kind="stable")
-    return windows[places[order]], places[order]
 
 
 # ---------------------------------------------------------------------------- compiled
@@ -188,36 +137,6 @@ def _next_hash(value: Any, word: Any) -> Any:
 
 
 @compiled
-def _log2(size: int) -> int:
-    bits = 0
-    while 1 << bits < size:
-        bits += 1
-    return bits
-
-
-@compiled
-def _shared(windows: Any, present: Any, sorted_others: Any, other_places: Any) -> Any:
-    """The places in another text of the windows that both have, and their places in this one, both ascending."""
-    places = np.empty(len(windows), dtype=np.int64)
-    others = np.zeros(len(sorted_others), dtype=np.bool_)
-    count, shift = 0, np.uint64(64 - _log2(len(present)))
-    for at in range(len(windows)):
-        if present[windows[at] >> shift]:
-            found = np.searchsorted(sorted_others, windows[at])
-            if found < len(sorted_others) and sorted_others[found] == windows[at]:
-                places[count] = at
-                count += 1
-                while (
-                    found < len(sorted_others)
-                    and sorted_others[found] == windows[at]
-                    and not others[other_places[found]]
-                ):
-                    others[other_places[found]] = True
-                    found += 1
-    return np.flatnonzero(others), places[:count]
-
-
-@compiled
 def _all_hashes(words: Any) -> Any:
     """(lengths, w): a hash of the words at each word, for each length; 0 where there are too few words."""
     size = len(words)
@@ -232,46 +151,90 @@ def _all_hashes(words: Any) -> Any:
 
 
 @compiled
-def _find(hashes: Any, sought: Any, present: Any) -> Any:
-    """The places of some hashes, given in ascending order."""
-    places = np.empty(len(hashes), dtype=np.int64)
-    count, shift = 0, np.uint64(64 - _log2(len(present)))
-    for at in range(len(hashes)):
-        if present[hashes[at] >> shift]:
-            found = np.searchsorted(sought, hashes[at])
-            if found < len(sought) and sought[found] == hashes[at]:
-                places[count] = at
-                count += 1
-    return places[:count]
+def _short_sentences(words: Any, bounds: Any) -> Any:
+    """Where the sentences of fewer than `LEAST_RUN` words start, their lengths and their hashes."""
+    starts = np.empty(len(bounds) - 1, dtype=np.int64)
+    sizes = np.empty(len(bounds) - 1, dtype=np.int64)
+    hashes = np.empty(len(bounds) - 1, dtype=np.uint64)
+    count = 0
+    for sentence in range(len(bounds) - 1):
+        first, stop = bounds[sentence], bounds[sentence + 1]
+        if 0 < stop - first < LEAST_RUN:
+            value = np.uint64(0)
+            for word in range(first, stop):
+                value = _next_hash(value, words[word])
+            starts[count], sizes[count], hashes[count] = first, stop - first, value
+            count += 1
+    return starts[:count], sizes[:count], hashes[:count]
 
 
 @compiled
-def _next_places(sought: Any, starts: Any, hashes: Any, places: Any, length: int) -> Any:
-    """(s, 3): for each sequence, its next place behind that of the one before, or its first."""
-    runs = np.empty((len(sought), 3), dtype=np.int64)
-    count, last = 0, -1
-    for at in range(len(sought)):
-        low = np.searchsorted(hashes, sought[at], side="left")
-        high = np.searchsorted(hashes, sought[at], side="right")
-        if low == high:
+def _find_sentences(side: Any, other: Any, hashes: Any) -> Any:
+    """(s, 3): short sentences in another text: for each, its next place behind that of the one before, or its first."""
+    sought = np.zeros(LEAST_RUN, dtype=np.bool_)
+    for sentence in range(len(side.sizes)):
+        sought[side.sizes[sentence]] = True
+    numbers, places = np.empty(64, dtype=np.int64), np.empty(64, dtype=np.int64)
+    count, words = 0, hashes.shape[1]
+    for length in range(1, LEAST_RUN):
+        if not sought[length]:
             continue
-        behind = low + np.searchsorted(places[low:high], last, side="right")
-        last = places[behind if behind < high else low]
-        runs[count, 0], runs[count, 1], runs[count, 2] = starts[at], last, length
-        count += 1
-    return runs[:count]
+        anywhere = length >= LEAST_ANYWHERE
+        for at in range(words - length + 1 if anywhere else len(other.starts)):
+            if not anywhere and other.sizes[at] != length:
+                continue
+            key = hashes[length - LEAST_ANYWHERE, at] if anywhere else other.hashes[at]
+            number = find_key(key, side.slots, side.distinct)
+            if number < 0:
+                continue
+            if count == len(numbers):
+                numbers = np.concatenate((numbers, np.empty_like(numbers)))
+                places = np.concatenate((places, np.empty_like(places)))
+            numbers[count], places[count] = number, at if anywhere else other.starts[at]
+            count += 1
+    bounds, grouped = group_places(numbers[:count], places[:count], len(side.distinct))
+    runs, last, size = np.empty((len(side.starts), 3), dtype=np.int64), np.full(LEAST_RUN, -1, dtype=np.int64), 0
+    for sentence in range(len(side.starts)):
+        number, length = side.numbers[sentence], side.sizes[sentence]
+        own = grouped[bounds[number] : bounds[number + 1]]
+        if len(own):
+            behind = np.searchsorted(own, last[length], side="right")
+            last[length] = own[behind if behind < len(own) else 0]
+            runs[size, 0], runs[size, 1], runs[size, 2] = side.starts[sentence], last[length], length
+            size += 1
+    return runs[:size]
 
 
 @compiled
-def _cover(words: Any, others: Any, windows: Any, common: Any, sorted_windows: Any, places: Any) -> Any:
+def _runs(words: Any, windows: Any, others: Any, hashes: Any) -> Any:
+    """(r, 3): runs that cover every common word of the query, then those that cover every one of the other text."""
+    size = len(windows.distinct)
+    found = number_keys(hashes, windows.slots, windows.distinct)
+    shared = np.zeros(size + 1, dtype=np.bool_)
+    theirs = np.flatnonzero(found < size)
+    if len(theirs) == 0:
+        return np.empty((0, 3), dtype=np.int64)
+    for place in theirs:
+        shared[found[place]] = True
+    ours = np.flatnonzero(shared[windows.numbers])
+    starts, places = group_places(found[theirs], theirs, size)
+    forwards = _cover(words, others, windows.numbers, ours, starts, places)
+    backwards = _cover(others, words, found, theirs, windows.starts, windows.places)
+    for run in range(len(backwards)):
+        backwards[run, 0], backwards[run, 1] = backwards[run, 1], backwards[run, 0]
+    return np.concatenate((forwards, backwards))
+
+
+@compiled
+def _cover(words: Any, others: Any, numbers: Any, common: Any, starts: Any, places: Any) -> Any:
     """(r, 3): runs that cover every word of the `common` windows, with as little overlap as possible."""
     count = 0
     runs = np.empty((16, 3), dtype=np.int64)
     at, expected = 0, 0  # at: a place in `common`; expected: where the last run ended on the other side
     while at < len(common):
-        low = np.searchsorted(sorted_windows, windows[common[at]], side="left")
-        high = np.searchsorted(sorted_windows, windows[common[at]], side="right")
-        run, other, length = _longest(words, others, places[low:high], common[at], expected)
+        number = numbers[common[at]]
+        same = places[starts[number] : starts[number + 1]]
+        run, other, length = _longest(words, others, same, common[at], expected)
         if length == 0:  # other words with the same hash
             at += 1
             continue

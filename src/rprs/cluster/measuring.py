@@ -26,7 +26,7 @@ from rprs.index.catalog import Catalog
 from rprs.index.encoders import open_encoder
 from rprs.index.frequencies import Frequencies, add_frequencies, frequencies, norms
 from rprs.index.phrases import streams
-from rprs.progress import Progress
+from rprs.progress import Advance, Progress
 
 __all__ = [
     "STATISTICS",
@@ -51,25 +51,25 @@ def norms_path(shard: str) -> str:
 def measure(job: Job, manifest: Manifest, run: Tasks, progress: Progress) -> Manifest:
     """The manifest with the statistics of all its documents, whose files are in the store."""
     shards = manifest.shards
-    steps = (4 if manifest.phrases else 2) * len(shards)
-    with progress("measuring", steps, "steps") as advance:
 
-        def every(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-            results: dict[int, Any] = {}
-            for place, result in run(function, [(job, *each) for each in arguments]):
-                results[place] = result
-                advance(1)
-            return [results[place] for place in range(len(arguments))]
+    def every(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], advance: Advance) -> list[Any]:
+        results: dict[int, Any] = {}
+        for place, result in run(function, [(job, *each) for each in arguments]):
+            results[place] = result
+            advance(1)
+        return [results[place] for place in range(len(arguments))]
 
-        samples: list[_Measured] = every(sample_shard, list(enumerate(shards)))
-        files: list[FileEntry] = []
+    with progress("sampling", len(shards), "shards") as advance:
+        samples: list[_Measured] = every(sample_shard, list(enumerate(shards)), advance)
+    parts = 1 + sum(each.phrase_bytes for each in samples) // RANGE
+    files: list[FileEntry] = []
+    with progress("measuring", 2 * len(shards) + parts + 1 if manifest.phrases else 1, "steps") as advance:
         if manifest.phrases:
-            parts = 1 + sum(each.phrase_bytes for each in samples) // RANGE
-            every(count_shard, [(number, shard, parts) for number, shard in enumerate(shards)])
-            every(add_counts, [(part, len(shards)) for part in range(parts)])
-            files = every(weigh_shard, [(shard, manifest.documents, parts) for shard in shards])
+            every(count_shard, [(number, shard, parts) for number, shard in enumerate(shards)], advance)
+            every(add_counts, [(part, len(shards)) for part in range(parts)], advance)
+            files = every(weigh_shard, [(shard, manifest.documents, parts) for shard in shards], advance)
         whole = [sample.sample for sample in samples]
-        statistics, encoder, fingerprint = every(measure_all, [(whole, shards)])[0]
+        statistics, encoder, fingerprint = every(measure_all, [(whole, shards)], advance)[0]
     entries = tuple(sorted((statistics, *files), key=lambda file: file.path))
     return replace(manifest, statistics=entries, encoder_used=encoder, fingerprint=fingerprint)
 

@@ -20,7 +20,8 @@ from rprs.read.storable import displayed
 
 __all__ = ["Listed", "Part", "documents_of", "lines_of", "list_parts", "shard_of", "source_files"]
 
-PART_BYTES = 32 * 2**20  # of the files of a part
+LEAST, MOST = 2**20, 32 * 2**20  # bytes of the files of a part
+SHARE = 16  # parts, if they are between these limits: so that several nodes read a small collection, too
 PART_FILES = 2000
 
 
@@ -51,12 +52,13 @@ def shard_of(id: str, shards: int) -> int:
     return int.from_bytes(hashlib.sha256(id.encode("utf-8", "surrogatepass")).digest()[:8], "big") % shards
 
 
-def list_parts(sources: Sequence[str | Path], size: int = PART_BYTES) -> list[Part]:
+def list_parts(sources: Sequence[str | Path]) -> list[Part]:
     """The files of all sources, in the order in which `rprs index` reads them; every node must have them there."""
     parts: list[Part] = []
     files: list[Listed] = []
-    filled = 0
-    for listed in _listed(sources):
+    filled, everything = 0, list(_listed(sources))
+    size = max(LEAST, min(MOST, sum(listed.stamp[0] for listed in everything) // SHARE))
+    for listed in everything:
         files.append(listed)
         filled += listed.stamp[0]
         if filled >= size or len(files) >= PART_FILES:

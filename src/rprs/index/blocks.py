@@ -67,6 +67,11 @@ class Blocks:
         if whole:
             self._check(0, start)
 
+    @property
+    def complete(self) -> bool:
+        """Whether every block was checked."""
+        return self._seen.find(0) < 0
+
     def check(self, start: int, stop: int) -> None:
         """Check the bytes of the array from start to stop."""
         self._check(self._start + start, self._start + stop)
@@ -77,7 +82,7 @@ class Blocks:
 
     def check_ranges(self, starts: NDArray[Any], stops: NDArray[Any]) -> None:
         """Check several ranges of bytes of the array."""
-        if self._seen.find(0) < 0:
+        if self.complete:
             return
         first, last = (np.asarray(ends + self._start, dtype=np.int64) for ends in (starts, stops))
         if _kernels()[1](*self._arguments, first.ctypes.data, last.ctypes.data, len(first)) >= 0:

@@ -8,10 +8,9 @@ Phrases of two and three terms have postings of their own, as a stream of bytes 
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -23,6 +22,7 @@ from rprs.document import NOT_ENCODED, Sentences
 from rprs.errors import IndexCorrupt
 from rprs.index.blocks import Blocks
 from rprs.index.files import File, folder_mode, load, load_checked, save
+from rprs.index.terms import DAMAGED_TERMS, Terms, hash_places, hash_term, locate, term_hashes
 from rprs.scoring.phrases import Stream, stream
 from rprs.scoring.vectors import PRECISIONS, VectorType
 
@@ -62,6 +62,7 @@ TYPES = {  # of the arrays
 NAMES = tuple(TYPES)
 PHRASE_TYPES = {"phrase_directory": ("<i8",), "phrase_data": ("|u1",)}  # of the arrays that an index may do without
 PHRASE_NAMES = tuple(PHRASE_TYPES)
+_OF_TERMS = ("term_offsets", "term_bytes", "posting_offsets")  # and their hashes, which are checked at once
 NO_BLOCKS: Mapping[str, Blocks] = MappingProxyType({})
 
 
@@ -75,12 +76,6 @@ def vectors_path(number: int, generation: int) -> str:
     return f"{folder(number)}/vectors.{generation:06d}.npy"
 
 
-@lru_cache(maxsize=2**16)
-def hash_term(term: bytes) -> int:
-    """64 bits that are the same on every machine."""
-    return int.from_bytes(hashlib.blake2b(term, digest_size=8).digest(), "little")
-
-
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One document as a segment stores it: its sentences, its terms with their counts, and its phrases."""
@@ -90,23 +85,6 @@ class Entry:
     counts: tuple[int, ...]
     length: int  # words, repeated ones included
     sequence: NDArray[np.uint64] | None = None  # hashes of its words in text order; None without phrases
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """A query's distinct terms, hashed once for all segments; term t is `bytes[offsets[t]:offsets[t + 1]]`."""
-
-    hashes: NDArray[np.uint64]
-    offsets: NDArray[np.int64]
-    bytes: NDArray[np.uint8]
-
-    @classmethod
-    def of(cls, terms: Iterable[str]) -> Terms:
-        """Hash terms."""
-        encoded = [term.encode("utf-8", "surrogatepass") for term in terms]
-        hashes = np.array([hash_term(term) for term in encoded], dtype=np.uint64)
-        sizes = np.array([len(term) for term in encoded], dtype=np.int64)
-        return cls(hashes, ends(sizes), np.frombuffer(b"".join(encoded), dtype=np.uint8))
 
 
 class Segment:
@@ -176,10 +154,13 @@ class Segment:
 
     def check_phrases(self, queried: NDArray[np.uint32]) -> None:
         """Check the buckets of these phrases."""
-        if self.phrases is None or "phrase_data" not in self._blocks:
+        blocks = self._blocks
+        if self.phrases is None or "phrase_data" not in blocks:
+            return
+        if blocks["phrase_data"].complete and blocks["phrase_directory"].complete:
             return
         bits = (len(self.phrases.directory) - 1).bit_length() - 1
-        buckets = np.unique(queried.astype(np.int64) >> (32 - bits))
+        buckets = (queried >> np.uint32(32 - bits)).astype(np.int64) if bits else np.zeros(1, dtype=np.int64)
         self._check_rows("phrase_directory", self.phrases.directory, buckets, buckets + 2)
         starts, stops = self.phrases.directory[buckets], self.phrases.directory[buckets + 1]
         self._check_rows("phrase_data", self.phrases.data, starts, stops)
@@ -236,22 +217,27 @@ class Segment:
 
     def postings(self, terms: Terms) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Where the postings of each term start and stop; for an absent term, both are equal."""
-        starts, stops = np.zeros(len(terms.hashes), dtype=np.int64), np.zeros(len(terms.hashes), dtype=np.int64)
+        first, last, starts, stops = np.zeros((4, len(terms.hashes)), dtype=np.int64)
         self._check_all("term_hash")
-        left = np.searchsorted(self.term_hash, terms.hashes, side="left")
-        right = np.searchsorted(self.term_hash, terms.hashes, side="right")
-        for collision in range(int((right - left).max(initial=0))):  # once, unless two terms share a hash
-            rows = np.flatnonzero(left + collision < right)
-            positions = left[rows] + collision
-            same = self._same_bytes(positions, terms, rows)
-            self._check_rows("posting_offsets", self.posting_offsets, positions, positions + 2)
-            starts[rows[same]] = self.posting_offsets[positions[same]]
-            stops[rows[same]] = self.posting_offsets[positions[same] + 1]
-        if np.any((starts < 0) | (starts > stops) | (stops > len(self.posting_documents))):
-            raise self._corrupt("posting_offsets")
+        hash_places(self.term_hash, terms.hashes, first, last)
+        self._check_terms(first, last)
+        stored = (self.term_offsets, self.term_bytes, self.posting_offsets, len(self.posting_documents))
+        damage = locate(first, last, *stored, terms.offsets, terms.bytes, starts, stops)
+        if damage:
+            raise self._corrupt("term_offsets" if damage == DAMAGED_TERMS else "posting_offsets")
         self._check_rows("posting_documents", self.posting_documents, starts, stops)
         self._check_rows("posting_counts", self.posting_counts, starts, stops)
         return starts, stops
+
+    def _check_terms(self, first: NDArray[np.int64], last: NDArray[np.int64]) -> None:
+        """Check what is stored of the terms at these places, all but their postings."""
+        if all(name in self._blocks and self._blocks[name].complete for name in _OF_TERMS) or not self._blocks:
+            return
+        present = last > first
+        first, last = first[present], last[present]
+        self._check_rows("term_offsets", self.term_offsets, first, last + 1)
+        self._check_rows("posting_offsets", self.posting_offsets, first, last + 1)
+        self._check_rows("term_bytes", self.term_bytes, self.term_offsets[first], self.term_offsets[last])
 
     def occurrences(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.int64]:
         """(t,): how often all documents of the segment have each term, from where its postings start and stop."""
@@ -263,21 +249,6 @@ class Segment:
         """(terms,): how often all documents have each term, counted in one pass when a query needs it."""
         self._check_all("posting_counts", "posting_offsets")
         return np.add.reduceat(self.posting_counts, self.posting_offsets[:-1], dtype=np.int64)
-
-    def _same_bytes(self, positions: NDArray[Any], terms: Terms, rows: NDArray[Any]) -> NDArray[np.bool_]:
-        """Whether the terms at the positions equal the query terms in the rows, byte by byte."""
-        self._check_rows("term_offsets", self.term_offsets, positions, positions + 2)
-        first, sizes = self.term_offsets[positions], np.diff(terms.offsets)[rows]
-        same: NDArray[np.bool_] = self.term_offsets[positions + 1] - first == sizes
-        sizes = np.where(same, sizes, 0)
-        if np.any((first < 0) | (first + sizes > len(self.term_bytes))):
-            raise self._corrupt("term_offsets")
-        self._check_rows("term_bytes", self.term_bytes, first, first + sizes)
-        step = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        stored = self.term_bytes[np.repeat(first, sizes) + step]
-        queried = terms.bytes[np.repeat(terms.offsets[rows], sizes) + step]
-        same[np.repeat(np.arange(len(rows)), sizes)[stored != queried]] = False
-        return same
 
 
 def _sums(sums: Mapping[str, bytes] | None, root: Path, path: str) -> bytes | None:
@@ -305,12 +276,6 @@ def _valid_phrases(phrases: Stream) -> bool:
         and buckets.bit_count() == 1
         and (int(phrases.directory[0]), int(phrases.directory[-1])) == (0, len(phrases.data))
     )
-
-
-def term_hashes(words: Sequence[str]) -> NDArray[np.uint64]:
-    """The hashes of words in their order."""
-    hashes = {word: hash_term(word.encode("utf-8", "surrogatepass")) for word in set(words)}
-    return np.fromiter(map(hashes.__getitem__, words), dtype=np.uint64, count=len(words))
 
 
 def segment_arrays(entries: Sequence[Entry]) -> dict[str, NDArray[Any]]:

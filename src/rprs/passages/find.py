@@ -21,7 +21,7 @@ from typing import Any, Protocol, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from rprs.alignment.align import align_sides, make_pair
+from rprs.alignment.align import align_sides, make_pairs
 from rprs.alignment.matches import Match, join_neighbours
 from rprs.alignment.sides import LEAST_WORDS, Side, make_excerpt, make_side, settle_breaks
 from rprs.alignment.values import KINDS, Kind, Pair
@@ -305,10 +305,9 @@ class _Search:
         if self.size < LEAST_RUN:
             pairs = [pair for pair in pairs if pair.kind != "identical"]
             words = (0, self.size)
-            pairs += [
-                make_pair(self.passage, side, Match("identical", words, (place, place + self.size), 1.0))
-                for place in self._places(side).tolist()
-            ]
+            places = self._places(side).tolist()
+            whole = [Match("identical", words, (place, place + self.size), 1.0) for place in places]
+            pairs += make_pairs(self.passage, side, whole)
         pairs += self._same_ideas(id, side, first, neighbours, pairs)
         for pair in pairs:
             yield _Found(id, pair, pair.similarity * pair.query_words / size)
@@ -337,7 +336,7 @@ class _Search:
             Match("same idea", _words(self.passage, each.query), _words(side, place), min(each.similarity, 1.0))
             for place, each in best.items()
         ]
-        return [make_pair(self.passage, side, match) for match in join_neighbours(matches)]
+        return make_pairs(self.passage, side, join_neighbours(matches))
 
     # ------------------------------------------------------------------------ the best
 

@@ -169,7 +169,7 @@ class BM25(Component):
         size = np.array([len(index), lengths.sum()], dtype=np.int64)
         df, cf, (documents, tokens) = yield Counts((*self._frequencies(index, postings, len(counted), counts), size))
         return QueryTerms(
-            frequency=np.array(list(counted.values()), dtype=np.float64),
+            frequency=np.fromiter(counted.values(), dtype=np.float64, count=len(counted)),
             df=df,
             cf=cf,
             postings=postings,
@@ -201,8 +201,10 @@ class BM25(Component):
 
     def _lengths(self, index: Index) -> NDArray[np.int64]:
         """(documents,): terms per document, its words and, where used, its n-grams."""
-        grams = [np.maximum(index.lengths - n + 1, 0) for n in range(1, self.ngrams + 1)]
-        return np.asarray(np.sum(grams, axis=0), dtype=np.int64)
+        lengths = index.lengths
+        for n in range(2, self.ngrams + 1):
+            lengths = lengths + np.maximum(index.lengths - n + 1, 0)
+        return lengths
 
     def _counted_lengths(self, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
         """Lengths as they enter the scores."""

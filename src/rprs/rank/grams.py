@@ -79,13 +79,13 @@ def _locate(words: Sequence[str], index: Index, longest: int) -> list[Grams]:
     """Words and phrases with the frequencies of the documents at hand."""
     counted = Counter(words)
     terms = Terms.of(counted)
-    number = {word: place for place, word in enumerate(counted)}
+    number = dict(zip(counted, range(len(counted)), strict=True))
     numbers = np.fromiter(map(number.__getitem__, words), dtype=np.int64, count=len(words))
     located = [
         Postings(starts, stops, segment.posting_documents, segment.posting_counts)
         for segment, (starts, stops) in zip(index.segments, index.postings(terms), strict=True)
     ]
-    counts = np.array(list(counted.values()), dtype=np.int64)
+    counts = np.fromiter(counted.values(), dtype=np.int64, count=len(counted))
     grams = [Grams(1, numbers, counts, located, live_frequencies(located, len(counts), index.numbers))]
     longer = phrases.phrase_hashes(terms.hashes[numbers])[: longest - 1] if longest > 1 else ()
     return grams + _phrases(longer, index)

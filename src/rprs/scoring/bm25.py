@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rprs.compiled import compiled
+from rprs.scoring import postings
 from rprs.scoring.logarithms import log, log1p
 
 __all__ = [
@@ -98,13 +99,23 @@ def accumulate(starts, stops, weights, documents, counts, saturated, scores):  #
     Term t has the postings `starts[t]:stops[t]` of `documents` and `counts`, and the weight qtf_t · rsj_t; `saturated`
     is K_d.
     """
-    for term in range(starts.size):
-        weight = weights[term]
-        for posting in range(starts[term], stops[term]):
-            document = np.uint32(documents[posting])  # unsigned: a single comparison, faster than none
-            if document < scores.size:  # a damaged file must not cause writes out of bounds
-                tf = np.float64(counts[posting])
-                scores[document] += weight * tf / (tf + saturated[document])
+    first, last, following = starts.copy(), starts.copy(), np.full(starts.size, -1, np.int64)
+    for start in range(0, scores.size, postings.BLOCK):
+        limit = start + postings.BLOCK
+        postings.cut(documents, stops, limit if limit < scores.size else -1, first, last, following)
+        for term in range(starts.size):
+            part = slice(first[term], last[term])
+            _add(documents[part], counts[part], weights[term], saturated, scores)
+
+
+@compiled(error_model="numpy")
+def _add(documents, counts, weight, saturated, scores):  # type: ignore[no-untyped-def]
+    """Add the contribution of one term."""
+    for posting in range(documents.size):
+        document = np.uint32(documents[posting])  # unsigned: a single comparison, faster than none
+        if document < scores.size:  # a damaged file must not cause writes out of bounds
+            tf = np.float64(counts[posting])
+            scores[document] += weight * tf / (tf + saturated[document])
 
 
 @compiled(error_model="numpy")

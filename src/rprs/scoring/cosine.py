@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rprs.compiled import compiled
+from rprs.scoring import postings
 from rprs.scoring.logarithms import log, log_of
 
 __all__ = ["LOGARITHMS", "accumulate", "add_squares", "cosines", "count_weight", "idf", "sublinear"]
@@ -47,7 +48,11 @@ def cosines(products: Floats, query: Floats, documents: Floats, weights: Sequenc
 
 def sublinear(counts: NDArray[Any]) -> Floats:
     """1 + ln tf, in the shape of the counts, which are at least 1."""
-    return 1 + log(counts)
+    small = counts < len(LOGARITHMS)
+    weights = LOGARITHMS[np.where(small, counts, 1)]
+    if not small.all():
+        weights[~small] = 1 + log(counts[~small])
+    return weights
 
 
 @compiled
@@ -62,12 +67,22 @@ def accumulate(starts, stops, weights, documents, counts, logarithms, scores):  
 
     Term t has the postings `starts[t]:stops[t]` of `documents` and `counts`.
     """
-    for term in range(starts.size):
-        weight = weights[term]
-        for posting in range(starts[term], stops[term]):
-            document = np.uint32(documents[posting])
-            if document < scores.size:  # a damaged file must not cause writes out of bounds
-                scores[document] += weight * count_weight(counts[posting], logarithms)
+    first, last, following = starts.copy(), starts.copy(), np.full(starts.size, -1, np.int64)
+    for start in range(0, scores.size, postings.BLOCK):
+        limit = start + postings.BLOCK
+        postings.cut(documents, stops, limit if limit < scores.size else -1, first, last, following)
+        for term in range(starts.size):
+            part = slice(first[term], last[term])
+            _add(documents[part], counts[part], weights[term], logarithms, scores)
+
+
+@compiled
+def _add(documents, counts, weight, logarithms, scores):  # type: ignore[no-untyped-def]
+    """Add those of one term."""
+    for posting in range(documents.size):
+        document = np.uint32(documents[posting])
+        if document < scores.size:  # a damaged file must not cause writes out of bounds
+            scores[document] += weight * count_weight(counts[posting], logarithms)
 
 
 @compiled

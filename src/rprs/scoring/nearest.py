@@ -1,9 +1,10 @@
 """The n nearest sentences of a whole collection for a few query sentences: one pass over the stored vectors.
 
 `scoring.neighbours` widens blocks of vectors and multiplies them with BLAS, which suits queries of many sentences. With
-one or a few, this loop is faster: every stored vector is decoded in registers and multiplied at once, so that memory is
-read once and nothing is written, and a document costs no Python at all. Products on the grid of `scoring.vectors` are
-exact in any order, and keys decide between equals, so that the result is the same bit by bit.
+one or a few, this loop is faster: every stored vector is decoded in registers and multiplied at once with up to four
+query sentences, so that memory is read once and nothing is written, and a document costs no Python at all. Products on
+the grid of `scoring.vectors` are exact in any order, and keys decide between equals, so that the result is the same bit
+by bit.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Lock
+from typing import Any
 
+import numba
 import numpy as np
+from numba.extending import overload
 from numpy.typing import NDArray
 
-from rprs.compiled import compiled
 from rprs.progress import Advance, no_op
 from rprs.scoring.neighbours import Vectors, Wide, insert, merge, widen
 from rprs.scoring.threads import cores
@@ -60,13 +63,12 @@ def nearest_sentences(
     if width == 0 or not len(query):
         return np.empty((len(query), 0), dtype=wide.dtype), np.empty((len(query), 0), dtype=np.int64)
     half = query.itemsize == 2
-    factors = wide * _BIAS if half else wide
+    factors, zero = wide * _BIAS if half else wide, wide.dtype.type(0)
     source, lock = _units(parts, unit), Lock()
 
     def work(_worker: int) -> tuple[Wide, Ints]:
         best = np.full((len(query), width), -np.inf, dtype=wide.dtype)
         keys = np.full((len(query), width), np.iinfo(np.int64).max, dtype=np.int64)
-        row = np.empty(query.shape[1], dtype=wide.dtype)
         while True:
             with lock:
                 part = next(source, None)
@@ -74,11 +76,8 @@ def nearest_sentences(
                 return best, keys
             if check is not None:
                 check(part)
-            columns = (part.starts, part.stops, part.keys)
-            if half:
-                _scan_half(part.vectors.view(np.uint16), *columns, factors, row, best, keys)
-            else:
-                _scan_single(part.vectors, *columns, factors, row, best, keys)
+            vectors = part.vectors.view(np.int16) if half else part.vectors
+            _scan(vectors, part.starts, part.stops, part.keys, factors, zero, best, keys)
             advance(int((part.stops - part.starts).sum()))
 
     workers = threads or cores()
@@ -109,36 +108,51 @@ def _units(parts: Iterable[StoredDocuments], size: int) -> Generator[StoredDocum
 _EXACT = {"nnan", "nsz", "reassoc", "contract"}  # sums are exact in any order
 
 
-@compiled(fastmath=_EXACT)
-def _scan_half(half, starts, stops, keys, factors, row, best, where):  # type: ignore[no-untyped-def]
-    """Update the lists with the sentences of some documents, stored as float16; `factors` contain the bias."""
+def _decode(number: Any) -> Any:
+    """A stored number as one that can be multiplied: the bits of a float16 give a float32 without its bias."""
+    raise NotImplementedError("compiled code only")
+
+
+@overload(_decode)
+def _decode_stored(number):  # type: ignore[no-untyped-def]
+    if isinstance(number, numba.types.Integer):
+        # The sign fills the upper half; all but one of its bits are cleared after the move.
+        return lambda number: np.int32((np.int32(number) << np.int32(13)) & np.int32(-0x70002000)).view(np.float32)
+    return lambda number: np.float64(number)
+
+
+@numba.njit(nogil=True, cache=True, fastmath=_EXACT)
+def _scan(vectors, starts, stops, keys, factors, zero, best, where):  # type: ignore[no-untyped-def]
+    """Update the lists with the sentences of some documents; the factors of float16 contain the bias."""
+    queries, columns = factors.shape
     for document in range(starts.size):
         for place in range(starts[document], stops[document]):
-            for column in range(row.size):
-                bits = np.uint32(half[place, column])
-                sign = (bits & np.uint32(0x8000)) << np.uint32(16)
-                moved = np.uint32(sign | ((bits & np.uint32(0x7FFF)) << np.uint32(13)))
-                row[column] = moved.view(np.float32)
-            _compare(row, factors, keys[document] + place - starts[document], best, where)
+            key = keys[document] + place - starts[document]
+            query = 0
+            while query + 4 <= queries:  # a decoded number serves four query sentences
+                first, second, third, fourth = zero, zero, zero, zero
+                for column in range(columns):
+                    value = _decode(vectors[place, column])
+                    first += value * factors[query, column]
+                    second += value * factors[query + 1, column]
+                    third += value * factors[query + 2, column]
+                    fourth += value * factors[query + 3, column]
+                _offer(first, key, best[query], where[query])
+                _offer(second, key, best[query + 1], where[query + 1])
+                _offer(third, key, best[query + 2], where[query + 2])
+                _offer(fourth, key, best[query + 3], where[query + 3])
+                query += 4
+            while query < queries:
+                similarity = zero
+                for column in range(columns):
+                    similarity += _decode(vectors[place, column]) * factors[query, column]
+                _offer(similarity, key, best[query], where[query])
+                query += 1
 
 
-@compiled(fastmath=_EXACT)
-def _scan_single(vectors, starts, stops, keys, factors, row, best, where):  # type: ignore[no-untyped-def]
-    """The same for float32, whose products are exact as float64."""
-    for document in range(starts.size):
-        for place in range(starts[document], stops[document]):
-            for column in range(row.size):
-                row[column] = vectors[place, column]
-            _compare(row, factors, keys[document] + place - starts[document], best, where)
-
-
-@compiled(fastmath=_EXACT, inline="always")
-def _compare(row, factors, key, best, where):  # type: ignore[no-untyped-def]
-    """Compare one sentence with all query sentences."""
-    last = best.shape[1] - 1
-    for query in range(factors.shape[0]):
-        similarity = row[0] * factors[query, 0]
-        for column in range(1, row.size):
-            similarity += row[column] * factors[query, column]
-        if similarity > best[query, last] or (similarity == best[query, last] and key < where[query, last]):
-            insert(best[query], where[query], similarity, key)
+@numba.njit(nogil=True, cache=True, inline="always")
+def _offer(similarity, key, best, where):  # type: ignore[no-untyped-def]
+    """Insert a sentence into a list if it belongs there."""
+    last = best.size - 1
+    if similarity > best[last] or (similarity == best[last] and key < where[last]):
+        insert(best, where, similarity, key)
