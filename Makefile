@@ -12,6 +12,9 @@ QUERY = demo/licences/agpl-3.0.LICENSE
 
 comma := ,
 
+# Without stored bytecode, every process compiles the 850 modules of a search again, which takes longer than the search.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo demo-cluster test test-all test-torch test-cluster test-cluster-all fuzz soak effectiveness runs lint bench screenshots lock sbom clean

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,6 +18,10 @@ from tests.support.server import Server, served
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+
+# Without stored bytecode, every command that a test starts would compile 850 modules again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # By default hypothesis uses the same cases on every run; with `HYPOTHESIS_PROFILE=search`, new ones each time.
 settings.register_profile("default", derandomize=True, deadline=None)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-__all__ = ["NetworkStorage"]
+__all__ = ["NetworkStorage", "SlowStart"]
 
 
 class NetworkStorage(UserWarning):
     """An index is written on a network file system, where only one machine may open it."""
+
+
+class SlowStart(UserWarning):
+    """Compiled functions cannot be stored, and every process compiles them again."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,6 +19,7 @@ from rprs.alignment.sides import Side, settle_breaks
 from rprs.alignment.tables import Ints
 from rprs.alignment.values import KINDS, Alignment, Change, Coverage, Pair, Relation, Span
 from rprs.alignment.verbatim import LEAST_ANYWHERE, LEAST_RUN, common_runs, equal_sentences
+from rprs.compiled import compiled
 
 __all__ = ["NEAR_DUPLICATE", "Comparison", "align_sides", "compare_sides", "make_pairs"]
 
@@ -106,7 +106,7 @@ def _ideas(query: Side, document: Side, calibration: Calibration, matched: Ints)
     return same_ideas(query, document, calibration, *opened)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _outside(short: Any, runs: Any, query_words: int, document_words: int) -> Any:
     """(s,): which short sentences do not start within longer runs in both texts."""
     ours, theirs = np.zeros(query_words, dtype=np.bool_), np.zeros(document_words, dtype=np.bool_)
@@ -120,7 +120,7 @@ def _outside(short: Any, runs: Any, query_words: int, document_words: int) -> An
     return outside
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _shares(ranges: Any, bounds: Any) -> Any:
     """(m,): the share of the words of each sentence within some ranges; 1 for a sentence without words."""
     within = np.zeros(bounds[-1], dtype=np.bool_)
@@ -212,13 +212,13 @@ def _has_sentence(side: Side, words: Range) -> bool:
     return bool(_has_whole(side.bounds, side.stops, *words))
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _contains(ordered: Any, value: Any) -> Any:
     place = np.searchsorted(ordered, value)
     return place < len(ordered) and ordered[place] == value
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _has_whole(bounds: Any, stops: Any, first: Any, stop: Any) -> Any:
     sentence = np.searchsorted(bounds, first)
     if sentence + 1 < len(bounds) and bounds[sentence + 1] <= stop:

@@ -13,11 +13,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from rprs.alignment.words import codes_of
+from rprs.compiled import compiled
 from rprs.once import cached_property
 from rprs.text.marks import UNSPACED
 
@@ -120,7 +120,7 @@ def _is_plain(text: str) -> bool:
     return len(words) >= SHORT and 2 * sum([word[0].islower() for word in words]) > len(words)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _classify(codes: Any, spans: Any, function_words: Any) -> Any:
     """(m,): whether each sentence is formal, or `_UNSURE` if it has a character that is not among ours.
 
@@ -175,20 +175,20 @@ def _classify(codes: Any, spans: Any, function_words: Any) -> Any:
     return found
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
+@compiled(inline="always")
 def _add_letter(hashed: Any, code: Any) -> Any:
     """The hash of a word with one more letter, whatever its case."""
     lower = code + 32 if 65 <= code <= 90 else code
     return (hashed ^ np.uint64(lower)) * _PRIME
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
+@compiled(inline="always")
 def _contains(ordered: Any, value: Any) -> Any:
     place = np.searchsorted(ordered, value)
     return place < len(ordered) and ordered[place] == value
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
+@compiled(inline="always")
 def _is_letter(code: Any) -> Any:
     return 97 <= code <= 122 or 65 <= code <= 90
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 
 from rprs.alignment.tables import Ints, Keys, find_key, group_places, make_table, number_keys
+from rprs.compiled import compiled
 from rprs.once import cached_property
 
 __all__ = ["CONTAINED", "LEAST_SIMILARITY", "LEAST_WORDS", "WordPairs", "similar_sentences"]
@@ -76,13 +76,13 @@ def similar_sentences(query: WordPairs, document: WordPairs, numbers: Ints) -> I
 # ---------------------------------------------------------------------------- compiled
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
+@compiled(inline="always")
 def _pair_hash(left: Any, right: Any) -> Any:
     value = (left * _FACTOR ^ right) * _FACTOR
     return value ^ (value >> np.uint64(31))
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _word_pairs(words: Any, bounds: Any) -> Any:
     """The pairs of adjacent words within sentences, and the sentence of each."""
     pairs = np.empty(len(words), dtype=np.uint64)
@@ -95,7 +95,7 @@ def _word_pairs(words: Any, bounds: Any) -> Any:
     return pairs[:count], sentences[:count]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _once_each(starts: Any, sentences: Any) -> Any:
     """Groups of sentences, each sentence once in a group; those of a group are in ascending order."""
     kept, bounds, count = np.empty_like(sentences), np.empty_like(starts), 0
@@ -109,7 +109,7 @@ def _once_each(starts: Any, sentences: Any) -> Any:
     return bounds, kept[:count]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _among_best(found: Any, query: Any, document: Any) -> Any:
     """(c,): whether a candidate is among the best few of either sentence, by similarity or by containment."""
     kept = np.zeros(len(found), dtype=np.bool_)
@@ -129,7 +129,7 @@ def _among_best(found: Any, query: Any, document: Any) -> Any:
     return kept
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _insert(best: Any, number: Any, values: Any, others: Any) -> None:
     """Add a candidate to the best few, which are in descending order; of equal ones, the first sentence is better."""
     for place in range(len(best)):
@@ -144,7 +144,7 @@ def _insert(best: Any, number: Any, values: Any, others: Any) -> None:
                 return
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _scan(
     words: Any,
     numbers: Any,
@@ -202,7 +202,7 @@ def _scan(
     return result[:size]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _overlap(unused: Any, others: Any) -> int:
     """The number of words that two sentences share: of one, how often it has each word, and those of the other."""
     shared = 0

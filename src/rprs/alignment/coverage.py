@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import numba
 import numpy as np
 
 from rprs.alignment.tables import Ints
 from rprs.alignment.values import KINDS, Coverage, Kind, Span
 from rprs.alignment.words import Words
+from rprs.compiled import compiled
 
 __all__ = ["cover", "cover_words"]
 
@@ -43,7 +43,7 @@ def _coverage(words: int, covers: Ints) -> Coverage:
     )
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _count(words: int, covers: Any) -> Any:
     """How many words have each strength, that of the strongest of the ranges that contain them; 0 outside of all."""
     strengths = np.zeros(words, dtype=np.int8)

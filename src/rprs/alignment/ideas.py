@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from rprs.alignment.calibration import Calibration
 from rprs.alignment.sides import Side
 from rprs.alignment.tables import Ints
+from rprs.compiled import compiled
 from rprs.scoring.threads import one_blas_thread
 
 __all__ = ["same_ideas"]
@@ -73,7 +73,7 @@ def _best_partners(
     )
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _first_columns(similarity: Any, rows: Any, values: Any) -> Any:
     """Where some rows first have a value that they contain."""
     columns = np.empty(len(rows), dtype=np.int64)

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from rprs.alignment.tables import Ints
 from rprs.alignment.values import KINDS, Kind
+from rprs.compiled import compiled
 
 __all__ = ["KIND_NUMBERS", "Blocks", "Match", "Matches", "Range", "join_matches", "join_neighbours", "ranges_of"]
 
@@ -93,7 +93,7 @@ def ranges_of(matches: Sequence[Match]) -> Ints:
 # ---------------------------------------------------------------------------- compiled
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _join(kinds: Any, ranges: Any, similarity: Any) -> Any:
     """The columns of joined matches, and the place of each match, given in order, among them; -1 if it is repeated.
 
@@ -130,14 +130,14 @@ def _join(kinds: Any, ranges: Any, similarity: Any) -> Any:
     return joined_kinds[:count], joined[:count], values[:count], places
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _find_entry(entries: Any, entry: Any, kind: Any, end: Any) -> Any:
     while entry >= 0 and (entries[entry, 0] != kind or entries[entry, 1] != end):
         entry = entries[entry, 3]
     return entry
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _words(ranges: Any) -> Any:
     """The number of words on both sides."""
     return ranges[1] - ranges[0] + ranges[3] - ranges[2]

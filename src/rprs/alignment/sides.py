@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,6 +14,7 @@ from rprs.alignment.candidates import WordPairs
 from rprs.alignment.values import Span
 from rprs.alignment.verbatim import Sequences
 from rprs.alignment.words import Words, fold_words, full_stops, resolve_breaks
+from rprs.compiled import compiled
 from rprs.document import Document, Sentences
 from rprs.once import cached_property
 from rprs.scoring.neighbours import widen
@@ -129,7 +129,7 @@ def _with_words(document: Document, sentences: Sentences, words: Words) -> Side:
     return Side(document, sentences, words, np.append(first, len(words)).astype(np.int64))
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _spans(ranges: Any, bounds: Any, starts: Any, ends: Any, sentences: Any) -> Any:
     """(r, 2) and (r,): the characters of ranges of words, and whether a range ends with a sentence."""
     spans = np.empty((len(ranges), 2), dtype=np.int64)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from rprs.compiled import compiled
 
 __all__ = ["Ints", "Keys", "Table", "find_key", "group_places", "make_table", "number_keys"]
 
@@ -25,7 +26,7 @@ def make_table(keys: Keys) -> Table:
     return slots, distinct, numbers
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _make(keys: Any) -> Any:
     size = 4
     while size < 4 * len(keys):
@@ -45,7 +46,7 @@ def _make(keys: Any) -> Any:
     return slots, distinct[:count].copy(), numbers
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
+@compiled(inline="always")
 def find_key(key: Any, slots: Any, distinct: Any) -> Any:
     """The number of a key; -1 if the table does not have it."""
     mask = np.uint64(len(slots) - 1)
@@ -55,7 +56,7 @@ def find_key(key: Any, slots: Any, distinct: Any) -> Any:
     return slots[slot]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def number_keys(keys: Any, slots: Any, distinct: Any) -> Any:
     """(k,): the numbers of keys in a table; those that it does not have share the next number."""
     numbers = np.empty(len(keys), dtype=np.int64)
@@ -65,7 +66,7 @@ def number_keys(keys: Any, slots: Any, distinct: Any) -> Any:
     return numbers
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def group_places(numbers: Any, places: Any, count: int) -> Any:
     """Where the places of each of `count` numbers start, (count + 1,), and the places by number, in their order."""
     starts = np.zeros(count + 1, dtype=np.int64)

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 
 from rprs.alignment.tables import Ints, Keys, find_key, group_places, make_table, number_keys
+from rprs.compiled import compiled
 from rprs.once import cached_property
 
 __all__ = ["LEAST_ANYWHERE", "LEAST_RUN", "Sequences", "common_runs", "equal_sentences", "window_hashes"]
@@ -118,7 +118,7 @@ def _distinct(rows: Ints) -> Ints:
 # ---------------------------------------------------------------------------- compiled
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _sequence_hashes(words: Any, places: Any, length: int) -> Any:
     """(p,): a hash of the words at each place."""
     hashes = np.empty(len(places), dtype=np.uint64)
@@ -130,13 +130,13 @@ def _sequence_hashes(words: Any, places: Any, length: int) -> Any:
     return hashes
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
+@compiled(inline="always")
 def _next_hash(value: Any, word: Any) -> Any:
     value = (value ^ word) * _FACTOR
     return value ^ (value >> np.uint64(31))
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _all_hashes(words: Any) -> Any:
     """(lengths, w): a hash of the words at each word, for each length; 0 where there are too few words."""
     size = len(words)
@@ -150,7 +150,7 @@ def _all_hashes(words: Any) -> Any:
     return hashes
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _short_sentences(words: Any, bounds: Any) -> Any:
     """Where the sentences of fewer than `LEAST_RUN` words start, their lengths and their hashes."""
     starts = np.empty(len(bounds) - 1, dtype=np.int64)
@@ -168,7 +168,7 @@ def _short_sentences(words: Any, bounds: Any) -> Any:
     return starts[:count], sizes[:count], hashes[:count]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _find_sentences(side: Any, other: Any, hashes: Any) -> Any:
     """(s, 3): short sentences in another text: for each, its next place behind that of the one before, or its first."""
     sought = np.zeros(LEAST_RUN, dtype=np.bool_)
@@ -205,7 +205,7 @@ def _find_sentences(side: Any, other: Any, hashes: Any) -> Any:
     return runs[:size]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _runs(words: Any, windows: Any, others: Any, hashes: Any) -> Any:
     """(r, 3): runs that cover every common word of the query, then those that cover every one of the other text."""
     size = len(windows.distinct)
@@ -225,7 +225,7 @@ def _runs(words: Any, windows: Any, others: Any, hashes: Any) -> Any:
     return np.concatenate((forwards, backwards))
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _cover(words: Any, others: Any, numbers: Any, common: Any, starts: Any, places: Any) -> Any:
     """(r, 3): runs that cover every word of the `common` windows, with as little overlap as possible."""
     count = 0
@@ -250,7 +250,7 @@ def _cover(words: Any, others: Any, numbers: Any, common: Any, starts: Any, plac
     return runs[:count]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _longest(words: Any, others: Any, places: Any, at: int, expected: int) -> Any:
     """The longest run through the sequence at `at`: its first word, its first word on the other side, its length."""
     best_run, best_other, best_length, best_distance = at, 0, 0, 0

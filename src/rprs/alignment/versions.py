@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from rprs.alignment.candidates import CONTAINED, LEAST_SIMILARITY
+from rprs.compiled import compiled
 
 __all__ = ["BITS", "GROUP_PENALTY", "find_versions", "similarities"]
 
@@ -43,7 +43,7 @@ def similarities(versions: Ints, query: Ints, document: Ints, ours: Ints, theirs
 # ---------------------------------------------------------------------------- compiled
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _find(candidates: Any, query: Any, document: Any) -> Any:
     versions = np.empty((16, 4), dtype=np.int64)
     count = 0
@@ -72,7 +72,7 @@ def _find(candidates: Any, query: Any, document: Any) -> Any:
     return versions[:count]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _similarities(versions: Any, query: Any, document: Any, ours: Any, theirs: Any, masks: Any) -> Any:
     found = np.empty(len(versions))
     for number in range(len(versions)):
@@ -88,7 +88,7 @@ def _similarities(versions: Any, query: Any, document: Any, ours: Any, theirs: A
     return found
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _common(left: Any, right: Any, masks: Any) -> Any:
     """The length of the longest common subsequence (Hyyrö 2004): a bit for each of up to 64 words of `left`.
 

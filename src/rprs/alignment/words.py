@@ -12,15 +12,16 @@ of every character and its folded form, and only words with characters that fold
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from rprs.compiled import compiled
 from rprs.once import cached_property
 from rprs.text.marks import COMBINING, UNSPACED
 
@@ -37,6 +38,7 @@ _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _IGNORABLE = frozenset("\xad\u200b\u200c\u200d\u2060\ufeff")
 _HYPHENS = frozenset("-\u2010\u2011")
 _STOPS = tuple(ord(mark) for mark in ".!?。！？")
+_COMBINING, _UNSPACED = re.compile(f"[{COMBINING}]"), re.compile(f"[{UNSPACED}]")
 _FULL_WIDTH = range(0xFF10, 0xFF5B)  # digits and letters of Latin, which form words
 
 
@@ -125,29 +127,6 @@ def _tables(codes: NDArray[np.uint32]) -> tuple[NDArray[np.uint8], NDArray[np.ui
     return _characters.classes, _characters.folded
 
 
-def _class_members(members: str) -> frozenset[int]:
-    """The characters of the contents of a regex class."""
-    import re
-
-    pattern = re.compile(f"[{members}]")
-    return frozenset(code for code in range(0x20000) if pattern.match(chr(code)))
-
-
-class _Members:
-    """Sets of characters, made on first use: that takes 50 ms."""
-
-    @cached_property
-    def combining(self) -> frozenset[int]:
-        return _class_members(COMBINING)
-
-    @cached_property
-    def unspaced(self) -> frozenset[int]:
-        return _class_members(UNSPACED) - frozenset(_FULL_WIDTH)
-
-
-_members = _Members()
-
-
 def _classify(character: str) -> tuple[int, int]:
     code = ord(character)
     if character == "\n" or character == "\r":
@@ -158,13 +137,13 @@ def _classify(character: str) -> tuple[int, int]:
         return _HYPHEN, code
     if character in _IGNORABLE:
         return _IGNORED, code
-    if code in _members.combining:
+    if _COMBINING.match(character):
         return _IGNORED, code  # belongs to a word, and makes it one that Python folds
     if character.isspace():
         return _SPACE, code
     if not character.isalnum():
         return _SEPARATOR, code
-    if code in _members.unspaced or 0x20000 <= code < 0x40000:
+    if _UNSPACED.match(character) and code not in _FULL_WIDTH:
         return _SINGLE, _single(character)
     folded = _fold(character)
     if len(folded) != 1 or 0x1100 <= code < 0x1200:  # Hangul's letters combine into syllables
@@ -194,7 +173,7 @@ def codes_of(text: str) -> NDArray[np.uint32]:
 # ---------------------------------------------------------------------------- compiled
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _hash(codes: Any) -> Any:
     value = _SEED
     for code in codes:
@@ -203,7 +182,7 @@ def _hash(codes: Any) -> Any:
     return value
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _find_stops(codes: Any, starts: Any) -> Any:
     words = np.empty(len(starts) + 2, dtype=np.int64)
     words[0], count, word = 0, 1, 0
@@ -220,7 +199,7 @@ def _find_stops(codes: Any, starts: Any) -> Any:
     return words[:count].copy()
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _blocks(codes: Any, size: int) -> Any:
     """Which blocks of characters a text has."""
     present = np.zeros(size, dtype=np.bool_)
@@ -229,7 +208,7 @@ def _blocks(codes: Any, size: int) -> Any:
     return present
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _scan(codes: Any, classes: Any, folded: Any) -> Any:
     """(w, 3): start, end and hash of every word; which words Python must fold; which end at a broken line."""
     size = len(codes)
@@ -270,7 +249,7 @@ def _scan(codes: Any, classes: Any, folded: Any) -> Any:
     return rows[:count], marks[:count, 0].copy(), marks[:count, 1].copy()
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _is_blank(codes: Any, classes: Any, at: int) -> bool:
     """Whether a blank to fill in starts here: underscores without letters next to them."""
     if at > 0 and classes[codes[at - 1]] not in (_SEPARATOR, _SPACE, _NEWLINE, _HYPHEN):
@@ -280,7 +259,7 @@ def _is_blank(codes: Any, classes: Any, at: int) -> bool:
     return at == len(codes) or classes[codes[at]] in (_SEPARATOR, _SPACE, _NEWLINE, _HYPHEN)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _is_break(codes: Any, classes: Any, at: int) -> bool:
     """Whether a hyphen at the end of a line is here, and a letter at the start of the next."""
     size = len(codes)

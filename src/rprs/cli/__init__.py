@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from rprs import __version__
-from rprs.cautions import NetworkStorage
+from rprs.cautions import NetworkStorage, SlowStart
 from rprs.cli import (
     adapting,
     aligning,
@@ -73,7 +73,8 @@ class Verbs(TyperGroup):
         """Run the verb; an error that the user can act on becomes one line and an exit code."""
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("always", NetworkStorage)
+                for category in (NetworkStorage, SlowStart):
+                    warnings.simplefilter("always", category)
                 warnings.showwarning = _print_warning
                 value = super().invoke(ctx)
             sys.stdout.flush()

@@ -9,10 +9,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from rprs.compiled import compiled
 from rprs.encode import models
 from rprs.encode.folder import exported, fingerprint_of, obstacle, positions, tokenizer, tokenizer_hash
 from rprs.encode.hub import Config, read_config
@@ -292,7 +292,7 @@ def scale_to_unit(rows: NDArray[np.float32]) -> None:
     _divide(rows, np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64)))
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _divide(rows: Any, norms: Any) -> None:
     for row in range(rows.shape[0]):
         norm = norms[row]

@@ -14,10 +14,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Self
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from rprs.compiled import compiled
 from rprs.encode.onnx import unit
 from rprs.progress import Advance
 from rprs.scoring.threads import cores
@@ -153,7 +153,7 @@ def add_rows(offsets: Ints, ids: Ints, shares: Floats, table: Floats, out: Float
     return out
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _sum(offsets: Ints, ids: Ints, shares: Floats, table: Floats, out: Floats, start: int, stop: int) -> None:
     for i in range(start, stop):
         out[i] = 0

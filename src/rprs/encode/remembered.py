@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from rprs.compiled import compiled
 from rprs.forks import ForkLock
 
 __all__ = ["RememberedTokens", "RememberedVectors", "is_word_by_word", "tokenize"]
@@ -164,7 +164,7 @@ def _gather(numbers: Ints, texts: Ints, ids: NDArray[np.int32], bounds: Ints) ->
     return found, offsets
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _count(numbers: Any, texts: Any, bounds: Any, offsets: Any) -> int:
     """The number of tokens of all texts; `offsets` receives where those of each text start."""
     total = 0
@@ -175,7 +175,7 @@ def _count(numbers: Any, texts: Any, bounds: Any, offsets: Any) -> int:
     return total
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _copy(numbers: Any, ids: Any, bounds: Any, found: Any) -> None:
     at = 0
     for number in numbers:

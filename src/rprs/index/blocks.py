@@ -12,11 +12,11 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import numba
 import numpy as np
 from numba.np.numpy_support import carray
 from numpy.typing import NDArray
 
+from rprs.compiled import compiled, compiled_callback
 from rprs.errors import IndexCorrupt, UsageError
 
 __all__ = ["BLOCK", "Blocks", "block_sums", "checks_wanted"]
@@ -116,7 +116,7 @@ def _words(content: NDArray[np.uint8]) -> tuple[NDArray[np.uint64], np.uint64]:
 
 
 # Numba infers the types of what follows, and compiles it once for each combination.
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _sum(words, tail, block):  # type: ignore[no-untyped-def]
     first, last = block * WORDS, min((block + 1) * WORDS, words.size)
     total, factor = np.uint64(block + 1), _FACTOR
@@ -128,13 +128,13 @@ def _sum(words, tail, block):  # type: ignore[no-untyped-def]
     return total
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _fill(words, tail, sums):  # type: ignore[no-untyped-def]
     for block in range(sums.size):
         sums[block] = _sum(words, tail, block)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _bad(words, tail, sums, seen, start, stop):  # type: ignore[no-untyped-def]
     """The first block with bytes from start to stop whose sum differs, or -1."""
     if stop <= start:
@@ -167,6 +167,6 @@ def _bad_ranges(words, count, tail, sums, blocks, seen, starts, stops, size):  #
 def _kernels() -> tuple[Any, Any]:
     """The checks of one range and of several, as functions of numbers and addresses."""
     file = "voidptr, int64, uint64, voidptr, int64, voidptr"
-    one = numba.cfunc(f"int64({file}, int64, int64)", cache=True)(_bad_range)
-    several = numba.cfunc(f"int64({file}, voidptr, voidptr, int64)", cache=True)(_bad_ranges)
-    return one.ctypes, several.ctypes
+    one = compiled_callback(_bad_range, f"int64({file}, int64, int64)")
+    several = compiled_callback(_bad_ranges, f"int64({file}, voidptr, voidptr, int64)")
+    return one, several

@@ -11,9 +11,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from rprs.compiled import compiled
 
 __all__ = ["DAMAGED_POSTINGS", "DAMAGED_TERMS", "Terms", "hash_places", "hash_term", "locate", "term_hashes"]
 
@@ -74,7 +75,7 @@ def _sizes(terms: Collection[str], ascii: bool) -> NDArray[np.int64]:
 # ---------------------------------------------------------------------------- compiled
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def hash_places(stored, hashes, first, last):  # type: ignore[no-untyped-def]
     """Where each hash begins and ends among the stored ones, which ascend; both are equal if there is none.
 
@@ -97,7 +98,7 @@ def hash_places(stored, hashes, first, last):  # type: ignore[no-untyped-def]
         last[row] = place
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _place(stored, target, guess):  # type: ignore[no-untyped-def]
     """The first place whose hash is not below the target: most often near the guess."""
     step = 1
@@ -123,7 +124,7 @@ def _place(stored, target, guess):  # type: ignore[no-untyped-def]
     return low
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def locate(  # type: ignore[no-untyped-def]
     first, last, term_offsets, term_bytes, posting_offsets, postings, offsets, queried, starts, stops
 ):

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from rprs.compiled import compiled
 from rprs.scoring import postings
 from rprs.scoring.logarithms import log, log1p
 
@@ -92,7 +92,7 @@ def lucene_lengths(lengths: NDArray[Any]) -> Ints:
     return _LUCENE[np.searchsorted(_LUCENE, lengths, side="right") - 1]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def accumulate(starts, stops, weights, documents, counts, saturated, scores):  # type: ignore[no-untyped-def]
     """Add the contribution of every term to `scores`, those of a segment's documents, term at a time (equation 8).
 
@@ -108,7 +108,7 @@ def accumulate(starts, stops, weights, documents, counts, saturated, scores):  #
             _add(documents[part], counts[part], weights[term], saturated, scores)
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _add(documents, counts, weight, saturated, scores):  # type: ignore[no-untyped-def]
     """Add the contribution of one term."""
     for posting in range(documents.size):
@@ -118,7 +118,7 @@ def _add(documents, counts, weight, saturated, scores):  # type: ignore[no-untyp
             scores[document] += weight * tf / (tf + saturated[document])
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def accumulate_grid(  # type: ignore[no-untyped-def]
     starts, stops, weights, since, documents, counts, numbers, relative, k1, b, best, where, sizes
 ):
@@ -152,7 +152,7 @@ def accumulate_grid(  # type: ignore[no-untyped-def]
             _insert(sums, numbers[document], best, where, sizes)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _transposed(cursor, stops, documents, counts, first, last):  # type: ignore[no-untyped-def]
     """The postings of documents first:last grouped by document, terms in their order; moves the cursors past them."""
     offsets = np.zeros(last - first + 2, np.int64)
@@ -175,7 +175,7 @@ def _transposed(cursor, stops, documents, counts, first, last):  # type: ignore[
     return offsets, terms, times
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _insert(sums, number, best, where, sizes):  # type: ignore[no-untyped-def]
     """Insert a document into every list for which its score is high enough; among equals, the smaller number first."""
     sets, points, depth = best.shape
@@ -198,7 +198,7 @@ def _insert(sums, number, best, where, sizes):  # type: ignore[no-untyped-def]
                 sizes[row, point] = min(size + 1, depth)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def live_counts(starts, stops, documents, counts, live, df, cf):  # type: ignore[no-untyped-def]
     """Add to df how many live documents contain each term, and to cf how often they contain it."""
     for term in range(starts.size):

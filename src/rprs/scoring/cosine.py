@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from rprs.compiled import compiled
 from rprs.scoring import postings
 from rprs.scoring.logarithms import log, log_of
 
@@ -55,13 +55,13 @@ def sublinear(counts: NDArray[Any]) -> Floats:
     return weights
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def count_weight(count, logarithms):  # type: ignore[no-untyped-def]
     """1 + ln count, from the table for small counts."""
     return logarithms[count] if 0 <= count < logarithms.size else 1 + log_of(np.float64(count))
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def accumulate(starts, stops, weights, documents, counts, logarithms, scores):  # type: ignore[no-untyped-def]
     """Add weight · (1 + ln count) of every term to the `scores` of a segment's documents, term at a time.
 
@@ -76,7 +76,7 @@ def accumulate(starts, stops, weights, documents, counts, logarithms, scores):  
             _add(documents[part], counts[part], weights[term], logarithms, scores)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _add(documents, counts, weight, logarithms, scores):  # type: ignore[no-untyped-def]
     """Add those of one term."""
     for posting in range(documents.size):
@@ -85,7 +85,7 @@ def _add(documents, counts, weight, logarithms, scores):  # type: ignore[no-unty
             scores[document] += weight * count_weight(counts[posting], logarithms)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def add_squares(offsets, weights, documents, counts, logarithms, squares):  # type: ignore[no-untyped-def]
     """Add the squared weight of every term of a segment to the `squares` of its documents.
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from rprs.compiled import compiled
 from rprs.document import Neighbours
 from rprs.scoring.order import best_first
 
@@ -39,7 +39,7 @@ def scores(
     return np.asarray(_scores(sentence, neighbours.offsets, level, len(sizes), *pairs, avgdl), dtype=np.float64)
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _scores(sentence, offsets, level, levels, k1, b, avgdl):  # type: ignore[no-untyped-def]
     """(levels, documents, points): count, then score document by document."""
     starts, values, c, f = _histograms(sentence, offsets, level, levels)
@@ -65,7 +65,7 @@ def _scores(sentence, offsets, level, levels, k1, b, avgdl):  # type: ignore[no-
     return scores
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _saturate(values, length, k1, b, avgdl, table):  # type: ignore[no-untyped-def]
     """table[v, p] = sat(values[v]) at point p, for a document of `length` sentences."""
     for point in range(k1.size):
@@ -74,7 +74,7 @@ def _saturate(values, length, k1, b, avgdl, table):  # type: ignore[no-untyped-d
             table[row, point] = values[row] / (values[row] + saturation)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _add(times, table, total):  # type: ignore[no-untyped-def]
     """total[p] = Σ times[v] · table[v, p] over the counts v in ascending order."""
     total[:] = 0.0
@@ -85,7 +85,7 @@ def _add(times, table, total):  # type: ignore[no-untyped-def]
                 total[point] += weight * table[row, point]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _histograms(sentence, offsets, level, levels):  # type: ignore[no-untyped-def]
     """How often each count occurs in each document, for all n.
 
@@ -131,7 +131,7 @@ def _histograms(sentence, offsets, level, levels):  # type: ignore[no-untyped-de
     return _packed(base, c, f)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _packed(base, c, f):  # type: ignore[no-untyped-def]
     """The cumulative histograms over all levels, without counts that never occur."""
     levels, documents = c.shape[0], base.size - 1
@@ -164,7 +164,7 @@ def orders(scores: Floats, offsets: Ints) -> Ints:
     return np.asarray(_orders(scores, start), dtype=np.int64)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _orders(scores, start):  # type: ignore[no-untyped-def]
     levels, documents, points = scores.shape
     result = np.empty((levels, points, documents), np.int64)

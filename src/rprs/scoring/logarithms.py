@@ -17,9 +17,10 @@ from collections.abc import Sequence
 from decimal import Decimal, localcontext
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from rprs.compiled import compiled
 
 __all__ = ["exp", "exp_of", "log", "log1p", "log2", "log_of"]
 
@@ -82,7 +83,7 @@ def _mapped(function: Any, values: NDArray[Any] | float) -> Floats:
 # ---------------------------------------------------------------------------- compiled
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
+@compiled(inline="always")
 def _sum(a, b):  # type: ignore[no-untyped-def]
     """a + b exactly, as the sum of two numbers (Knuth)."""
     total = a + b
@@ -90,7 +91,7 @@ def _sum(a, b):  # type: ignore[no-untyped-def]
     return total, (a - (total - other)) + (b - other)
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
+@compiled(inline="always")
 def _product(a, b):  # type: ignore[no-untyped-def]
     """a · b exactly, as the sum of two numbers (Veltkamp, Dekker)."""
     product = a * b
@@ -103,7 +104,7 @@ def _product(a, b):  # type: ignore[no-untyped-def]
     return product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _log(high, low):  # type: ignore[no-untyped-def]
     """ln(high + low), for a normal number above 0 and a much smaller correction."""
     exponent, base, base_low = 0.0, 0.0, 0.0
@@ -130,7 +131,7 @@ def _log(high, low):  # type: ignore[no-untyped-def]
     return total + (rest + (more + small))
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def log_of(value):  # type: ignore[no-untyped-def]
     """ln of one number."""
     if not 0 < value < np.inf:
@@ -142,7 +143,7 @@ def log_of(value):  # type: ignore[no-untyped-def]
     return _log(value, 0.0)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def exp_of(value):  # type: ignore[no-untyped-def]
     """e to the power of one number."""
     if not -745.2 < value < 709.79:
@@ -164,13 +165,13 @@ def exp_of(value):  # type: ignore[no-untyped-def]
     return result
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _log_all(values, results):  # type: ignore[no-untyped-def]
     for place in range(values.size):
         results[place] = log_of(values[place])
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _log1p_all(values, results):  # type: ignore[no-untyped-def]
     for place in range(values.size):
         value = values[place]
@@ -181,7 +182,7 @@ def _log1p_all(values, results):  # type: ignore[no-untyped-def]
             results[place] = log_of(1 + value)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _exp_all(values, results):  # type: ignore[no-untyped-def]
     for place in range(values.size):
         results[place] = exp_of(values[place])

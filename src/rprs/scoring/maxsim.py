@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Literal
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from rprs.compiled import compiled
 from rprs.document import Sentences
 from rprs.progress import Advance, no_op
 from rprs.scoring.aligned import DEFAULT_PLAN, DOCUMENT, Block, Fold, Plan, Visit, multiply, scan
@@ -119,13 +119,13 @@ def _insert(best: Wide, block: Block, values: Floats) -> None:
     _keep(best, block.owner, values)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _add_up(best, owner, totals):  # type: ignore[no-untyped-def]
     for sentence in range(best.size):
         totals[owner[sentence]] += np.float64(best[sentence])
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _keep(best, owner, values):  # type: ignore[no-untyped-def]
     for sentence in range(best.size):
         greatest, score = values[owner[sentence]], np.float64(best[sentence])
@@ -134,7 +134,7 @@ def _keep(best, owner, values):  # type: ignore[no-untyped-def]
                 greatest[place], score = score, greatest[place]
 
 
-@numba.njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})
+@compiled(fastmath={"nnan", "nsz"})
 def _greatest(products, best):  # type: ignore[no-untyped-def]
     """best[s] = max(best[s], the products of document sentence s)."""
     for row in range(products.shape[0]):
@@ -144,7 +144,7 @@ def _greatest(products, best):  # type: ignore[no-untyped-def]
         best[row] = greatest
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _pool(vectors, ends, owner, query, running, values):  # type: ignore[no-untyped-def]
     """Cosines from sums of vectors, which have the direction of the means.
 

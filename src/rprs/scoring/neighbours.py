@@ -15,10 +15,10 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any, Literal
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from rprs.compiled import compiled
 from rprs.document import Neighbours
 from rprs.forks import PerProcess
 from rprs.progress import Advance, divided, no_op
@@ -202,7 +202,7 @@ def _copy(vectors: Vectors, wide: Wide) -> None:
         wide[...] = vectors
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _widen(half, wide):  # type: ignore[no-untyped-def]
     """Move sign, exponent and fraction to their places in float32, then correct the exponent's bias by 2^112."""
     for row in range(half.shape[0]):
@@ -213,7 +213,7 @@ def _widen(half, wide):  # type: ignore[no-untyped-def]
             wide[row, column] = moved.view(np.float32) * np.float32(2.0**112)
 
 
-@numba.njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})
+@compiled(fastmath={"nnan", "nsz"})
 def _keep_best(products, keys, best, where):  # type: ignore[no-untyped-def]
     """Insert a block of similarities (query rows × pool rows) into the running lists, in descending order.
 
@@ -239,7 +239,7 @@ def _keep_best(products, keys, best, where):  # type: ignore[no-untyped-def]
                     worst = best[row, last]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def insert(best, where, similarity, key):  # type: ignore[no-untyped-def]
     """Insert a similarity where it belongs, and drop the last of the list."""
     place = best.size - 1

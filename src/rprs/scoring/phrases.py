@@ -21,10 +21,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from rprs.compiled import compiled
 from rprs.scoring.cosine import count_weight
 
 __all__ = [
@@ -127,7 +127,7 @@ def encode(postings: Inverted, bits: int, first: int = 0, last: int | None = Non
     return sizes, data
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _write(phrases, documents, counts, shift, first, sizes, data, writing):  # type: ignore[no-untyped-def]
     """Write the postings to `data`, or only measure them; add the size of every bucket to `sizes`."""
     at, posting = 0, 0
@@ -149,7 +149,7 @@ def _write(phrases, documents, counts, shift, first, sizes, data, writing):  # t
     return at
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _write_postings(documents, counts, first, last, data, at, writing):  # type: ignore[no-untyped-def]
     """Write the postings first:last of one phrase, or only measure them; the offset behind them."""
     before = np.int64(-1)
@@ -162,7 +162,7 @@ def _write_postings(documents, counts, first, last, data, at, writing):  # type:
     return at
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _put(data, at, value, writing):  # type: ignore[no-untyped-def]
     while value >= 128:
         if writing:
@@ -174,7 +174,7 @@ def _put(data, at, value, writing):  # type: ignore[no-untyped-def]
     return at + 1
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
+@compiled(inline="always")
 def _get(data, at, end):  # type: ignore[no-untyped-def]
     """A number and the offset behind it; 0 at the end of the data.
 
@@ -189,7 +189,7 @@ def _get(data, at, end):  # type: ignore[no-untyped-def]
     return _get_long(data, at, end)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _get_long(data, at, end):  # type: ignore[no-untyped-def]
     """The same for a number of any length."""
     value, shift = np.int64(0), 0
@@ -203,7 +203,7 @@ def _get_long(data, at, end):  # type: ignore[no-untyped-def]
     return value, at
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
+@compiled(inline="always")
 def _posting(data, at, end):  # type: ignore[no-untyped-def]
     """The distance to the next document, the count in it, and the offset behind the posting.
 
@@ -219,7 +219,7 @@ def _posting(data, at, end):  # type: ignore[no-untyped-def]
     return _posting_long(data, at, end)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _posting_long(data, at, end):  # type: ignore[no-untyped-def]
     """The same for numbers of any length."""
     value, at = _get_long(data, at, end)
@@ -229,7 +229,7 @@ def _posting_long(data, at, end):  # type: ignore[no-untyped-def]
     return value >> 1, count + 2, at
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
+@compiled(inline="always")
 def _phrase(data, at, end):  # type: ignore[no-untyped-def]
     """The distance to the next phrase, and the offsets of its postings and behind them."""
     step, at = _get(data, at, end)
@@ -238,7 +238,7 @@ def _phrase(data, at, end):  # type: ignore[no-untyped-def]
     return step, at, at + min(size, end - at)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _shift(directory):  # type: ignore[no-untyped-def]
     """32 − B, from the size of the directory."""
     shift = 32
@@ -271,7 +271,7 @@ def find(stream: Stream, phrases: NDArray[np.uint32]) -> Postings:
     return Postings(bounds[:-1], bounds[1:], documents[:size], counts[:size])
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _locate(directory, data, phrases, first, last):  # type: ignore[no-untyped-def]
     """The offsets of the first byte of each phrase's postings and of the end of the last; both stay 0 if it is absent.
 
@@ -294,7 +294,7 @@ def _locate(directory, data, phrases, first, last):  # type: ignore[no-untyped-d
     return touched
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _read(data, first, last, stops, documents, counts):  # type: ignore[no-untyped-def]
     """Decode the postings between offsets, phrase by phrase; `stops` receives the end of each. Their number."""
     size = 0
@@ -309,7 +309,7 @@ def _read(data, first, last, stops, documents, counts):  # type: ignore[no-untyp
     return size
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _touch(directory, data, phrases, shift, starts):  # type: ignore[no-untyped-def]
     """Read the first byte of every bucket, so that memory delivers many of them at once; their sum.
 
@@ -338,7 +338,7 @@ def decode(stream: Stream, low: int, high: int) -> Inverted:
     return Inverted(phrases, documents, counts)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _decode(directory, data, low, high, phrases, documents, counts):  # type: ignore[no-untyped-def]
     """Decode as many postings as there is room for; the number of all of them."""
     shift, row = _shift(directory), 0
@@ -360,7 +360,7 @@ def _decode(directory, data, low, high, phrases, documents, counts):  # type: ig
     return row
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def total_frequencies(phrases, documents, live, table, totals):  # type: ignore[no-untyped-def]
     """Add the live documents of every phrase of a segment's postings to a hash table that all segments share.
 
@@ -374,7 +374,7 @@ def total_frequencies(phrases, documents, live, table, totals):  # type: ignore[
             totals[place] += 1
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _place(phrase, table):  # type: ignore[no-untyped-def]
     """The place of a phrase in the hash table, or the free place for it (linear probing)."""
     place = (phrase * 0x2545F491) & (table.size - 1)
@@ -383,7 +383,7 @@ def _place(phrase, table):  # type: ignore[no-untyped-def]
     return place
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def add_squares(  # type: ignore[no-untyped-def]
     phrases, documents, counts, table, totals, idf, logarithms, squares
 ):
@@ -398,7 +398,7 @@ def add_squares(  # type: ignore[no-untyped-def]
             squares[documents[row], phrases[row] & 1] += value * value
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def add_weighted_squares(phrases, documents, counts, weights, logarithms, squares):  # type: ignore[no-untyped-def]
     """Add the squared weights of postings to columns 1 and 2 of `squares` (documents, 3); `weights` are their idf."""
     for row in range(phrases.size):
@@ -407,7 +407,7 @@ def add_weighted_squares(phrases, documents, counts, weights, logarithms, square
             squares[documents[row], 1 + (phrases[row] & 1)] += value * value
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def in_order(directory, data, documents):  # type: ignore[no-untyped-def]
     """Whether a stream is complete: phrases ascend within their buckets, documents ascend and exist."""
     shift = _shift(directory)

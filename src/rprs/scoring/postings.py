@@ -7,14 +7,14 @@ receives its terms in the same order, and its score is the same to the last bit.
 
 from __future__ import annotations
 
-import numba
+from rprs.compiled import compiled
 
 __all__ = ["BLOCK", "cut"]
 
 BLOCK = 2**17  # documents: 1 MB of scores, and as much for what they are computed from
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def cut(documents, stops, limit, starts, ends, following):  # type: ignore[no-untyped-def]
     """Move `starts` and `ends` of all terms to their postings before document `limit`; a negative limit takes all.
 
@@ -30,7 +30,7 @@ def cut(documents, stops, limit, starts, ends, following):  # type: ignore[no-un
                 following[term] = documents[ends[term]]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _first_from(documents, low, high, limit):  # type: ignore[no-untyped-def]
     """The first place from `low` to `high` whose document is not before the limit; documents ascend."""
     step = 1

@@ -6,9 +6,10 @@ document lacks, and the longest stretch of words without a whole missing phrase 
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from rprs.compiled import compiled
 
 __all__ = ["group_by_document", "longest_possible"]
 
@@ -30,7 +31,7 @@ def longest_possible(
     return bounds
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _bound(words, first, last, phrase, offsets, phrases, least, present, bounds):  # type: ignore[no-untyped-def]
     for document in range(bounds.size):
         own = phrases[offsets[document] : offsets[document + 1]]
@@ -60,7 +61,7 @@ def group_by_document(documents: Ints, phrases: Ints, size: int) -> tuple[Ints, 
     return offsets, grouped
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _distribute(documents, phrases, places, grouped):  # type: ignore[no-untyped-def]
     for row in range(documents.size):
         grouped[places[documents[row]]] = phrases[row]

@@ -26,10 +26,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from rprs.compiled import compiled
 from rprs.document import Sentences
 from rprs.progress import Advance, divided, no_op
 from rprs.scoring.aligned import DEFAULT_PLAN, Block, Fold, Plan, multiply, scan
@@ -172,7 +172,7 @@ def _scan(query: Wide, documents: Sequence[Sentences], fold: Fold, width: int, p
 # ---------------------------------------------------------------------------- kernels: products are (c, r)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _spread(products, owner, mean, squares, above):  # type: ignore[no-untyped-def]
     """The sum of squared deviations from the mean, and the greatest deviation, which is never below 0 over a pool."""
     for row in range(products.shape[0]):
@@ -183,7 +183,7 @@ def _spread(products, owner, mean, squares, above):  # type: ignore[no-untyped-d
             above[document, column] = max(above[document, column], deviation)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _add_weights(products, owner, sharpness, greatest, weights):  # type: ignore[no-untyped-def]
     for row in range(products.shape[0]):
         document = owner[row]
@@ -193,7 +193,7 @@ def _add_weights(products, owner, sharpness, greatest, weights):  # type: ignore
                 weights[document, column] += exp_of(exponent)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _pass_over(products, sharpness, greatest, total, never):  # type: ignore[no-untyped-def]
     """never[s] = never[s] · Π_i (1 − p[i, s])."""
     for row in range(products.shape[0]):
@@ -205,7 +205,7 @@ def _pass_over(products, sharpness, greatest, total, never):  # type: ignore[no-
         never[row] = chance
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _add_drawn(never, owner, values):  # type: ignore[no-untyped-def]
     for row in range(never.size):
         values[owner[row], 0] += 1.0 - never[row]
