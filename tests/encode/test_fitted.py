@@ -189,7 +189,7 @@ def test_only_the_beginning_of_a_long_sentence_teaches(fitted: Fitted) -> None:
     assert in_context is not None
     long = " ".join(sentences(20))
     learnt = teaching._learn(teacher, in_context, [long, sentences(1)[0]])
-    assert learnt["lengths"].max() == min(teaching.LONGEST, teacher.window) - 2
+    assert learnt["lengths"].max() == min(teaching.LONGEST, teacher.window - 2)
     assert learnt["counts"].sum() == learnt["lengths"].sum()
 
 

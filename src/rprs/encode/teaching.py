@@ -35,7 +35,7 @@ InContext = Callable[[list[list[int]]], tuple[Floats, Floats]]
 """Token sequences of the same length → their unit vectors (b, d) and those of their tokens (b, l, e)."""
 
 PART = 25 * HELD_OUT  # sentences that are kept together
-LONGEST = 64  # tokens, special ones included: the rest of a sentence is not used
+LONGEST = 64  # tokens without special ones: the rest of a sentence is not used
 DAYS = 7  # after which the parts of a fit that was never resumed are deleted
 FAMILIAR = 4  # occurrences from which the contexts of a token count as much as its vector without context
 MAPPING = 1e-3  # the ridge of the map from vectors without context to those in context
@@ -122,7 +122,7 @@ def teach(teacher: Teacher, in_context: InContext, sentences: Sequence[str], adv
 def _learn(teacher: Teacher, in_context: InContext, sentences: list[str]) -> dict[str, NDArray[Any]]:
     """The tokens and vectors of sentences, and the sums and counts of the tokens in those that are not held out."""
     before, after = frame(teacher.words)
-    room = min(LONGEST, teacher.window) - len(before) - len(after)
+    room = min(LONGEST, teacher.window - len(before) - len(after))
     encodings = teacher.words.encode_batch_fast(sentences, add_special_tokens=False)
     ids = [encoding.ids[:room] for encoding in encodings]
     lengths = np.array([len(each) for each in ids], dtype=np.int64)
