@@ -53,6 +53,7 @@ BOOK = [  # LibreOffice writes withdrawn words and the numbers of notes into a b
     LETTER[0], "The tenant1 shall pay the rent on the first day of each month.withdrawn words", LETTER[2],
     "Rent", "Due", "100", "monthly", ASSIGN, "1As defined in section 2.",
 ]  # fmt: skip
+PRINTED = [BOOK[0], f"{BOOK[1]} {BOOK[2]}", "Rent Due", "100 monthly", ASSIGN, "1 As defined in section 2."]
 
 
 def fixture(name: str) -> bytes:
@@ -298,16 +299,20 @@ def limited(what: str) -> object:
     return start
 
 
+WRITTEN = [
+    *(("letter.fodt", kind, LETTER) for kind in ("doc", "odt", "docx", "rtf")),
+    ("letter.fodt", "epub", BOOK),
+    ("letter.fodt", "pdf", PRINTED),
+    *(("rents.fods", kind, RENTS) for kind in ("ods", "xls", "xlsx")),
+    *(("talk.fodp", kind, TALK) for kind in ("odp", "ppt", "pptx")),
+]
+
+
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("soffice") is None, reason="needs LibreOffice")
-def test_what_libreoffice_writes_now(tmp_path: Path) -> None:
-    for source, kinds, expected in (
-        ("letter.fodt", ("doc", "odt", "docx", "rtf"), LETTER),
-        ("rents.fods", ("ods", "xls", "xlsx"), RENTS),
-        ("talk.fodp", ("odp", "ppt", "pptx"), TALK),
-    ):
-        for kind in kinds:
-            path = FIXTURES / "sources" / source
-            command: list[str | Path] = ["soffice", "--headless", "--convert-to", kind, "--outdir", tmp_path, path]
-            subprocess.run(command, check=True, capture_output=True)
-            assert read_one(tmp_path / f"{path.stem}.{kind}").text == "\n\n".join(expected)
+@pytest.mark.skipif(shutil.which("soffice") is None, reason="needs LibreOffice: soffice")
+@pytest.mark.parametrize(("source", "kind", "expected"), WRITTEN, ids=[kind for _, kind, _ in WRITTEN])
+def test_what_libreoffice_writes_now(source: str, kind: str, expected: list[str], tmp_path: Path) -> None:
+    path = FIXTURES / "sources" / source
+    command: list[str | Path] = ["soffice", "--headless", "--convert-to", kind, "--outdir", tmp_path, path]
+    subprocess.run(command, check=True, capture_output=True)
+    assert read_one(tmp_path / f"{path.stem}.{kind}").text == "\n\n".join(expected)
