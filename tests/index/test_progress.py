@@ -11,7 +11,7 @@ import pytest
 from rprs.document import Document
 from rprs.index import Writer
 from rprs.progress import Advance, show_reading
-from rprs.text import analyze, split
+from rprs.text import analyze, pieces, split
 from tests.support.crash import HASHED, invented
 
 BOOK = Document("book", "\n\n".join(invented(f"chapter {number}", sentences=9).text for number in range(60)))
@@ -46,15 +46,15 @@ def build(path: Path, progress: Recorded | None = None) -> dict[str, bytes]:
 
 def test_every_stage_of_a_huge_document_shows_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = build(tmp_path / "plain.rprs")
-    monkeypatch.setattr(analyze, "_MANY", 100)
-    monkeypatch.setattr(analyze, "_STEP", 700)
+    monkeypatch.setattr(analyze, "_LONG_TEXT", 1_000)
+    monkeypatch.setattr(pieces, "PIECE", 4_000)
     monkeypatch.setattr(split, "_LONG_TEXT", 1_000)
     monkeypatch.setattr(split, "_STEP", 2_000)
     progress = Recorded()
     assert build(tmp_path / "shown.rprs", progress) == plain
     words, arrays = progress.steps["counting the words of a long text"], progress.steps["writing words and phrases"]
     assert len(words) > 3
-    assert sum(words) == progress.totals["counting the words of a long text"] == len(BOOK.text.split())
+    assert sum(words) == progress.totals["counting the words of a long text"] == len(BOOK.text)
     assert len(progress.steps["splitting a long text"]) > 5
     assert progress.totals["splitting a long text"] == len(BOOK.text)
     assert arrays == [1] * (2 * (progress.totals["writing words and phrases"] or 0))  # two segments

@@ -31,7 +31,7 @@ from rprs.encode.loading import plainly
 from rprs.encode.onnx import Pooling, Precision
 from rprs.errors import ModelError
 
-__all__ = ["build", "build_cross"]
+__all__ = ["build", "build_cross", "token_graph"]
 
 Array = NDArray[Any]
 
