@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-cluster test test-all test-torch test-cluster test-cluster-all fuzz soak effectiveness runs lint bench screenshots lock sbom clean
+.PHONY: help demo demo-cluster test test-all test-browser test-torch test-cluster test-cluster-all fuzz soak effectiveness runs lint bench screenshots lock sbom clean
 
 help:  ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -102,6 +102,9 @@ test: $(VENV)/.dev  ## run the default tests
 
 test-all: $(VENV)/.dev $(VENV)/.demo  ## run the slow tests, too
 	@$(VENV)/bin/$(PYTEST) $(PARALLEL) -m 'not effectiveness and not torch and not cluster'
+
+test-browser: $(VENV)/.dev  ## run the tests of the web interface, which require Chromium and Firefox
+	@$(VENV)/bin/$(PYTEST) $(PARALLEL) -m 'browser and not slow'
 
 test-torch: $(TORCH_VENV)/.dev  ## run the tests that require torch, in a separate environment
 	@$(TORCH_VENV)/bin/$(PYTEST) -m torch

@@ -33,6 +33,7 @@ SEPARATE = {
     "slow": "make test-all",
     "effectiveness": "make effectiveness",
     "cluster": "make test-cluster",
+    "browser": "make test-browser",
 }
 LEFT_OUT = pytest.StashKey[Counter[str]]()
 
@@ -40,19 +41,13 @@ LEFT_OUT = pytest.StashKey[Counter[str]]()
 # Two processes share the tests file by file: with the longest files first, they finish at about the same time.
 LONGEST = (
     "project/test_docs.py",
-    "serve/test_web_form.py",
+    "serve/test_schema.py",
+    "serve/test_uploads.py",
     "serve/test_api.py",
     "tuning/test_tune.py",
     "tuning/test_tune_function.py",
     "project/test_package.py",
     "serve/test_robustness.py",
-    "serve/test_web_results.py",
-    "serve/test_web_filters.py",
-    "serve/test_web_comparison.py",
-    "serve/test_web_small.py",
-    "serve/test_web_evidence.py",
-    "serve/test_web_layout.py",
-    "serve/test_web_interaction.py",
     "studies/test_study.py",
     "studies/test_study_again.py",
     "index/test_crash.py",
@@ -62,7 +57,12 @@ LONGEST = (
 )
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that use Chromium, before pytest selects by marks, and put the longest files first."""
+    for item in items:
+        if "chrome" in getattr(item, "fixturenames", ()):
+            item.add_marker("browser")
     order = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: order.get("/".join(item.path.parts[-2:]), len(order)))
 

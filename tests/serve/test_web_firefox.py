@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.support.cli import QUERY, sample_index
 from tests.support.firefox import firefox
 from tests.support.server import served
@@ -16,6 +18,7 @@ const [left, right] = numbers.map(number => number.getBoundingClientRect().y);
 return Math.abs(left - right) < 40;"""
 
 
+@pytest.mark.browser
 def test_the_same_page_works_in_firefox(tmp_path: Path) -> None:
     with firefox() as window, served(sample_index(tmp_path)) as server:
         window.resize(1280, 900)
