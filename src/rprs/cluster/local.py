@@ -88,6 +88,9 @@ def main() -> None:
     token_file.write_text(token_hex(32), encoding="ascii")
     os.environ.update(environment(LOOPBACK))
     os.environ["RAY_AUTH_TOKEN_PATH"] = str(token_file)
+    # Otherwise Ray notes the newest cluster in a folder that all users share, and fails if it is missing.
+    os.environ["RAY_TMPDIR"] = str(folder)
+    (folder / "ray").mkdir()
     try:
         from rprs.cluster.engine import LocalNodes
 
