@@ -107,7 +107,10 @@ class Network:
     def start_node(self, number: int) -> None:
         """Start the head or a node, and wait until it runs."""
         name = f"machine{number}"
-        words = ["--ip", self.address(number), "--folder", f"/tmp/{self.tag}{number}"]
+        folder = Path(f"/tmp/{self.tag}{number}")
+        # A head that starts again would take the processes of other machines, which it sees here, for its own.
+        (folder / "ray_current_cluster").unlink(missing_ok=True)
+        words = ["--ip", self.address(number), "--folder", str(folder)]
         words += [] if number == HEAD else ["--join", self.head, "--cores", "1"]
         process = self.run_rprs(name, number, "cluster", "node", *words)
         deadline = monotonic() + STARTING
