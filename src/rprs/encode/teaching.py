@@ -13,6 +13,7 @@ import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -100,7 +101,7 @@ def teach(teacher: Teacher, in_context: InContext, sentences: Sequence[str], adv
     for start in range(0, len(sentences), PART):
         part = list(sentences[start : start + PART])
         file = _folder() / f"{digest([teacher.fingerprint, LONGEST, HELD_OUT, part])}.npz"
-        parts.append(_kept(file, lambda part=part: _learn(teacher, in_context, part)))  # type: ignore[misc]
+        parts.append(_kept(file, partial(_learn, teacher, in_context, part)))
         files.append(file)
         advance(len(part))
     lengths = np.concatenate([part["lengths"] for part in parts])
