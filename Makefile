@@ -7,7 +7,9 @@ TORCH ?= torch==2.13.0
 PYTEST ?= pytest
 FUZZ_SECONDS ?= 600
 SOAK_MINUTES ?= 30
-PARALLEL ?= -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+# Tests wait for servers and other processes, so two cores have work for three.
+WORKERS := $(shell cores=$$(nproc 2> /dev/null || echo 2); echo $$((cores < 3 ? 3 : cores > 4 ? 4 : cores)))
+PARALLEL ?= -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 QUERY = demo/licences/agpl-3.0.LICENSE
 
 comma := ,

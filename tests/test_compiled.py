@@ -65,6 +65,7 @@ def lines(process: subprocess.Popen[str]) -> list[str]:
     return output.splitlines()
 
 
+@pytest.mark.slow
 def test_another_installation_loads_what_two_processes_compiled_at_once(tmp_path: Path) -> None:
     """Errors inside of kernels are the same, the compiler is not imported, and a changed constant compiles again."""
     cache = tmp_path / "cache"

@@ -307,6 +307,7 @@ with Writer(sys.argv[1]) as writer:
 """
 
 
+@pytest.mark.slow
 def test_a_reader_can_open_at_any_time_while_another_process_adds_and_compacts() -> None:
     with memory_folder() as folder:
         path = folder / "busy.rprs"

@@ -138,6 +138,7 @@ def test_an_unknown_mode_is_one_line() -> None:
         Limits(ocr="often")  # type: ignore[arg-type]  # a wrong value is the point
 
 
+@pytest.mark.slow
 @needs_tesseract
 def test_a_server_recognises_queries_and_added_files(
     scan: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -282,6 +282,7 @@ alone = { rerank = "birch", encoder = "hashed(dimension=32)", tune = "rerank", f
 )
 
 
+@pytest.mark.slow
 def test_any_reranker_is_tuned(place: Place) -> None:
     """In folds, on another collection, and over candidates encoded alone: a second run recomputes nothing."""
     first = place.study(TUNED)
