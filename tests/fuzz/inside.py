@@ -15,9 +15,7 @@ MODULES = ["rprs.read", "rprs.spec", "rprs.index.where", "rprs.matters", "rprs.s
 
 def compiled_modules() -> list[str]:
     """The modules with functions for Numba, which cannot compile instrumented ones."""
-    paths = [
-        path for path in SOURCE.rglob("*.py") if "compiled" in (text := path.read_text("utf-8")) or "numba" in text
-    ]
+    paths = [path for path in SOURCE.rglob("*.py") if re.search("rprs.compiled|numba", path.read_text("utf-8"))]
     return [".".join(path.relative_to(SOURCE).with_suffix("").parts) for path in paths]
 
 
