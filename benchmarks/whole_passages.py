@@ -3,8 +3,9 @@
 Without an index, one of drawn words is written to a temporary folder (5 million sentences: 7 GB): documents of 50
 sentences with 14 words each, in segments of 10,000 documents, with texts, phrases, and the vectors of `hashed`. One
 sentence in a hundred is a clause that some fifty documents share. Three passages are looked up: such a clause, a
-sentence that no other document has, and five sentences in a row. `first` is the first look-up of a new process, `warm`
-the median of eleven, `command` the command line from its start to its end. Prints Markdown.
+sentence that no other document has, and five sentences in a row. `first` is the first look-up of a passage in a
+process, `best` and `warm` the best and the median of ten further ones, `processor` their processor time, then the three
+steps of which they consist; `command` is the command line from its start to its end. Prints Markdown.
 """
 
 from __future__ import annotations
@@ -41,21 +42,23 @@ NAMES = [f"w{number}" for number in range(VOCABULARY)]
 
 MEASURED = """
 import statistics, sys
-from time import perf_counter
+from time import perf_counter, process_time
 from rprs import Index, Searcher
 
 path, rounds, *passages = sys.argv[1:]
 searcher = Searcher(Index(path))
 for number, passage in enumerate(passages):
-    times, parts = [], []
+    times, worked, parts = [], [], []
     for _ in range(int(rounds)):
-        started = perf_counter()
+        started, before = perf_counter(), process_time()
         results = searcher.passages(passage)
         times.append(perf_counter() - started)
+        worked.append(process_time() - before)
         parts.append(results.seconds)
     median = {part: statistics.median(each[part] for each in parts[1:]) for part in parts[0]}
     kinds = [hit.pair.kind for hit in results.hits]
-    seconds = times[0], statistics.median(times[1:]), max(times[1:]), *median.values()
+    warm = min(times[1:]), statistics.median(times[1:]), statistics.median(worked[1:])
+    seconds = times[0], *warm, *median.values()
     print(*seconds, len(kinds), kinds.count("identical"))
 """
 
@@ -70,12 +73,14 @@ def main() -> None:
         path = options.index or Path(temporary) / "drawn.rprs"
         if not path.exists():
             write_index(path, options.sentences)
-        print("| passage | first | warm | slowest | phrases | vectors | matches | hits | identical | command |")
-        print("|---|---|---|---|---|---|---|---|---|---|")
-        names, texts = zip(*_passages(options.sentences), strict=True)
+        print(
+            "| passage | first | best | warm | processor | phrases | vectors | matches | hits | identical | command |"
+        )
+        print("|---|---|---|---|---|---|---|---|---|---|---|")
+        passages, texts = zip(*_passages(options.sentences), strict=True)
         command = [sys.executable, "-c", MEASURED, str(path), str(ROUNDS), *texts]
         lines = subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout.splitlines()
-        for name, text, line in zip(names, texts, lines, strict=True):
+        for name, text, line in zip(passages, texts, lines, strict=True):
             *seconds, hits, identical = line.split()
             cells = [name, *(f"{float(value):.2f} s" for value in seconds), hits, identical]
             print(f"| {' | '.join(cells)} | {_command(path, text):.2f} s |", flush=True)
@@ -123,7 +128,8 @@ def _text(sentences: NDArray[np.int32]) -> tuple[str, NDArray[np.int64]]:
 def write_index(path: Path, sentences: int) -> None:
     """An index of drawn words with texts, phrases, spans and vectors."""
     encoder = f"hashed(dimension={DIMENSION})"
-    with _ArrayWriter(path, create=True, analyzer="words(language=none)", encoder=encoder) as writer:
+    writer = _ArrayWriter(path, create=True, analyzer="words(language=none)", encoder=encoder)
+    with writer:
         writer.add([])
         directions = Hashed(DIMENSION).encode(NAMES)  # (words, dimension), of length 1 instead of normally distributed
         directions *= np.sqrt(DIMENSION)
