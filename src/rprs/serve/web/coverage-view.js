@@ -222,6 +222,6 @@ const neighbour = (list, at, by) => list[at < 0 && by < 0 ? list.length - 1 : at
 function legend() {
   const kinds = KINDS.map(({ kind, sign, help }) => el("li", { class: kindClass(kind) }, el("span", { class: "sign" }, sign), " ", el("strong", {}, kind), `: ${help}`));
   return el("ul", { class: "chart-legend", "aria-label": "What the marks mean" }, kinds,
-    el("li", {}, el("span", { class: "chart-row gap" }, "marked like this"), ": nobody covers it"),
+    el("li", {}, el("span", { class: "gap-sample" }, "marked like this"), ": nobody covers it"),
     el("li", {}, "Each lane on the left is a source, the best result first; grey is boilerplate"));
 }
