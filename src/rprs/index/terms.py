@@ -45,10 +45,7 @@ _digests = _Digests()
 
 def term_hashes(words: Collection[str]) -> NDArray[np.uint64]:
     """The hashes of words in their order."""
-    digests: dict[str, bytes] = _digests
-    if len(words) > REMEMBERED:  # a long text may have more distinct words than the table has room for
-        digests = {word: digests[word] for word in set(words)}
-    return np.frombuffer(b"".join(map(digests.__getitem__, words)), dtype="<u8")
+    return np.frombuffer(b"".join(map(_digests.__getitem__, words)), dtype="<u8")
 
 
 @dataclass(frozen=True, slots=True)
