@@ -16,7 +16,7 @@ from rprs.index.rows import SegmentRow
 from rprs.index.segment import ends, folder, hash_term, write_phrases
 from rprs.scoring.phrases import stream
 
-__all__ = ["VOCABULARY", "Drawn", "draw", "first_distinct", "write_index"]
+__all__ = ["VOCABULARY", "Drawn", "draw", "first_distinct", "postings", "write_index"]
 
 VOCABULARY = 200_000
 
@@ -71,7 +71,7 @@ class _ArrayWriter(Writer):
     def write(self, collection: Drawn, phrases: bool) -> None:
         """Commit one segment, with the vectors of no sentence."""
         hashes = np.array([hash_term(word.encode()) for word in collection.words], dtype=np.uint64)
-        arrays = _postings(collection, hashes) | _no_sentences(collection)
+        arrays = postings(collection, hashes) | _no_sentences(collection)
         number, (size, length) = self.catalog.next_segment(), collection.documents.shape
         with self._change():
             (self.path / folder(number)).mkdir(parents=True)
@@ -87,7 +87,8 @@ class _ArrayWriter(Writer):
                     self.catalog.add_document(document, (number, ordinal), (length, 0))
 
 
-def _postings(collection: Drawn, hashes: NDArray[np.uint64]) -> dict[str, NDArray[Any]]:
+def postings(collection: Drawn, hashes: NDArray[np.uint64]) -> dict[str, NDArray[Any]]:
+    """The postings of a segment, as its arrays by name."""
     size, length = collection.documents.shape
     by_hash = np.argsort(hashes, kind="stable")
     rank = np.empty(len(by_hash), dtype=np.int64)

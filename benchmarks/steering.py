@@ -2,7 +2,8 @@
 
     python -m benchmarks.steering INDEX COLLECTION [QUERIES]
 
-COLLECTION is a BEIR folder, INDEX the index of its documents, QUERIES the number of queries to sample (all by default).
+COLLECTION is a BEIR folder, INDEX the index of its documents, QUERIES the number of queries to sample (all by default);
+they come in random order, and Ctrl-C ends with the figures of those so far.
 A simulated user searches with the default system and marks the one or three relevant documents with the highest ranks.
 These are removed from rankings and judgements (the residual collection), for all systems alike. The user also marks the
 three query sentences most similar to the first marked document as key, or the quarter least similar to it as ignored,
@@ -10,7 +11,8 @@ and the three best documents that are not relevant as not relevant.
 
 Beside the marks: Rocchio over the cosine of phrases, and RM3 (unigrams, Dirichlet smoothing), both with the marked
 documents as feedback. Their weights are those that turn out best on the same queries, which favours them. p is that of
-Fisher's randomisation test of the difference from the ranking without marks, not corrected for the number of tests.
+Fisher's randomisation test of the difference from the ranking without marks, not corrected for the number of tests; the
+interval is that of 95% of the mean differences of queries drawn with replacement.
 """
 
 from __future__ import annotations
@@ -18,9 +20,11 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from random import Random
 from time import process_time
 from typing import Any
 
@@ -53,6 +57,7 @@ RM3_TERMS = 100
 DIRICHLET = 2000.0
 MARKED_SENTENCES = 3
 IGNORED_SHARE = 0.25
+RESAMPLED = 10_000
 
 
 @dataclass(frozen=True)
@@ -225,31 +230,40 @@ def main() -> None:
         for query, judged in read_qrels(next(iter(sorted((folder / "qrels").glob("*.tsv"))))).items()
     }
     queries = [query for query in read_queries(folder, strict=True) if len(relevance.get(query.id, ())) > 1]
-    if len(sys.argv) > 3:
-        queries = queries[:: max(1, len(queries) // int(sys.argv[3]))][: int(sys.argv[3])]
+    queries = Random(0).sample(queries, min(len(queries), int(sys.argv[3])) if len(sys.argv) > 3 else len(queries))
     values: dict[int, dict[str, list[float]]] = {1: {}, 3: {}}
-    with Index(path) as index:
+    with Index(path) as index, suppress(KeyboardInterrupt):
         bench = Bench(index)
         for number, query in enumerate(queries, start=1):
-            for size, task in bench.tasks(query, relevance[query.id], (1, 3)).items():
-                for name, value in measure(bench, task).items():
+            tasks = bench.tasks(query, relevance[query.id], (1, 3))
+            measured = {size: measure(bench, task) for size, task in tasks.items()}
+            for size, systems in measured.items():
+                for name, value in systems.items():
                     values[size].setdefault(name, []).append(value)
-            if number % 20 == 0 or number == len(queries):
+            if number % 20 == 0 or number in (5, len(queries)):
                 print(f"{number} of {len(queries)} queries, {process_time():.0f} s", file=sys.stderr, flush=True)
     show(values)
 
 
 def show(values: dict[int, dict[str, list[float]]]) -> None:
     """The means, as a Markdown table."""
-    print("| marked | system | queries | MAP | change | p |", "|---|---|---|---|---|---|", sep="\n")
+    print("| marked | system | queries | MAP | change | 95% of the difference | p |", "|---" * 7 + "|", sep="\n")
     for size, systems in values.items():
         base = np.array(systems.get("no marks", ()))
         for name, each in systems.items():
             mean, pair = np.mean(each), Pair(base[:, None], np.array(each)[:, None], lambda parts: parts[..., 0])
             cells = [str(size), name, str(len(each)), f"{mean:.4f}"]
             if name != "no marks":
-                cells += [f"{mean / base.mean() - 1:+.1%}", f"{fisher([pair])[0]:.4f}"]
+                low, high = _interval(np.array(each) - base)
+                cells += [f"{mean / base.mean() - 1:+.1%}", f"{low:+.4f} to {high:+.4f}", f"{fisher([pair])[0]:.4f}"]
             print(f"| {' | '.join(cells)} |")
+
+
+def _interval(differences: Floats) -> tuple[float, float]:
+    """Between which values 95% of the means of queries lie that are drawn with replacement."""
+    drawn = np.random.default_rng(0).integers(0, len(differences), (RESAMPLED, len(differences)))
+    low, high = np.quantile(differences[drawn].mean(axis=1), (0.025, 0.975))
+    return float(low), float(high)
 
 
 if __name__ == "__main__":

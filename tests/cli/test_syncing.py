@@ -62,6 +62,45 @@ def test_a_dry_run_changes_nothing(tmp_path: Path, index: Path) -> None:
     assert rprs_error("sync", sources, index, "--dry-run", "--watch") == "--dry-run and --watch exclude each other"
 
 
+def test_a_dry_run_lists_a_copy_as_another_place_of_a_document(tmp_path: Path, index: Path) -> None:
+    sources = tmp_path / "sources"
+    (sources / "old").mkdir()
+    for name, copy in (("lease.txt", "old/lease.txt"), ("licence.txt", "first.txt")):
+        (sources / copy).write_bytes((sources / name).read_bytes())
+    plan = rprs_ok("sync", sources, index, "--dry-run")
+    assert plan.out.splitlines() == [
+        "rename  licence.txt -> first.txt",  # the first place by name gives a document its id
+        "update  lease.txt",
+        "also at licence.txt (a copy of first.txt)",
+        "also at old/lease.txt (a copy of lease.txt)",
+    ]
+    assert plan.err == "2 files to read, 2 new copies, 0 documents to remove; nothing was changed\n"
+    assert rprs_ok("sync", sources, index).err.startswith(
+        "0 documents added, 1 changed, 1 moved, 0 removed, 10 unchanged"
+    )
+    assert rprs_ok("sync", sources, index, "--dry-run").err.startswith("0 files to read, 0 documents to remove")
+    (sources / "old/lease.txt").unlink()
+    assert rprs_ok("sync", sources, index, "--dry-run").out == "update  lease.txt\n"
+    new = rprs_ok("sync", sources, tmp_path / "none.rprs", "--dry-run").out.splitlines()
+    assert new[-1] == "also at licence.txt (a copy of first.txt)"
+    assert sum(line.startswith("add ") for line in new) == len(TEXTS) + 1  # and the file of records
+
+
+def test_a_document_whose_copies_all_moved_is_renamed_and_not_lost(tmp_path: Path, index: Path) -> None:
+    sources = tmp_path / "sources"
+    (sources / "loan-2.txt").write_bytes((sources / "loan.txt").read_bytes())
+    rprs_ok("sync", sources, index)
+    (sources / "new").mkdir()
+    for name in ("loan.txt", "loan-2.txt"):
+        (sources / name).rename(sources / "new" / name)
+    plan = rprs_ok("sync", sources, index, "--dry-run")
+    assert plan.out.splitlines() == [
+        "rename  loan-2.txt -> new/loan-2.txt",
+        "also at new/loan.txt (a copy of new/loan-2.txt)",
+    ]
+    assert "gone" not in rprs_ok("sync", sources, index).err
+
+
 def test_without_a_terminal_nothing_is_removed_unless_told(tmp_path: Path, index: Path) -> None:
     (tmp_path / "sources/loan.txt").unlink()
     kept = rprs_ok("sync", tmp_path / "sources", index).err

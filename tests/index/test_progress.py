@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rprs.document import Document
-from rprs.index import Writer
+from rprs.index import Writer, batches
 from rprs.progress import Advance, show_reading
 from rprs.text import analyze, pieces, split
 from tests.support.crash import HASHED, invented
@@ -48,6 +48,7 @@ def test_every_stage_of_a_huge_document_shows_progress(tmp_path: Path, monkeypat
     plain = build(tmp_path / "plain.rprs")
     monkeypatch.setattr(analyze, "_LONG_TEXT", 1_000)
     monkeypatch.setattr(pieces, "PIECE", 4_000)
+    monkeypatch.setattr(batches, "PIECE", 300)
     monkeypatch.setattr(split, "_LONG_TEXT", 1_000)
     monkeypatch.setattr(split, "_STEP", 2_000)
     progress = Recorded()
@@ -55,6 +56,9 @@ def test_every_stage_of_a_huge_document_shows_progress(tmp_path: Path, monkeypat
     words, arrays = progress.steps["counting the words of a long text"], progress.steps["writing words and phrases"]
     assert len(words) > 3
     assert sum(words) == progress.totals["counting the words of a long text"] == len(BOOK.text)
+    terms = progress.steps["counting the terms of a long text"]
+    assert len(terms) > 3
+    assert sum(terms) == progress.totals["counting the terms of a long text"]
     assert len(progress.steps["splitting a long text"]) > 5
     assert progress.totals["splitting a long text"] == len(BOOK.text)
     assert arrays == [1] * (2 * (progress.totals["writing words and phrases"] or 0))  # two segments

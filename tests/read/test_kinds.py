@@ -39,6 +39,7 @@ LETTER = [
 ]  # fmt: skip
 RENTS = ["Rents", "Tenant\tRent", "Anna Moss\t100", "Notes", "The tenant shall pay the rent."]
 TALK = ["Rights of tenants", "The tenant shall pay the rent.", "Neither party may assign."]
+TITLED = ["Clerk and Moss, solicitors", "Rights of tenants", "A talk at the bar association", "Rent", TALK[1]]
 PATENT = [
     "Lock for a door", "A lock is described.", "Field", "The lock has a bolt & a key.", "1. A lock comprising a bolt.",
 ]  # fmt: skip
@@ -305,14 +306,20 @@ WRITTEN = [
     ("letter.fodt", "pdf", PRINTED),
     *(("rents.fods", kind, RENTS) for kind in ("ods", "xls", "xlsx")),
     *(("talk.fodp", kind, TALK) for kind in ("odp", "ppt", "pptx")),
+    *(("titled.pptx", kind, TITLED) for kind in ("odp", "ppt")),
 ]
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("soffice") is None, reason="needs LibreOffice: soffice")
-@pytest.mark.parametrize(("source", "kind", "expected"), WRITTEN, ids=[kind for _, kind, _ in WRITTEN])
+@pytest.mark.parametrize(
+    ("source", "kind", "expected"), WRITTEN, ids=[f"{source}-{kind}" for source, kind, _ in WRITTEN]
+)
 def test_what_libreoffice_writes_now(source: str, kind: str, expected: list[str], tmp_path: Path) -> None:
     path = FIXTURES / "sources" / source
     command: list[str | Path] = ["soffice", "--headless", "--convert-to", kind, "--outdir", tmp_path, path]
     subprocess.run(command, check=True, capture_output=True)
-    assert read_one(tmp_path / f"{path.stem}.{kind}").text == "\n\n".join(expected)
+    document = read_one(tmp_path / f"{path.stem}.{kind}")
+    assert document.text == "\n\n".join(expected)
+    if expected is TITLED:
+        assert document.title == "Rights of tenants"

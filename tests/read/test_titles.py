@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import shutil
 import struct
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from rprs.read import read_one
 from rprs.read.doc_styles import Piece, first_heading
 from rprs.read.source import Source
-from rprs.read.titles import embedded_title, plain_heading
+from rprs.read.titles import embedded_title, plain_heading, slide_heading
 from tests.support.office_samples import FIXTURES
 from tests.support.read_samples import pdf, word
 
@@ -124,6 +125,40 @@ def test_the_first_heading_of_old_word_files_and_rtf_is_the_title(name: str, tmp
     document = read_one(path)
     assert document.title == "Lease of the café at the harbour"
     assert document.text.startswith("Clerk and Moss\n\n12 Harbour Street")
+
+
+@pytest.mark.parametrize("name", ["titled.odp", "titled.ppt.gz", "sources/titled.pptx"])
+def test_the_first_title_of_a_slide_is_the_title_of_a_talk(name: str, tmp_path: Path) -> None:
+    data = (FIXTURES / name).read_bytes()
+    path = tmp_path / f"2015-03{Path(name.removesuffix('.gz')).suffix}"
+    path.write_bytes(gzip.decompress(data) if name.endswith(".gz") else data)
+    document = read_one(path)
+    assert document.title == "Rights of tenants"
+    assert document.text.startswith("Clerk and Moss, solicitors\n\nRights of tenants")  # a text box without a role
+
+
+@pytest.mark.parametrize("name", ["talk.odp", "talk.ppt.gz", "talk.pptx"])
+def test_a_talk_of_text_boxes_has_its_first_line_as_its_title(name: str, tmp_path: Path) -> None:
+    data = (FIXTURES / name).read_bytes()
+    path = tmp_path / f"2015-03{Path(name.removesuffix('.gz')).suffix}"
+    path.write_bytes(gzip.decompress(data) if name.endswith(".gz") else data)
+    assert read_one(path).title == "Rights of tenants"
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("Rights of\ttenants\n\nThe tenant pays.", "Rights of tenants"),
+        ("The tenant shall pay the rent.\n\nNeither party may assign.", ""),
+        ("Confidential: not for distribution\n\nRights of tenants", ""),
+        ("Slide 1\n\nRent", ""),
+        ("Rent", ""),
+        ("many words " * 20, ""),
+        ("", ""),
+    ],
+)
+def test_a_first_line_that_is_no_heading_is_not_the_title_of_a_talk(text: str, title: str) -> None:
+    assert slide_heading(text) == title
 
 
 def test_headings_of_a_word_file_that_was_edited_are_complete() -> None:

@@ -51,6 +51,10 @@ def test_who_covers_each_paragraph_and_what_nobody_covers(chrome: Browser, serve
         assert len(ranks) == len(visited.page.locator(".chart-sources li").all())
         assert page.locator(".lanes path.kind-reworded").count() > 0
         first = page.locator(".chart-group").first.locator(".who .source").first
+        expect(first.locator(".share")).to_have_text("85% identical")
+        expect(page.locator(".chart-group.has-gap .nobody").first).to_have_text("Nobody covers the marked words")
+        expect(page.locator(".chart-group.has-gap .gap-search").first).to_be_visible()
+        expect(page.locator(".chart-legend")).to_contain_text("nobody covers it")
         expect(first).to_have_accessible_name("1. Case 1: identical, 85% of this paragraph. Read side by side")
         accessible(page, "coverage")
 
@@ -153,6 +157,9 @@ def test_on_a_phone(window: dict[str, Any], chrome: Browser, server: Server) -> 
         page.locator(".chart-rows summary").first.tap()
         narrow(page)
         accessible(page, "coverage")
+        page.locator("#coverage-title").focus()
+        page.keyboard.press("n")
+        expect(page.locator(".gap-search:focus")).to_be_in_viewport()
         button.tap()
         expect(page.locator("#passages textarea")).to_have_value(re.compile("Quarks"))
 

@@ -48,6 +48,21 @@ SELECT = """([root, text]) => {
     getSelection().addRange(range);
 }"""
 
+# Select a document to which so many words were added; they are not rendered, which takes a browser minutes.
+ADD_AND_SELECT = """(text, words) => {
+    const rest = document.createElement("p");
+    rest.hidden = true;
+    rest.textContent = "word ".repeat(words);
+    text.append(rest);
+    getSelection().selectAllChildren(text);
+}"""
+PASTE = """(field, [text, size]) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData("text/plain", text.repeat(size / text.length + 1));
+    field.focus();
+    field.dispatchEvent(new ClipboardEvent("paste", {clipboardData, bubbles: true, cancelable: true}));
+}"""
+
 
 @pytest.fixture(scope="module")
 def server(chrome: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
@@ -126,12 +141,43 @@ def test_by_keyboard(chrome: Browser, server: Server) -> None:
 def test_too_much_is_refused_before_it_is_sent(chrome: Browser, server: Server) -> None:
     with visit(chrome, server.url) as visited:
         page = visited.open()
-        page.evaluate(
-            "() => { const text = document.querySelector('#text'); text.value = 'word '.repeat(1e5); text.select(); }"
-        )
+        page.locator("#text").focus()
+        page.locator("#text").evaluate("(field) => { field.value = 'word '.repeat(5e4); field.select(); }")
         page.keyboard.press("Alt+P")
-        expect(page.locator("#passages").get_by_role("alert")).to_contain_text("has 499,999 characters; at most 20,000")
+        expect(page.locator("#passages").get_by_role("alert")).to_contain_text("has 250,000 characters; at most 20,000")
         assert "POST /passages" not in visited.api_requests
+
+
+def test_ten_megabytes_are_refused_and_the_page_goes_on(chrome: Browser, server: Server) -> None:
+    """Selected in a document: the limit is named, nothing is sent, and the panel and the page can be used."""
+    with visit(chrome, server.url) as visited:
+        page = visited.open("/?read=lease.txt")
+        page.locator(".reader-text").wait_for()
+        page.locator(".reader-text").evaluate(ADD_AND_SELECT, 10_000_000 // 5)
+        page.keyboard.press("Alt+P")
+        panel = page.locator("#passages")
+        expect(panel.get_by_role("alert")).to_contain_text("characters; at most 20,000 are compared", timeout=30_000)
+        assert "has 10,000," in panel.get_by_role("alert").inner_text()
+        assert "POST /passages" not in visited.api_requests
+        panel.locator("#passage-text").fill(NOTICE)
+        page.keyboard.press("Control+Enter")
+        expect(panel.locator(".passage-hit").first).to_have_attribute("data-id", "licence.txt")
+        page.keyboard.press("Escape")
+        expect(panel).to_be_hidden()
+        expect(page.locator(".reader-text")).to_be_visible()
+
+
+def test_ten_megabytes_pasted_become_a_file(chrome: Browser, server: Server) -> None:
+    """A field with ten million characters would hold up the page."""
+    with visit(chrome, server.url) as visited:
+        page = visited.open()
+        page.locator("#text").evaluate(PASTE, [QUERY, 10_000_000])
+        expect(page.locator("#chips .chip")).to_contain_text("Pasted text.txt")
+        expect(page.locator("#text")).to_have_value("")
+        page.locator("#chips .chip button").click()
+        page.locator("#text").fill(QUERY)
+        page.locator("#submit").click()
+        page.locator("#hits").wait_for()
 
 
 @pytest.mark.slow

@@ -84,20 +84,23 @@ def _ask(messages: Messages) -> Callable[[int], bool]:
 
 
 def _print_plan(messages: Messages, source: Path, path: Path, options: Options) -> None:
-    """One line for each file that would be read or whose documents would be removed."""
+    """One line for each file that would be read, is a copy of another, or whose documents would be removed."""
     from rprs.syncing.synchronise import plan_sync
 
     plan = plan_sync(source, path, **options, progress=messages.progress)  # type: ignore[arg-type]  # by their names
     for reading in plan.readings:
         origin = f"{reading.earlier} -> " if reading.earlier else ""
         typer.echo(f"{_VERBS[reading.why]:<7} {origin}{reading.row.path}")
+    for copy in plan.copies:
+        typer.echo(f"also at {copy.path} (a copy of {copy.copies[0]})")
     for id in plan.lost:
         typer.echo(f"remove  {id}")
     number = counted(len(plan.readings), "file")
-    messages.print(f"{number} to read, {counted(len(plan.lost), 'document')} to remove; nothing was changed")
+    copies = f"{counted(len(plan.copies), 'new copy', 'new copies')}, " if plan.copies else ""
+    messages.print(f"{number} to read, {copies}{counted(len(plan.lost), 'document')} to remove; nothing was changed")
 
 
-_VERBS = {"new": "add", "changed": "replace", "moved": "rename"}
+_VERBS = {"new": "add", "changed": "replace", "moved": "rename", "places": "update"}
 
 
 class _Command:

@@ -8,17 +8,21 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from rprs.document import Document
 from rprs.errors import ReadError
 from rprs.index.arguments import require_document
 from rprs.index.catalog import Catalog
 from rprs.index.rows import metadata_json
 from rprs.index.segment import Entry, term_hashes
+from rprs.progress import reading_progress, silent
 from rprs.text.analyze import ngrams
 
 __all__ = ["FAST_BATCH", "SLOW_BATCH", "Batch", "batches", "prepare", "same_label", "take_characters"]
 
 FAST_BATCH = 24_000_000  # characters per segment where encoding is cheap
+PIECE = 500_000  # words of a long text that are counted between two steps of its progress
 SLOW_BATCH = 3_000_000  # where a transformer encodes every sentence: a crash then costs about a minute
 
 
@@ -84,10 +88,19 @@ def take_characters(documents: Iterator[Document], size: int) -> Iterator[Docume
 def prepare(text: str, splitter: Any, analyzer: Any, *, phrases: bool) -> Entry:
     """Split a text into sentences and count its terms; with `phrases`, keep the order of its words too."""
     words = analyzer.terms(text)
-    counted = Counter(words)
+    counted: Counter[str] = Counter()
+    hashes = []
+    progress = reading_progress.get() if len(words) > PIECE else silent
+    with progress("counting the terms of a long text", len(words), "terms") as advance:
+        for start in range(0, max(len(words), 1), PIECE):
+            piece = words[start : start + PIECE] if len(words) > PIECE else words
+            counted.update(piece)
+            if phrases:
+                hashes.append(term_hashes(piece))
+            advance(len(piece))
     for n in range(2, analyzer.ngrams + 1):
         counted.update(ngrams(words, n))
-    sequence = term_hashes(words) if phrases else None
+    sequence = np.concatenate(hashes) if phrases else None
     return Entry(splitter.split(text), tuple(counted), tuple(counted.values()), len(words), sequence)
 
 

@@ -62,7 +62,7 @@ TYPES = {  # of the arrays
     "paragraphs": ("<i4",),
 }
 NAMES = tuple(TYPES)
-ARRAYS = len(NAMES) + 1  # all of a new segment, of which phrases are one
+ARRAYS = len(NAMES) + 3  # all of a new segment; phrases take three steps
 PHRASE_TYPES = {"phrase_directory": ("<i8",), "phrase_data": ("|u1",)}  # of the arrays that an index may do without
 PHRASE_NAMES = tuple(PHRASE_TYPES)
 _OF_TERMS = ("term_offsets", "term_bytes", "posting_offsets")  # and their hashes, which are checked at once
@@ -286,10 +286,10 @@ def segment_arrays(entries: Sequence[Entry]) -> dict[str, NDArray[Any]]:
     return {**_postings(entries), **_sentences(entries)}
 
 
-def segment_phrases(entries: Sequence[Entry]) -> Stream | None:
+def segment_phrases(entries: Sequence[Entry], advance: Advance = no_op) -> Stream | None:
     """The phrases of a segment; None in an index without them."""
     sequences = [entry.sequence for entry in entries if entry.sequence is not None]
-    return stream(sequences) if len(sequences) == len(entries) else None
+    return stream(sequences, advance) if len(sequences) == len(entries) else None
 
 
 def write_arrays(root: Path, number: int, entries: Sequence[Entry], advance: Advance = no_op) -> list[File]:
@@ -299,7 +299,7 @@ def write_arrays(root: Path, number: int, entries: Sequence[Entry], advance: Adv
     for name, array in segment_arrays(entries).items():
         files.append(save(root, f"{folder(number)}/{name}.npy", array))
         advance(1)
-    phrases = segment_phrases(entries)
+    phrases = segment_phrases(entries, advance)
     if phrases is not None:
         advance(1)
         files += write_phrases(root, number, phrases)

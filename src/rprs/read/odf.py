@@ -14,7 +14,7 @@ from rprs.read.dates import iso_date
 from rprs.read.package import Package
 from rprs.read.paragraphs import Paragraphs, walk
 from rprs.read.source import Source
-from rprs.read.titles import embedded_title, styled_heading
+from rprs.read.titles import embedded_title, slide_heading, styled_heading
 from rprs.read.xml_tree import Element, inline, local
 
 __all__ = ["read_odf"]
@@ -38,7 +38,8 @@ def read_odf(source: Source, package: Package) -> Document:
     author = properties.get("initial-creator") or properties.get("creator", "")
     date = iso_date(properties.get("creation-date") or properties.get("date", ""))
     metadata: dict[str, Value] = {key: value for key, value in (("author", author), ("date", date)) if value}
-    title = embedded_title(properties.get("title", ""), source, text) or _first_heading(body)
+    heading = _first_heading(body) or (slide_heading(text) if _is_talk(body) else "")
+    title = embedded_title(properties.get("title", ""), source, text) or heading
     return Document(source.id, text, title, metadata)
 
 
@@ -50,6 +51,10 @@ def _properties(package: Package) -> dict[str, str]:
 def _first_heading(body: Element) -> str:
     headings = (element for element in body.iter() if local(element) == "h" or element.get(_CLASS) == "title")
     return next(filter(None, (styled_heading(_text(heading, [])) for heading in headings)), "")
+
+
+def _is_talk(body: Element) -> bool:
+    return any(local(element) == "presentation" for element in body)
 
 
 def _text(root: Element, notes: list[Element], advance: Advance = no_op) -> str:

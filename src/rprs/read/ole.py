@@ -11,7 +11,7 @@ from typing import Any
 from rprs.document import Document, Value
 from rprs.errors import ReadError
 from rprs.read.source import Skipped, Source
-from rprs.read.titles import embedded_title, plain_heading
+from rprs.read.titles import embedded_title, plain_heading, slide_heading, styled_heading
 
 __all__ = ["read_ole"]
 
@@ -54,7 +54,8 @@ def _text(source: Source, file: OleFile, streams: set[str]) -> tuple[str, str, d
         text, facts = read_xls(source, file.openstream("Workbook" if "Workbook" in streams else "Book").read())
         return text, "", facts
     if "PowerPoint Document" in streams:
-        return _slides(file.openstream("PowerPoint Document").read()), "", {}
+        text, heading = _slides(file.openstream("PowerPoint Document").read())
+        return text, heading or slide_heading(text), {}
     raise ReadError("not a file of Word, Excel, PowerPoint or Outlook")
 
 
@@ -86,19 +87,24 @@ def _decoded(value: bytes | str | None, codepage: str) -> str:
 # ---------------------------------------------------------------------------- PowerPoint
 
 _CHARS, _BYTES = 0x0FA0, 0x0FA8
+_HEADER, _TITLES = 0x0F9F, (0, 6)  # the kind of the text that follows; titles of slides, and of title slides
 _MASTERS = {0x03F8, 0x0FC9}  # with the sample texts of the layout
 
 
-def _slides(data: bytes) -> str:
-    """The texts of the records of a presentation, each once: slides first, as they stand in the file."""
+def _slides(data: bytes) -> tuple[str, str]:
+    """The texts of the records of a presentation, each once: as they stand in the file; and the first title."""
     texts: dict[str, None] = {}
+    title, is_title = "", False
     for kind, start, end in _records(data):
+        if kind == _HEADER and end - start == 4:
+            is_title = struct.unpack_from("<I", data, start)[0] in _TITLES
         if kind in (_CHARS, _BYTES):
             text = data[start:end].decode("utf-16-le" if kind == _CHARS else "cp1252", "replace")
+            title = title or (styled_heading(text) if is_title else "")
             for part in re.split(r"[\r\n]+", text.replace("\x0b", " ")):
                 if part.strip() and part.strip() != "*":  # the number of a slide
                     texts.setdefault(" ".join(part.split()))
-    return "\n\n".join(texts)
+    return "\n\n".join(texts), title
 
 
 def _records(data: bytes) -> Iterator[tuple[int, int, int]]:

@@ -8,7 +8,7 @@ from rprs.document import Document
 from rprs.read.package import Package
 from rprs.read.paragraphs import Paragraphs, walk
 from rprs.read.source import Source
-from rprs.read.titles import embedded_title
+from rprs.read.titles import embedded_title, slide_heading, styled_heading
 from rprs.read.xml_tree import Element, local
 
 __all__ = ["read_pptx"]
@@ -20,7 +20,7 @@ _FURNITURE = frozenset(["sldNum", "dt", "ftr", "hdr", "sldImg"])  # placeholders
 
 
 def read_pptx(source: Source, package: Package) -> Document:
-    """A presentation is one document; its title is that of its properties or of the first slide with one."""
+    """A presentation is one document; its title is that of its properties or of the first slide that has one."""
     slides = [name for name in _slides(package) if name in package.names]
     parts, titles = [], []
     for name in slides:
@@ -29,7 +29,7 @@ def read_pptx(source: Source, package: Package) -> Document:
         titles += [_text(shape) for shape in slide.iter() if _placeholder(shape) in ("title", "ctrTitle")]
         parts += [_text(package.xml(note)) for note in package.related(name, "notesSlide") if note in package.names]
     text = "\n\n".join(filter(None, parts))
-    heading = next(filter(None, (" ".join(title.split()) for title in titles)), "")
+    heading = next(filter(None, map(styled_heading, titles)), "") or slide_heading(text)
     title = embedded_title(package.properties.get("title", ""), source, text) or heading
     return Document(source.id, text, title, package.metadata())
 

@@ -13,7 +13,7 @@ from pathlib import PurePath
 
 from rprs.read.source import Source, stem_of
 
-__all__ = ["HEADING_STYLE", "embedded_title", "plain_heading", "styled_heading"]
+__all__ = ["HEADING_STYLE", "embedded_title", "plain_heading", "slide_heading", "styled_heading"]
 
 BEGINNING = 3_000  # characters of the text in which a title is expected
 AGREEMENT = 0.5  # of the words of a title, in the name of the file or the beginning of the text
@@ -87,9 +87,19 @@ def plain_heading(text: str) -> str:
         or not rest[0].rstrip().endswith((".", ":", ";", "?", "!", "”", '"'))
     ):
         return ""
-    words = _WORD.findall(line)
-    bounded = len(line) <= LONGEST and FEWEST <= len(words) <= MOST and line[-1] not in ".,;:?!"
-    return line if bounded and (underlined or line.isupper()) and not _NO_HEADING.fullmatch(line) else ""
+    return line if (underlined or line.isupper()) and _looks_like_a_heading(line) else ""
+
+
+def slide_heading(text: str) -> str:
+    """The first line of a talk whose slides have no titles by their layout, or nothing if it does not look like one."""
+    line = " ".join(text[:BEGINNING].strip().partition("\n")[0].split())
+    return line if line and _looks_like_a_heading(line) and _says_something(line) else ""
+
+
+def _looks_like_a_heading(line: str) -> bool:
+    """Whether a line is as long as headings are, does not end like a sentence and is no note such as "Confidential"."""
+    bounded = len(line) <= LONGEST and FEWEST <= len(_WORD.findall(line)) <= MOST and line[-1] not in ".,;:?!"
+    return bounded and not _NO_HEADING.fullmatch(line)
 
 
 def _says_something(line: str) -> bool:

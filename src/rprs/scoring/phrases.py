@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rprs.compiled import compiled
+from rprs.progress import Advance, no_op
 from rprs.scoring.cosine import count_weight
 
 __all__ = [
@@ -98,11 +99,13 @@ class Stream:
     data: NDArray[np.uint8]
 
 
-def stream(sequences: Sequence[NDArray[np.uint64]]) -> Stream:
-    """The phrases of documents, from the hashes of each document's terms in text order."""
+def stream(sequences: Sequence[NDArray[np.uint64]], advance: Advance = no_op) -> Stream:
+    """The phrases of documents, from the hashes of each document's terms in text order; `advance` after two steps."""
     parts = [part for sequence in sequences for part in phrase_hashes(sequence)]
+    advance(1)
     documents = np.repeat(np.arange(len(sequences), dtype=np.uint32).repeat(2), [len(part) for part in parts])
     postings = invert(np.concatenate([np.empty(0, dtype=np.uint32), *parts]), documents)
+    advance(1)
     distinct = 1 + int(np.count_nonzero(np.diff(postings.phrases)))
     sizes, data = encode(postings, bucket_bits(distinct))
     return Stream(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), data)

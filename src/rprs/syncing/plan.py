@@ -14,7 +14,7 @@ from rprs.syncing.listing import Listed, Listing, recordable
 
 __all__ = ["Plan", "Reading", "make_plan"]
 
-Why = Literal["new", "changed", "moved"]
+Why = Literal["new", "changed", "moved", "places"]  # places: only where else the same bytes are has changed
 Identity = tuple[str, str]  # SHA-256 and suffix, which decides how a text is read
 
 
@@ -25,7 +25,7 @@ class Reading:
     listed: Listed
     row: FileRow  # to be recorded once it is read
     why: Why
-    earlier: str = ""  # where the same bytes were before, for one that has moved
+    earlier: str = ""  # where its document was before, for one that has moved
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,7 @@ class Plan:
     vacated: frozenset[str]  # ids of documents whose file is gone or is now a copy of another
     readings: list[Reading] = field(default_factory=list)
     rows: list[FileRow] = field(default_factory=list)  # to record without reading: copies, and files with other times
+    copies: list[FileRow] = field(default_factory=list)  # those of `rows` that were no copies of the same file before
     settled: list[FileRow] = field(default_factory=list)  # of files that are not read again
 
     @property
@@ -62,16 +63,22 @@ def make_plan(
     former = {*recorded, *owners.values()} - listing.files.keys()
     uncertain = {path for path in former if listing.is_uncertain(path)}
     gone = former - uncertain
-    moved = {_identity(row): path for path, row in recorded.items() if path in gone and _identity(row) in groups}
-    lost = sorted(id for id, path in owners.items() if path in gone and path not in moved.values())
+    owning = {*owners.values()}
+    moved = _moved(groups, recorded, owning, gone)
+    left = gone - {*moved.values()}
+    lost = sorted(id for id, path in owners.items() if path in left)
     standing = {paths[0] for paths in groups.values()} | uncertain
     vacated = frozenset(id for id, path in owners.items() if path not in standing)
     plan = Plan(list(listing.problems), sorted(gone), lost, vacated)
     for identity, (first, *copies) in groups.items():
         row = FileRow(first, "", identity[0], tuple(copies))
-        _compare(plan, listing.files[first], row, recorded.get(first), moved.get(identity, ""), retry)
+        earlier = "" if first in owning else moved.get(identity, "")
+        _compare(plan, listing.files[first], row, recorded.get(first), earlier, retry)
         for copy in copies:
-            _keep(plan, listing.files[copy], FileRow(copy, "", identity[0], (first,)), recorded.get(copy))
+            before, row = recorded.get(copy), FileRow(copy, "", identity[0], (first,))
+            _keep(plan, listing.files[copy], row, before)
+            if before is None or (before.sha256, before.copies) != (row.sha256, row.copies):
+                plan.copies.append(row)
     return plan
 
 
@@ -92,6 +99,15 @@ def _grouped(
     return Listing(listing.source, files, tuple(problems)), groups
 
 
+def _moved(
+    groups: Mapping[Identity, list[str]], recorded: Mapping[str, FileRow], owning: set[str], gone: set[str]
+) -> dict[Identity, str]:
+    """By content: the earlier place of a document whose file is gone, or is now a copy of one that sorts before it."""
+    left = gone | {path for _, *copies in groups.values() for path in copies if path in owning}
+    former = sorted(left & recorded.keys(), key=lambda path: (path in owning, path))  # the last one has documents
+    return {identity: path for path in former if (identity := _identity(recorded[path])) in groups}
+
+
 def _hash(listed: Listed, row: FileRow | None, hash_file: Callable[[Listed], str]) -> str:
     """The hash of a file, computed only if its state shows that it may have changed."""
     return row.sha256 if row is not None and row.sha256 and row.state == listed.state else hash_file(listed)
@@ -109,6 +125,8 @@ def _compare(plan: Plan, listed: Listed, row: FileRow, before: FileRow | None, e
         plan.settled.append(before)
         return
     why: Why = "moved" if earlier and (before is None or same_bytes) else "new" if before is None else "changed"
+    if why == "changed" and before is not None and same_bytes and before.copies != row.copies:
+        why = "places"
     recorded = FileRow(row.path, recordable(listed.state), row.sha256, row.copies)
     plan.readings.append(Reading(listed, recorded, why, earlier if why == "moved" else ""))
 

@@ -69,7 +69,10 @@ export class ChartGroup {
       const [best] = row.covers;
       if (best) this.spans[at].className = `chart-row ${kindClass(best.kind)}${best.boilerplate ? " common" : ""}${2 * best.words < row.words ? " partly" : ""}`;
     });
-    if (this.rows.every(({ boilerplate }) => boilerplate)) return fill(this.who, boilerplateNote()); // a heading, which needs little room
+    if (this.rows.every(({ boilerplate }) => boilerplate)) { // a heading, which needs little room
+      for (const span of this.spans) span.classList.add("common");
+      return fill(this.who, boilerplateNote());
+    }
     const parts = this.chart.partsOf(this.group);
     fill(this.who, parts.slice(0, LISTED).map((part) => this.source(part)),
       parts.length > LISTED && el("li", { class: "hint" }, `and ${plural(parts.length - LISTED, "more source")}`));
@@ -84,7 +87,7 @@ export class ChartGroup {
     const name = source.collection ? `${displayName(source)} in ${source.collection}` : displayName(source);
     const label = `${source.rank}. ${name}: ${kind}, ${share}% of this ${this.group.claim === null ? "paragraph" : "claim"}. Read side by side`;
     return el("li", {}, el("button", { type: "button", class: `source ${kindClass(kind)}`, title: name, "aria-label": label, on: { click: () => this.how.open(source.id, at) } },
-      el("span", { class: "rank" }, count(source.rank)), el("span", { class: "sign" }, signOf(kind)), el("span", { class: "name" }, excerpt(displayName(source), NAME)), el("span", { class: "share" }, `${share}%`)));
+      el("span", { class: "rank" }, count(source.rank)), el("span", { class: "sign" }, signOf(kind)), el("span", { class: "name" }, excerpt(displayName(source), NAME)), el("span", { class: "share" }, `${share}% ${kind}`)));
   }
 
   /** All sources have arrived: what has no source now stands out. */
@@ -92,7 +95,8 @@ export class ChartGroup {
     const gaps = this.chart.gapsOf(this.group);
     if (this.gapButtons.length < gaps.length) this.gapButtons = gaps.map((gap) => this.gapButton(gap));
     const covered = this.rows.some(({ covers }) => covers.length);
-    if (!covered) fill(this.who, gaps.length ? el("li", { class: "nobody" }, "Nobody") : boilerplateNote());
+    if (!covered) fill(this.who, gaps.length ? nobody("Nobody covers this") : boilerplateNote());
+    else if (gaps.length) this.who.prepend(nobody("Nobody covers the marked words"));
     this.root.classList.toggle("has-gap", gaps.length > 0);
   }
 
@@ -127,6 +131,8 @@ export class ChartGroup {
       el("td", {}, kindLabel(best), part));
   }
 }
+
+const nobody = (words) => el("li", { class: "nobody" }, words);
 
 const boilerplateNote = () => el("li", { class: "hint" }, "Boilerplate");
 

@@ -189,7 +189,15 @@ export class CoverageView {
     next.group.show();
     const button = next.group.gapButtons[next.at];
     button.focus({ preventScroll: true });
-    button.scrollIntoView({ block: "center" });
+    this.bring(button);
+  }
+
+  /** Scroll to an element, and again once the groups around it are drawn: until then, their heights are estimates.
+   * @param {Element} element @param {number} [times] */
+  bring(element, times = 3) {
+    if (!element.isConnected || document.activeElement !== element) return;
+    element.scrollIntoView({ block: "center" });
+    if (times > 1) requestAnimationFrame(() => setTimeout(() => this.bring(element, times - 1)));
   }
 
   stepGroup(by) {
@@ -212,6 +220,8 @@ export class CoverageView {
 const neighbour = (list, at, by) => list[at < 0 && by < 0 ? list.length - 1 : at + by];
 
 function legend() {
-  const kinds = KINDS.map(({ kind, sign, help }) => el("li", { class: kindClass(kind) }, el("span", { class: "sign" }, sign), ` ${kind}: ${help}`));
-  return el("ul", { class: "chart-legend", "aria-label": "Kinds of match" }, kinds, el("li", { class: "gap" }, el("span", { class: "sign" }, "?"), " no counterpart in any source"));
+  const kinds = KINDS.map(({ kind, sign, help }) => el("li", { class: kindClass(kind) }, el("span", { class: "sign" }, sign), " ", el("strong", {}, kind), `: ${help}`));
+  return el("ul", { class: "chart-legend", "aria-label": "What the marks mean" }, kinds,
+    el("li", {}, el("span", { class: "gap-sample" }, "marked like this"), ": nobody covers it"),
+    el("li", {}, "Each lane on the left is a source, the best result first; grey is boilerplate"));
 }

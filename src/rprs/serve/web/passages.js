@@ -16,7 +16,7 @@ import { showError } from "./notice.js";
 import { kindLabel } from "./partner.js";
 import { onOneLine, sentPassage } from "./passage.js";
 import { displayName } from "./query.js";
-import { currentMatch, selected, watchSelection } from "./selection.js";
+import { currentMatch, LONGEST, selected, watchSelection } from "./selection.js";
 
 /** @typedef {import("./selection.js").Selected} Selected */
 
@@ -58,7 +58,8 @@ export function passagesPanel(info, on) {
   /** Open the panel for a text. @param {Selected} selection */
   function open(selection) {
     watch.hide();
-    field.value = selection.text;
+    const isLong = selection.text.length > LONGEST; // a field with that much would hold up the page
+    field.value = isLong ? "" : selection.text;
     from = selection.from;
     k = STEP;
     const { entry } = on.current();
@@ -66,7 +67,7 @@ export function passagesPanel(info, on) {
     parts.filters.closest("label").hidden = !conditions;
     parts.without.closest("label").hidden = !request().exclude.length && parts.without.checked;
     show();
-    find();
+    find(isLong ? problemOf(selection.text) : "");
   }
 
   function show() {
@@ -79,14 +80,14 @@ export function passagesPanel(info, on) {
     parts.title.focus();
   }
 
-  /** Find the passages of the text in the field. */
-  async function find() {
+  /** Find the passages of the text in the field. @param {string} [refusal] why there is none in it */
+  async function find(refusal = "") {
     running.abort();
     running = new AbortController();
     const { signal } = running;
     fill(message);
     describeField();
-    const problem = problemOf(field.value);
+    const problem = refusal || problemOf(field.value);
     if (problem) return fail(problem);
     list.setAttribute("aria-busy", "true");
     fill(message, el("p", { class: "hint", role: "status" }, `Comparing with ${plural(info.sentences, "sentence")} …`));
@@ -96,7 +97,7 @@ export function passagesPanel(info, on) {
     } catch (error) {
       if (signal.aborted) return;
       clear();
-      showError(message, error, { index: info.index, again: find });
+      showError(message, error, { index: info.index, again: () => find() });
     } finally {
       if (!signal.aborted) list.removeAttribute("aria-busy");
     }
@@ -187,7 +188,8 @@ const isPressed = (button) => button.getAttribute("aria-pressed") === "true";
 
 /** Why a text cannot be looked for, if it cannot. @param {string} text */
 function problemOf(text) {
-  const size = Array.from(text).length;
+  let size = 0;
+  for (const _ of text) size += 1; // code points, as the server counts them
   if (size > CHARACTERS) return `The passage has ${count(size)} characters; at most ${count(CHARACTERS)} are compared. Select less, or search with the whole document.`;
   return /[\p{L}\p{N}]/u.test(text) ? "" : "Nothing is selected. Select some text on the page, or type a passage above.";
 }

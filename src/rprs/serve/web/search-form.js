@@ -17,6 +17,7 @@ import { count, plural, size, wordCount } from "./format.js";
 /** @typedef {import("./query.js").Choice} Choice */
 
 const PAUSE = 120; // milliseconds after a key, before the words are counted
+const LONG = 500_000; // characters: the layout of a longer text in a field would hold up the page
 
 /**
  * @param {any} info of the index
@@ -142,6 +143,12 @@ export function searchForm(info, search, show) {
     clearTimeout(timer);
     if (toggles) draw();
     else timer = setTimeout(draw, PAUSE);
+  });
+  text.addEventListener("paste", (event) => {
+    const pasted = event.clipboardData?.getData("text/plain") ?? "";
+    if (pasted.length <= LONG) return;
+    event.preventDefault();
+    add([new File([pasted], "Pasted text.txt", { type: "text/plain" })], []);
   });
   byId("clear").addEventListener("click", () => {
     showLines(problems, []);

@@ -15,6 +15,8 @@ const NO_TEXT = ".number, .partner, .caption, .kind-label, .rank, .hit-actions, 
 const BLOCKS = "p, li, h1, h2, h3, .pair-side, .quote";
 const PAUSE = 150; // milliseconds after the last change of the selection
 const WORD = /[\p{L}\p{N}]{2}/u;
+/** Characters beyond which a selection is left as it is: it is refused, and tidying ten million takes seconds. */
+export const LONGEST = 200_000;
 
 /** What is selected now, or null. @returns {Selected | null} */
 export function selected() {
@@ -46,6 +48,8 @@ const elementOf = (node) => (node instanceof Element ? node : node.parentElement
 
 /** The words of a range, without numbers, labels and buttons of the page; paragraphs stay apart. @param {Range} range */
 function textOf(range) {
+  const all = range.toString();
+  if (all.length > LONGEST) return all;
   const copy = el("div", {}, range.cloneContents());
   copy.querySelectorAll(NO_TEXT).forEach((each) => each.remove());
   copy.querySelectorAll(BLOCKS).forEach((each) => each.append("\n\n"));
@@ -53,7 +57,7 @@ function textOf(range) {
 }
 
 /** A text without the line breaks and indents of its layout; paragraphs stay apart. @param {string} text */
-const unwrapped = (text) => text.trim().split(/\s*\n\s*\n\s*/u).map((paragraph) => paragraph.replace(/\s+/gu, " ")).join("\n\n");
+const unwrapped = (text) => (text.length > LONGEST ? text : text.trim().split(/\s*\n\s*\n\s*/u).map((paragraph) => paragraph.replace(/\s+/gu, " ")).join("\n\n"));
 
 /** @param {Element} place @returns {Selected["from"]} */
 function sourceOf(place) {
