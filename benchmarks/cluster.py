@@ -3,6 +3,9 @@
 It prints, as JSON, the seconds of a query (whole, and without evidence) on one index and on a cluster whose two nodes
 hold half of the shards each; the seconds of building both; and the seconds to an answer after each fault. Nodes, shards
 and the index share the cores of this machine, so that what is measured is the overhead, not the gain.
+
+With `--steps`, there are no nodes: it prints the processor seconds of both builds in this process, by step. They depend
+less on what else runs on the machine.
 """
 
 from __future__ import annotations
@@ -12,11 +15,11 @@ import json
 import os
 import signal
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import Random
-from time import monotonic, perf_counter, sleep
+from time import monotonic, perf_counter, process_time, sleep
 from typing import Any
 
 import numpy as np
@@ -30,6 +33,7 @@ from rprs.cluster.settings import Patience
 from rprs.cluster.store import open_store
 from rprs.index import Writer
 from rprs.read import read
+from rprs.scoring.threads import limit_cores
 
 DEADLINE = 5.0
 MOST_OVERHEAD, LEAST_SPEED_UP = 1.3, 1.8  # the goals
@@ -45,6 +49,7 @@ def main() -> None:
     parser.add_argument("--shards", type=int, default=4)
     parser.add_argument("--queries", type=int, default=10, help="0: builds alone")
     parser.add_argument("--no-faults", action="store_true")
+    parser.add_argument("--steps", action="store_true", help="processor seconds of builds in this process, by step")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         os.environ["RPRS_CLUSTER_FOLDER"] = f"{folder}/node"
@@ -59,6 +64,9 @@ def _measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     }
     few = [invented_document(random, 10**8 + number, options.sentences) for number in range(20)]
     rprs.build(folder / "few.rprs", few, encoder=encoder)  # compiles the kernels
+    if options.steps:
+        build(folder / "few", few, 2, encoder=encoder)
+        return figures | _steps(options, folder, source, encoder)
     with _seconds(figures, "build in one process"):
         _build_one(folder / "one.rprs", source, encoder, 1)
     with _seconds(figures, "build with a process for each core"):
@@ -104,6 +112,31 @@ def _build_one(path: Path, source: Path, encoder: str, processes: int | None) ->
     """One index of the documents, split in one process or in one for each core."""
     with Writer(path, create=True, encoder=encoder, processes=processes) as writer:
         writer.add(read(source))
+
+
+def _steps(options: argparse.Namespace, folder: Path, source: Path, encoder: str) -> dict[str, Any]:
+    """The processor seconds of one index, of all shards, and of one index again, since the first fills caches."""
+    seconds: dict[str, float] = {}
+
+    def build_one(name: str) -> None:
+        start = process_time()
+        _build_one(folder / f"{name}.rprs", source, encoder, 1)
+        seconds[name] = process_time() - start
+
+    def run(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
+        for place, each in enumerate(arguments):
+            start = process_time()
+            with limit_cores(1):
+                result = function(*each)
+            seconds[function.__name__] = seconds.get(function.__name__, 0.0) + process_time() - start
+            yield place, result
+
+    build_one("one index")
+    start = process_time()
+    build(folder / "store", [source], options.shards, encoder=encoder, run=run)
+    seconds["all shards"] = process_time() - start
+    build_one("one index again")
+    return {"processor seconds": {name: round(value, 2) for name, value in seconds.items()}}
 
 
 @contextmanager

@@ -310,12 +310,17 @@ def test_a_lost_node_is_survived_by_queries_and_by_a_build(
 ) -> None:
     """The last test: a node is killed in the middle of queries and of a build, then nobody is left."""
     lost, _ = setting.nodes.processes
-    with ThreadPoolExecutor(1) as pool:
-        building = pool.submit(build_with_a_fault, setting, "killed node", first_worker)
-        sleep(1)
-        seconds = in_the_middle(cluster, lambda: os.kill(lost, signal.SIGKILL), expected["default"], 60)
+
+    def kill() -> None:
+        assert newest(open_store(setting.folder / "killed node")) is None  # the build goes on
+        os.kill(lost, signal.SIGKILL)
+
+    def kill_in_the_middle() -> None:
+        first_worker()
+        seconds = in_the_middle(cluster, kill, expected["default"], 60)
         print(f"node killed: answered after {seconds:.1f} s")
-        building.result(300)
+
+    build_with_a_fault(setting, "killed node", kill_in_the_middle)
     setting.engine.stop(setting.url)
     start = monotonic()
     with pytest.raises(ShardUnavailable, match="0000"):

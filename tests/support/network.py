@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from select import select
 from tempfile import TemporaryDirectory
 from time import monotonic, sleep
 from typing import IO, Any, cast
@@ -37,6 +38,7 @@ __all__ = [
 
 HEAD, SECOND, THIRD, FOURTH = MACHINES = (1, 2, 3, 4)
 STARTING = 240.0  # seconds, on a busy machine
+ANSWERING = 400.0  # seconds for anything that the coordinator does
 needs_namespaces = pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("ip"), reason="needs root and ip")
 
 
@@ -51,7 +53,10 @@ class Network:
         token = folder / "token"
         token.touch(0o600)
         token.write_text(secrets.token_hex(32))
-        shared = {**os.environ, "RAY_AUTH_TOKEN_PATH": str(token), "PYTHONPATH": str(ROOT)}
+        code = os.pathsep.join(map(str, (ROOT / "src", ROOT)))
+        self.secrets = {"AWS_ACCESS_KEY_ID": secrets.token_hex(10), "AWS_SECRET_ACCESS_KEY": secrets.token_hex(20)}
+        shared = {**os.environ, **self.secrets, "RAY_AUTH_TOKEN_PATH": str(token), "PYTHONPATH": code}
+        self.secrets["token"] = token.read_text()
         self.environments = {
             number: {**shared, "RPRS_CLUSTER_FOLDER": str(folder / f"node{number}")} for number in MACHINES
         }
@@ -104,24 +109,38 @@ class Network:
         """Start a command of rprs in a namespace."""
         return self.run(name, number, sys.executable, "-m", "rprs", *words)
 
-    def start_node(self, number: int) -> None:
-        """Start the head or a node, and wait until it runs."""
-        name = f"machine{number}"
-        folder = Path(f"/tmp/{self.tag}{number}")
-        # A head that starts again would take the processes of other machines, which it sees here, for its own.
-        (folder / "ray_current_cluster").unlink(missing_ok=True)
-        words = ["--ip", self.address(number), "--folder", str(folder)]
-        words += [] if number == HEAD else ["--join", self.head, "--cores", "1"]
-        process = self.run_rprs(name, number, "cluster", "node", *words)
+    def start_nodes(self, *numbers: int) -> None:
+        """Start the head or some nodes, and wait until they run."""
         deadline = monotonic() + STARTING
-        while "Ray runtime started" not in (log := self.log(name)):
-            assert monotonic() < deadline, log[-2000:]
-            assert process.poll() is None, log[-2000:]
-            sleep(0.5)
+        processes = {number: self._start_node(number) for number in numbers}
+        for number, process in processes.items():
+            while "Ray runtime started" not in (log := self.log(f"machine{number}")):
+                assert monotonic() < deadline, log[-2000:]
+                assert process.poll() is None, log[-2000:]
+                sleep(0.2)
+
+    def _start_node(self, number: int) -> subprocess.Popen[bytes]:
+        words = ["--ip", self.address(number), "--folder", f"/tmp/{self.tag}{number}"]  # paths of sockets are short
+        words += [] if number == HEAD else ["--join", self.head, "--cores", "1"]
+        return self.run_rprs(f"machine{number}", number, "cluster", "node", *words)
+
+    def start_redis(self) -> None:
+        """Let heads keep their state in a Redis of the fourth machine."""
+        address = self.address(FOURTH)
+        words = ("--bind", address, "--protected-mode", "no", "--save", "", "--dir", str(self.folder))
+        self.run("redis", FOURTH, "redis-server", *words)
+        self.environments[HEAD]["RAY_REDIS_ADDRESS"] = f"{address}:6379"
 
     def log(self, name: str) -> str:
         """What a process has printed."""
         return (self.folder / f"{name}.log").read_text(errors="replace")
+
+    def logs(self) -> Iterator[Path]:
+        """All that processes have printed, and what Ray has logged."""
+        yield from self.folder.glob("*.log")
+        for place in Path("/tmp").glob(f"{self.tag}*/session_*/logs/**/*"):
+            if place.is_file():
+                yield place
 
     def kill(self, number: int) -> None:
         """Kill all processes in a namespace."""
@@ -175,23 +194,23 @@ def network() -> Iterator[Network]:
 class Coordinator:
     """The process that asks, in the namespace of the second machine."""
 
-    def __init__(self, network: Network, store: Path) -> None:
+    def __init__(self, network: Network, store: Path, name: str = "coordinator") -> None:
         words = (sys.executable, "-m", "tests.cluster.coordinator", str(store), network.head)
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        self._process = network.run("coordinator", SECOND, *words, **pipes)
+        self._process = network.run(name, SECOND, *words, **pipes)
         self.nodes = self._read()["nodes"]
 
     def _read(self) -> dict[str, Any]:
-        line = cast("IO[bytes]", self._process.stdout).readline()
+        stdout = cast("IO[bytes]", self._process.stdout)
+        assert select([stdout], [], [], ANSWERING)[0], f"the coordinator has not answered for {ANSWERING:.0f} s"
+        line = stdout.readline()
         assert line, "the coordinator has ended"
         answer: dict[str, Any] = json.loads(line)
         return answer
 
     def begin(self, line: str = "ask") -> None:
         """Ask, without waiting for the answer."""
-        stdin = cast("IO[bytes]", self._process.stdin)
-        stdin.write(f"{line}\n".encode())
-        stdin.flush()
+        os.write(cast("IO[bytes]", self._process.stdin).fileno(), f"{line}\n".encode())
 
     def ask(self, line: str = "ask") -> dict[str, Any]:
         """Ask, and wait for the answer."""
@@ -201,6 +220,11 @@ class Coordinator:
     def answer(self) -> dict[str, Any]:
         """The answer to what was begun."""
         return self._read()
+
+    def end(self) -> None:
+        """End the process."""
+        cast("IO[bytes]", self._process.stdin).close()
+        self._process.wait(ANSWERING)
 
 
 def wait_for_records(store: Path, step: str = "index") -> None:

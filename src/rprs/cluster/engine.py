@@ -27,6 +27,7 @@ from rprs.scoring.threads import limit_cores
 
 try:
     import ray
+    from ray._common.utils import get_ray_address_file
     from ray._private import worker
     from ray.exceptions import GetTimeoutError, RayError, RayTaskError, TaskCancelledError
     from ray.util import list_named_actors
@@ -34,7 +35,7 @@ try:
 except ModuleNotFoundError as missing:
     raise MissingExtra("A cluster of several machines", "ray", "cluster") from missing
 
-__all__ = ["Engine", "Holder", "HolderState", "LocalNodes", "node_command"]
+__all__ = ["Engine", "Holder", "HolderState", "LocalNodes", "forget_last_head", "node_command"]
 
 OBJECTS = 100_000_000  # bytes of Ray's object store: results are small
 CAPACITY = 1_000_000  # holders on a node
@@ -348,6 +349,14 @@ def node_command(ip: str, join: str | None, port: int, cores: int | None, folder
         return [*words, "--head", f"--port={port}", "--num-cpus=0", "--include-dashboard=false"]
     words += [f"--address={join}", f"--resources={json.dumps({RESOURCE: CAPACITY})}"]
     return words if cores is None else [*words, f"--num-cpus={cores}"]
+
+
+def forget_last_head(folder: Path | None) -> None:
+    """Let a head start again beside nodes of this machine that outlived it.
+
+    Ray would take them for a sign that it still runs, if the head before has noted its address in the same folder.
+    """
+    Path(get_ray_address_file(folder)).unlink(missing_ok=True)
 
 
 class LocalNodes:

@@ -29,8 +29,10 @@ def run_node(ip: str, join: str | None, port: int, cores: int | None, folder: Pa
         )
     os.environ.update({name: value for name, value in environment(ip).items() if name not in os.environ})
     require_token()
-    from rprs.cluster.engine import node_command
+    from rprs.cluster.engine import forget_last_head, node_command
 
+    if join is None:
+        forget_last_head(folder)
     process = subprocess.Popen([sys.executable, "-m", *node_command(ip, join, port, cores, folder)])
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: process.terminate())
