@@ -34,6 +34,7 @@ from rprs.serve.collections import Collections
 from rprs.serve.handlers import File, as_json
 from rprs.serve.jobs import Job
 from rprs.serve.limits import Limits
+from rprs.serve.models import Model
 from rprs.serve.requests import Submission, body_schema, check_length, read_request
 from rprs.serve.responses import XJob, download, errors, success
 
@@ -53,7 +54,7 @@ __all__ = [
 _NAME = re.compile(rf"[^./\\\x00-\x1f][^/\\\x00-\x1f]{{0,150}}{re.escape(SUFFIX)}")
 
 
-class MatterRequest(BaseModel):
+class MatterRequest(Model):
     """A matter, in the format of its file."""
 
     model_config = ConfigDict(extra="forbid")
@@ -70,14 +71,14 @@ class MatterExportRequest(MatterRequest):
     )
 
 
-class MatterResponse(BaseModel):
+class MatterResponse(Model):
     """A valid matter, and what has changed in the collection since each of its searches was saved."""
 
     matter: dict[str, Any]
     changes: list[list[str]]
 
 
-class MatterSummary(BaseModel):
+class MatterSummary(Model):
     """A matter in the folder of the server; `error` says why it cannot be opened."""
 
     file: str
@@ -88,13 +89,13 @@ class MatterSummary(BaseModel):
     error: str | None
 
 
-class Matters(BaseModel):
+class Matters(Model):
     """The matters in the folder of the server."""
 
     matters: list[MatterSummary]
 
 
-MODELS = (MatterRequest, MatterExportRequest)  # of the schema
+MODELS = (MatterRequest, MatterExportRequest, MatterResponse, MatterSummary, Matters)  # of the schema
 
 
 class _Folder:

@@ -41,7 +41,13 @@ Span = Annotated[
 ]
 
 
-class Strict(BaseModel):
+class Model(BaseModel):
+    """A value of the API; what checks it is built when it is first used, since a server starts with few of them."""
+
+    model_config = ConfigDict(defer_build=True)
+
+
+class Strict(Model):
     """A request; unknown fields are errors."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)  # JSON cannot represent such numbers
@@ -133,14 +139,14 @@ class AlignRequest(Strict):
 # ---------------------------------------------------------------------------- responses
 
 
-class Error(BaseModel):
+class Error(Model):
     """What is wrong, in one line."""
 
     error: str
     kind: str = Field(description="The class of the error.", examples=["EmptyQuery"])
 
 
-class Coverage(BaseModel):
+class Coverage(Model):
     """How many words of a text have a counterpart in the other, by kind."""
 
     words: int
@@ -151,14 +157,14 @@ class Coverage(BaseModel):
     share: float
 
 
-class Coverages(BaseModel):
+class Coverages(Model):
     """The coverage of both documents."""
 
     query_coverage: Coverage
     document_coverage: Coverage
 
 
-class Hit(BaseModel):
+class Hit(Model):
     """A document in the results. Further components of the re-ranker's score are additional numbers."""
 
     model_config = ConfigDict(extra="allow")
@@ -181,14 +187,14 @@ class Hit(BaseModel):
     collection: str = Field("", description="Of all collections together: the name of the one that has the document.")
 
 
-class Uncovered(BaseModel):
+class Uncovered(Model):
     """A sentence of the query without a match in the document."""
 
     span: Span
     text: str
 
 
-class Sides(BaseModel):
+class Sides(Model):
     """Both documents of an alignment: their sizes, boilerplate, and sentences without a counterpart."""
 
     query_title: str
@@ -220,7 +226,7 @@ class Explanation(Hit, Sides):
     notes: list[str]
 
 
-class Seed(BaseModel):
+class Seed(Model):
     """One of the query documents, and its position in the combined text."""
 
     id: str
@@ -231,7 +237,7 @@ class Seed(BaseModel):
     metadata: dict[str, Value]
 
 
-class Query(BaseModel):
+class Query(Model):
     """The query as it was run."""
 
     id: str
@@ -241,7 +247,7 @@ class Query(BaseModel):
     seeds: list[Seed]
 
 
-class AlignedText(BaseModel):
+class AlignedText(Model):
     """A text with its sentences."""
 
     id: str
@@ -253,7 +259,7 @@ class AlignedText(BaseModel):
     seeds: list[Seed]
 
 
-class SearchResponse(BaseModel):
+class SearchResponse(Model):
     """The hits of a search, best first."""
 
     job: str
@@ -266,7 +272,7 @@ class SearchResponse(BaseModel):
     hits: list[Hit]
 
 
-class ExplainResponse(BaseModel):
+class ExplainResponse(Model):
     """Why a document is similar to the query."""
 
     job: str
@@ -276,7 +282,7 @@ class ExplainResponse(BaseModel):
     document: AlignedText
 
 
-class AlignResponse(BaseModel):
+class AlignResponse(Model):
     """What two documents have in common, with both texts."""
 
     job: str

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, Field
+from pydantic import Field
 from starlette.exceptions import HTTPException
 
 from rprs.alignment.values import KINDS, Kind, Pair
@@ -17,7 +17,7 @@ from rprs.results.names import passages_name
 from rprs.serve.collections import Collections
 from rprs.serve.handlers import File, as_json
 from rprs.serve.jobs import Job
-from rprs.serve.models import DocumentInput, Id, Strict, Value
+from rprs.serve.models import DocumentInput, Id, Model, Strict, Value
 from rprs.serve.requests import Submission, body_schema, document_of, read_request
 from rprs.serve.responses import XJob, download, errors, success
 
@@ -70,7 +70,7 @@ class PassagesExportRequest(PassagesRequest):
     format: Literal["csv", "jsonl"]
 
 
-class PassageHit(BaseModel):
+class PassageHit(Model):
     """A passage of a document, in its context."""
 
     rank: int
@@ -86,7 +86,7 @@ class PassageHit(BaseModel):
     pair: Pair
 
 
-class Passage(BaseModel):
+class Passage(Model):
     """The passage that was looked for."""
 
     id: str
@@ -94,7 +94,7 @@ class Passage(BaseModel):
     metadata: dict[str, Value]
 
 
-class PassagesResponse(BaseModel):
+class PassagesResponse(Model):
     """The most similar passages, best first."""
 
     job: str
