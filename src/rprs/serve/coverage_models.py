@@ -10,7 +10,8 @@ from rprs.alignment.values import Kind, Relation
 from rprs.charts import SOURCES
 from rprs.charts.values import Passage
 from rprs.results.serialize import About
-from rprs.serve.models import Coverage, Id, Model, Query, SearchRequest, Span, Uncovered, Value
+from rprs.serve.described import Described
+from rprs.serve.models import Coverage, Id, Query, SearchRequest, Span, Uncovered, Value
 
 __all__ = [
     "Chart",
@@ -45,7 +46,7 @@ class CoverageExportRequest(CoverageRequest):
     format: Literal["docx", "csv", "json"]
 
 
-class Cover(Model):
+class Cover(Described):
     """How a source covers a row."""
 
     source: int = Field(description="Its place among the sources, from 0.")
@@ -57,7 +58,7 @@ class Cover(Model):
     passages: list[Passage]
 
 
-class ChartRow(Model):
+class ChartRow(Described):
     """A sentence, or an element of a patent claim."""
 
     label: str = Field(examples=["12", "1[a]"])
@@ -69,7 +70,7 @@ class ChartRow(Model):
     covers: list[Cover] = Field(description="Best first.")
 
 
-class ChartGroup(Model):
+class ChartGroup(Described):
     """A paragraph or a claim: the rows from `first` to before `stop`."""
 
     label: str = Field(examples=["Paragraph 3", "Claim 1"])
@@ -79,7 +80,7 @@ class ChartGroup(Model):
     span: Span
 
 
-class ChartSource(Model):
+class ChartSource(Described):
     """A document that was compared with the query."""
 
     rank: int
@@ -93,7 +94,7 @@ class ChartSource(Model):
     collection: str = Field("", description="Of all collections together: the name of the one that has the document.")
 
 
-class Chart(Model):
+class Chart(Described):
     """Which parts of a document are covered by which sources, and what none of them covers."""
 
     query: str
@@ -106,7 +107,7 @@ class Chart(Model):
     notes: list[str]
 
 
-class CoverageResponse(Model):
+class CoverageResponse(Described):
     """The coverage of a document by its best hits."""
 
     job: str

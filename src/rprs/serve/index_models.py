@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from rprs.serve.models import DocumentInput, Model, Strict, Value
+from rprs.serve.described import Described
+from rprs.serve.models import DocumentInput, Strict, Value
 
 __all__ = [
     "AddRequest",
@@ -41,7 +42,7 @@ class CreateRequest(AddRequest):
     )
 
 
-class DocumentSummary(Model):
+class DocumentSummary(Described):
     """A document without its text."""
 
     id: str
@@ -49,7 +50,7 @@ class DocumentSummary(Model):
     metadata: dict[str, Value]
 
 
-class Documents(Model):
+class Documents(Described):
     """Documents whose id or title contains the words."""
 
     documents: list[DocumentSummary]
@@ -63,7 +64,7 @@ class Document(DocumentSummary):
     sentences: int
 
 
-class SkippedFiles(Model):
+class SkippedFiles(Described):
     """Files that were not read for the same reason."""
 
     reason: str
@@ -71,7 +72,7 @@ class SkippedFiles(Model):
     names: list[str] = Field(description="The first of them.")
 
 
-class Added(Model):
+class Added(Described):
     """The outcome of adding documents."""
 
     added: int
@@ -83,7 +84,7 @@ class Added(Model):
     fingerprint: str
 
 
-class Created(Model):
+class Created(Described):
     """The outcome of creating a collection."""
 
     name: str
@@ -95,7 +96,7 @@ class Created(Model):
     notes: list[str] = Field([])
 
 
-class Collection(Model):
+class Collection(Described):
     """A collection of this server; one that was moved or deleted has no documents and no fingerprint."""
 
     name: str
@@ -105,7 +106,7 @@ class Collection(Model):
     encoder: str = Field(description="How sentences become vectors, or `cannot be opened`.")
 
 
-class CollectionList(Model):
+class CollectionList(Described):
     """All collections. `_together` as a name is all of them as one, if that is exact; `reason` says why not."""
 
     collections: list[Collection]
@@ -115,20 +116,20 @@ class CollectionList(Model):
     folders: list[str] = Field(description="Folders of the server whose files can be added.")
 
 
-class Removed(Model):
+class Removed(Described):
     """The outcome of removing a document."""
 
     removed: int
     fingerprint: str
 
 
-class Health(Model):
+class Health(Described):
     """The server is running."""
 
     status: Literal["ok"]
 
 
-class Info(Model):
+class Info(Described):
     """The index, the system, and the limits of the server."""
 
     version: str

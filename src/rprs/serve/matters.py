@@ -31,10 +31,10 @@ from rprs.matters import (
 )
 from rprs.results.names import matter_name
 from rprs.serve.collections import Collections
+from rprs.serve.described import Described
 from rprs.serve.handlers import File, as_json
 from rprs.serve.jobs import Job
 from rprs.serve.limits import Limits
-from rprs.serve.models import Model
 from rprs.serve.requests import Submission, body_schema, check_length, read_request
 from rprs.serve.responses import XJob, download, errors, success
 
@@ -54,7 +54,7 @@ __all__ = [
 _NAME = re.compile(rf"[^./\\\x00-\x1f][^/\\\x00-\x1f]{{0,150}}{re.escape(SUFFIX)}")
 
 
-class MatterRequest(Model):
+class MatterRequest(BaseModel):
     """A matter, in the format of its file."""
 
     model_config = ConfigDict(extra="forbid")
@@ -71,14 +71,14 @@ class MatterExportRequest(MatterRequest):
     )
 
 
-class MatterResponse(Model):
+class MatterResponse(Described):
     """A valid matter, and what has changed in the collection since each of its searches was saved."""
 
     matter: dict[str, Any]
     changes: list[list[str]]
 
 
-class MatterSummary(Model):
+class MatterSummary(Described):
     """A matter in the folder of the server; `error` says why it cannot be opened."""
 
     file: str
@@ -89,7 +89,7 @@ class MatterSummary(Model):
     error: str | None
 
 
-class Matters(Model):
+class Matters(Described):
     """The matters in the folder of the server."""
 
     matters: list[MatterSummary]

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from rprs.alignment.values import KINDS, Kind, Pair, Relation
 from rprs.results.hits import Duplicate
 from rprs.results.serialize import About
+from rprs.serve.described import Described
 
 __all__ = [
     "AlignRequest",
@@ -41,13 +42,7 @@ Span = Annotated[
 ]
 
 
-class Model(BaseModel):
-    """A value of the API; what checks it is built when it is first used, since a server starts with few of them."""
-
-    model_config = ConfigDict(defer_build=True)
-
-
-class Strict(Model):
+class Strict(BaseModel):
     """A request; unknown fields are errors."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)  # JSON cannot represent such numbers
@@ -139,14 +134,14 @@ class AlignRequest(Strict):
 # ---------------------------------------------------------------------------- responses
 
 
-class Error(Model):
+class Error(Described):
     """What is wrong, in one line."""
 
     error: str
     kind: str = Field(description="The class of the error.", examples=["EmptyQuery"])
 
 
-class Coverage(Model):
+class Coverage(Described):
     """How many words of a text have a counterpart in the other, by kind."""
 
     words: int
@@ -157,14 +152,14 @@ class Coverage(Model):
     share: float
 
 
-class Coverages(Model):
+class Coverages(Described):
     """The coverage of both documents."""
 
     query_coverage: Coverage
     document_coverage: Coverage
 
 
-class Hit(Model):
+class Hit(Described):
     """A document in the results. Further components of the re-ranker's score are additional numbers."""
 
     model_config = ConfigDict(extra="allow")
@@ -187,14 +182,14 @@ class Hit(Model):
     collection: str = Field("", description="Of all collections together: the name of the one that has the document.")
 
 
-class Uncovered(Model):
+class Uncovered(Described):
     """A sentence of the query without a match in the document."""
 
     span: Span
     text: str
 
 
-class Sides(Model):
+class Sides(Described):
     """Both documents of an alignment: their sizes, boilerplate, and sentences without a counterpart."""
 
     query_title: str
@@ -226,7 +221,7 @@ class Explanation(Hit, Sides):
     notes: list[str]
 
 
-class Seed(Model):
+class Seed(Described):
     """One of the query documents, and its position in the combined text."""
 
     id: str
@@ -237,7 +232,7 @@ class Seed(Model):
     metadata: dict[str, Value]
 
 
-class Query(Model):
+class Query(Described):
     """The query as it was run."""
 
     id: str
@@ -247,7 +242,7 @@ class Query(Model):
     seeds: list[Seed]
 
 
-class AlignedText(Model):
+class AlignedText(Described):
     """A text with its sentences."""
 
     id: str
@@ -259,7 +254,7 @@ class AlignedText(Model):
     seeds: list[Seed]
 
 
-class SearchResponse(Model):
+class SearchResponse(Described):
     """The hits of a search, best first."""
 
     job: str
@@ -272,7 +267,7 @@ class SearchResponse(Model):
     hits: list[Hit]
 
 
-class ExplainResponse(Model):
+class ExplainResponse(Described):
     """Why a document is similar to the query."""
 
     job: str
@@ -282,7 +277,7 @@ class ExplainResponse(Model):
     document: AlignedText
 
 
-class AlignResponse(Model):
+class AlignResponse(Described):
     """What two documents have in common, with both texts."""
 
     job: str

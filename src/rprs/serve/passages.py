@@ -15,9 +15,10 @@ from rprs.passages.find import MOST_CHARACTERS, MOST_CONTEXT, MOST_HITS
 from rprs.passages.values import PassageResults
 from rprs.results.names import passages_name
 from rprs.serve.collections import Collections
+from rprs.serve.described import Described
 from rprs.serve.handlers import File, as_json
 from rprs.serve.jobs import Job
-from rprs.serve.models import DocumentInput, Id, Model, Strict, Value
+from rprs.serve.models import DocumentInput, Id, Strict, Value
 from rprs.serve.requests import Submission, body_schema, document_of, read_request
 from rprs.serve.responses import XJob, download, errors, success
 
@@ -70,7 +71,7 @@ class PassagesExportRequest(PassagesRequest):
     format: Literal["csv", "jsonl"]
 
 
-class PassageHit(Model):
+class PassageHit(Described):
     """A passage of a document, in its context."""
 
     rank: int
@@ -86,7 +87,7 @@ class PassageHit(Model):
     pair: Pair
 
 
-class Passage(Model):
+class Passage(Described):
     """The passage that was looked for."""
 
     id: str
@@ -94,7 +95,7 @@ class Passage(Model):
     metadata: dict[str, Value]
 
 
-class PassagesResponse(Model):
+class PassagesResponse(Described):
     """The most similar passages, best first."""
 
     job: str
