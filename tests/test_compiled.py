@@ -88,6 +88,26 @@ def test_another_installation_loads_what_two_processes_compiled_at_once(tmp_path
     assert lines(start(tmp_path / "one", cache))[2] == "1 False"
 
 
+def test_a_new_function_can_call_one_that_was_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only then is the intermediate code of the loaded one read."""
+    monkeypatch.setattr(rprs.compiled, "_folder", lambda: tmp_path)
+
+    def tripled(value):  # type: ignore[no-untyped-def]
+        return 3 * value
+
+    assert compiled(tripled)(2) == 6
+    loaded = compiled(tripled)
+    assert loaded(2) == 6
+    assert sum(loaded.stats.cache_hits.values()) == 1
+
+    @compiled
+    def outer(value):  # type: ignore[no-untyped-def]
+        return loaded(value) + 1
+
+    assert outer(2) == 7
+    assert outer(4) == 13
+
+
 def test_what_nobody_used_for_months_is_deleted(tmp_path: Path) -> None:
     old, new = tmp_path / "old", tmp_path / "new"
     for path in (old, new):

@@ -34,7 +34,7 @@ from rprs.files.atomic import write_atomically
 
 __all__ = ["compiled", "compiled_callback"]
 
-_FORMAT = b"rprs 2"
+_FORMAT = b"rprs 3"
 _DAY = 24 * 3600
 _KEPT = 90 * _DAY  # since a function was last used
 _NEEDS_COMPILER = b"_numba_hashsecret"  # a symbol that exists only once the compiler has been imported
@@ -91,15 +91,14 @@ class _Stored:
         content = _read(path) if path else None
         if content is None:
             return None
-        from numba.core import compiler, runtime
+        from numba.core import runtime
 
         try:
-            parts = pickle.loads(content)
             if _NEEDS_COMPILER in content:
                 target.refresh()
             else:
                 _untyped(runtime).rtsys.initialize(target)
-            return _untyped(compiler).CompileResult._rebuild(target, *parts)
+            return _loaded(target, *pickle.loads(content))
         except Exception:  # whatever a file of another build may raise: the function is compiled again
             return None
 
@@ -110,7 +109,8 @@ class _Stored:
         path = self._path(types, result.codegen)
         if path is None or result.lifted or result.library.has_dynamic_globals:
             return
-        content = _untyped(serialize).dumps(_without_empty_environments(result._reduce()))
+        parts = _without_empty_environments(result._reduce())
+        content = _untyped(serialize).dumps((_defined_symbols(result.library), *parts))
         with suppress(OSError):  # a full disk: compiled again next time
             write_atomically(path, sha256(content).digest() + content)
             _delete_unused(path.parent)
@@ -133,6 +133,37 @@ def _without_empty_environments(parts: tuple[Any, ...]) -> tuple[Any, ...]:
     *others, environments = parts
     kept = (each for each in environments if each.consts or not each.globals["__name__"].startswith("numba."))
     return (*others, tuple(kept))
+
+
+def _defined_symbols(library: Any) -> frozenset[str]:
+    """The names that the machine code of a function defines."""
+    module = library._get_module_for_linking()
+    both = (module.functions, module.global_variables)
+    return frozenset(each.name for values in both for each in values if not each.is_declaration)
+
+
+def _loaded(target: Any, symbols: frozenset[str], library: tuple[Any, ...], *others: Any) -> Any:
+    """A stored function, of which Numba reads the machine code alone.
+
+    It would also read its intermediate code, which takes longer than all the rest, for the names that it defines and
+    for functions that are compiled later and call this one. The names are stored, and such a function reads it then.
+    """
+    from llvmlite import binding
+    from numba.core import compiler
+
+    name, kind, (machine_code, intermediate_code) = library
+    target.codegen()._engine._defined_symbols.update(symbols)
+    result = _untyped(compiler).CompileResult._rebuild(target, (name, kind, (machine_code, _no_code())), *others)
+    result.library._get_module_for_linking = cache(lambda: _untyped(binding).parse_bitcode(intermediate_code))
+    return result
+
+
+@cache
+def _no_code() -> bytes:
+    from llvmlite import binding
+
+    empty: bytes = _untyped(binding).parse_assembly("").as_bitcode()
+    return empty
 
 
 # ---------------------------------------------------------------------------- what machine code depends on

@@ -7,23 +7,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import date
 from pathlib import Path, PurePath
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from rprs import __version__
 from rprs.alignment.duplicates import Grouping
 from rprs.alignment.values import KINDS, Alignment, Kind
-from rprs.charts.build import SOURCES, Charting, named_documents, named_hits
-from rprs.charts.values import Chart
+from rprs.charts import SOURCES
 from rprs.document import Document, Query, Ranking, combine, query_documents, text_document
 from rprs.errors import EmptyQuery, UsageError
 from rprs.evidence import Evidence
 from rprs.files.cache import Cache, as_cache
 from rprs.index import Index
 from rprs.index.arguments import require_document
-from rprs.passages.find import IndexSources, Sources, require_options, require_passage, search_passages
-from rprs.passages.values import PassageResults
 from rprs.progress import Progress, as_progress
 from rprs.rank import System
 from rprs.rank.batch import Allowed, cached_ranking, mask_digest
@@ -39,6 +36,11 @@ from rprs.read.inputs import Queries, read_query_set
 from rprs.results.hits import Duplicate, Explanation, Hit, Results
 from rprs.results.run import Run
 from rprs.results.serialize import About, id_list, now
+
+if TYPE_CHECKING:  # charts and passages are imported where they are used: most searches need neither
+    from rprs.charts.values import Chart
+    from rprs.passages.find import Sources
+    from rprs.passages.values import PassageResults
 
 __all__ = ["Searcher"]
 
@@ -127,6 +129,8 @@ class Searcher:
         Each is aligned with the query as in `align`; in a patent, the elements of the claims are aligned one by one.
         The other arguments are those of `search`, and restrict the hits.
         """
+        from rprs.charts.build import Charting, named_documents, named_hits
+
         document, notes = combine(query_documents(query)), tuple[str, ...]()
         if ids is not None:
             named = named_documents(self.index, ids)
@@ -156,6 +160,8 @@ class Searcher:
         `boilerplate=False` leaves out what many documents have. The restrictions are those of `search`, but nothing is
         left out unless it is in `exclude`.
         """
+        from rprs.passages.find import require_options, require_passage, search_passages
+
         options = require_options(k, kinds, context)
         passage = require_passage(text_document(text) if isinstance(text, str) else require_document(text))
         restrictions = as_restrictions(where=where, keep_self=True, exclude=exclude, before=before, undated=undated)
@@ -306,6 +312,8 @@ class Searcher:
         return mask_digest(mask)
 
     def _passage_sources(self, allowed: Mask) -> Sources:
+        from rprs.passages.find import IndexSources
+
         return IndexSources(self.index, allowed, self.progress)
 
     def _cache_key(self, cache: Cache | None) -> dict[str, Any] | None:

@@ -124,7 +124,8 @@ def names(kind: Kind) -> list[str]:
 
 def find(kind: Kind, name: str) -> type[Any]:
     """The class behind a name."""
-    target = _targets(kind).get(name)
+    built_in = BUILT_IN[kind].get(name)  # without a look at all packages that are installed
+    target = EntryPoint(name, built_in, f"rprs.{kind}") if built_in else _targets(kind).get(name)
     if target is None:
         close = get_close_matches(name, names(kind), n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(names(kind))}"
@@ -224,7 +225,7 @@ def _fit(owner: str, field: str, value: Any, hint: Any, kind: Kind) -> Any:
 def _named(kind: Kind, word: str, options: Sequence[Any]) -> Call:
     """A component by its name alone; a word that names none is the parameter `bare` of the option that has one."""
     taker = next((option for option in options if getattr(option, "bare", None)), None)
-    if taker is None or word in names(kind):
+    if taker is None or word in BUILT_IN[kind] or word in names(kind):
         return Call(word, ())
     return Call(taker.name, ((taker.bare, word),))
 

@@ -86,6 +86,21 @@ except SystemExit:
     assert run.stdout.splitlines()[-1] == "[]"
 
 
+@pytest.mark.parametrize("words", [["search", "--help"], ["--quiet", "search", "--help"]])
+def test_the_program_imports_the_verb_that_it_runs_and_no_other(words: list[str]) -> None:
+    code = f"""
+import sys
+from rprs.cli import main
+sys.argv[1:] = {words}
+try:
+    main()
+except SystemExit:
+    print(sorted({{"rprs.cli.searching", "rprs.cli.indexing", "rprs.cli.studying"}} & set(sys.modules)))
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines()[-1] == "['rprs.cli.searching']"
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -39,9 +39,9 @@ def run(*command: str | Path, cwd: Path | None = None) -> str:
 
 
 def seconds_to_import() -> float:
-    """Measured inside a fresh interpreter, without its own start."""
+    """Processor time inside a fresh interpreter, without its own start: other work on the machine does not count."""
     names = "rprs.tune, rprs.evaluate, rprs.compare, rprs.study, rprs.rerank"
-    code = f"from time import perf_counter as t; start = t(); import rprs; {names}; print(t() - start)"
+    code = f"from time import process_time as t; start = t(); import rprs; {names}; print(t() - start)"
     return float(run(sys.executable, "-c", code))
 
 

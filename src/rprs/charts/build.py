@@ -18,9 +18,8 @@ from rprs.index import Index
 from rprs.progress import Progress, silent
 from rprs.results.hits import Hit
 
-__all__ = ["MOST_SOURCES", "SOURCES", "Charting", "Named", "named_documents", "named_hits"]
+__all__ = ["MOST_SOURCES", "Charting", "Named", "named_documents", "named_hits"]
 
-SOURCES = 20  # of a chart, unless other numbers are asked for
 MOST_SOURCES = 200
 
 

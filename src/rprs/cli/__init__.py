@@ -10,7 +10,9 @@ import inspect
 import os
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import import_module
 from typing import Annotated, Any, cast
 
 import typer
@@ -18,35 +20,47 @@ from typer.core import TyperGroup
 
 from rprs import __version__
 from rprs.cautions import NetworkStorage, SlowStart
-from rprs.cli import (
-    adapting,
-    aligning,
-    assisting,
-    browsing,
-    cluster_search,
-    clusters,
-    converting,
-    covering,
-    indexing,
-    matching,
-    matter_export,
-    matters,
-    measuring,
-    passages,
-    running,
-    searching,
-    serving,
-    steering,
-    studying,
-    syncing,
-    system,
-    tuning,
-)
 from rprs.errors import RprsError
 
 __all__ = ["app", "main"]
 
 ANYWHERE = ("--debug", "--quiet")  # general options that may also follow the verb
+
+# The verbs in the order of the help, by the module that has them.
+VERBS = (
+    "indexing.index",
+    "indexing.add",
+    "syncing.sync",
+    "indexing.remove",
+    "indexing.compact",
+    "indexing.verify",
+    "indexing.repair",
+    "indexing.backup",
+    "indexing.refit",
+    "indexing.upgrade",
+    "indexing.info",
+    "browsing.list_",
+    "browsing.find",
+    "browsing.show",
+    "system.systems",
+    "searching.search",
+    "searching.explain",
+    "steering.sentences",
+    "aligning.align",
+    "covering.coverage",
+    "passages.passages",
+    "serving.serve",
+    "assisting.mcp",
+    "matching.matrix",
+    "running.run",
+    "running.rerank",
+    "converting.convert",
+    "measuring.evaluate",
+    "measuring.compare",
+    "tuning.tune",
+    "studying.study",
+    "indexing.pull",
+)
 
 # The only public error of Typer; the others share its parent class.
 WrongUsage = cast("type[Exception]", typer.BadParameter.__base__)
@@ -113,22 +127,12 @@ def _fail(line: str) -> int:
     return 2
 
 
-app = typer.Typer(
-    cls=Verbs,
-    add_completion=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["--help", "-h"]},
-)
-
-
 def _print_version(is_set: bool) -> None:
     if is_set:
         typer.echo(f"rprs {__version__}")
         raise typer.Exit
 
 
-@app.callback(help="Which documents are like this whole document, and why?")
 def general(
     context: typer.Context,
     version: Annotated[
@@ -157,44 +161,37 @@ def _add(verbs: typer.Typer, verb: Callable[..., None]) -> None:
     verbs.command(verb.__name__.rstrip("_"), help=_unwrapped(verb.__doc__ or ""))(verb)
 
 
-for verb in (
-    indexing.index,
-    indexing.add,
-    syncing.sync,
-    indexing.remove,
-    indexing.compact,
-    indexing.verify,
-    indexing.repair,
-    indexing.backup,
-    indexing.refit,
-    indexing.upgrade,
-    indexing.info,
-    browsing.list_,
-    browsing.find,
-    browsing.show,
-    system.systems,
-    searching.search,
-    searching.explain,
-    steering.sentences,
-    aligning.align,
-    covering.coverage,
-    passages.passages,
-    serving.serve,
-    assisting.mcp,
-    matching.matrix,
-    running.run,
-    running.rerank,
-    converting.convert,
-    measuring.evaluate,
-    measuring.compare,
-    tuning.tune,
-    studying.study,
-    indexing.pull,
-):
-    _add(app, verb)
+@cache
+def make_app(verb: str | None = None) -> typer.Typer:
+    """The command line with all verbs, or with one of them: importing the modules of all takes a tenth of a second."""
+    app = typer.Typer(
+        cls=Verbs,
+        add_completion=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["--help", "-h"]},
+    )
+    app.callback(help="Which documents are like this whole document, and why?")(general)
+    for each in VERBS:
+        if verb in (None, _name(each)):
+            _add(app, _function(each))
+    for name, add in {"adapt": _add_adapt, "matter": _add_matter, "cluster": _add_cluster}.items():
+        if verb in (None, name):
+            add(app)
+    return app
 
 
-def _add_group(group: Callable[..., None], *verbs: Callable[..., None], **options: Any) -> None:
+def _name(path: str) -> str:
+    return path.partition(".")[2].rstrip("_")
+
+
+def _function(path: str) -> Callable[..., None]:
+    module, _, name = path.partition(".")
+    function: Callable[..., None] = getattr(import_module(f"rprs.cli.{module}"), name)
+    return function
+
+
+def _add_group(app: typer.Typer, group: Callable[..., None], *verbs: Callable[..., None], **options: Any) -> None:
     """Verbs after a common first word."""
     within = typer.Typer(rich_markup_mode="rich", context_settings={"help_option_names": ["--help", "-h"]})
     within.callback(help=_unwrapped(group.__doc__ or ""), **options)(group)
@@ -203,36 +200,54 @@ def _add_group(group: Callable[..., None], *verbs: Callable[..., None], **option
     app.add_typer(within, name=group.__name__)
 
 
-_add_group(adapting.adapt, adapting.tsdae, adapting.sdr, adapting.mtft, invoke_without_command=True)
-_add_group(
-    matters.matter,
-    matters.new,
-    matters.add,
-    matters.mark,
-    matters.show,
-    matters.run,
-    matter_export.export,
-    no_args_is_help=True,
-)
+def _add_adapt(app: typer.Typer) -> None:
+    from rprs.cli import adapting
 
-_add_group(
-    clusters.cluster,
-    clusters.build,
-    clusters.add,
-    clusters.remove,
-    clusters.verify,
-    clusters.sweep,
-    clusters.status,
-    clusters.start,
-    clusters.stop,
-    clusters.node,
-    *cluster_search.searching_verbs,
-    no_args_is_help=True,
-)
+    _add_group(app, adapting.adapt, adapting.tsdae, adapting.sdr, adapting.mtft, invoke_without_command=True)
+
+
+def _add_matter(app: typer.Typer) -> None:
+    from rprs.cli import matter_export, matters
+
+    verbs = (matters.new, matters.add, matters.mark, matters.show, matters.run, matter_export.export)
+    _add_group(app, matters.matter, *verbs, no_args_is_help=True)
+
+
+def _add_cluster(app: typer.Typer) -> None:
+    from rprs.cli import cluster_search, clusters
+
+    _add_group(
+        app,
+        clusters.cluster,
+        clusters.build,
+        clusters.add,
+        clusters.remove,
+        clusters.verify,
+        clusters.sweep,
+        clusters.status,
+        clusters.start,
+        clusters.stop,
+        clusters.node,
+        *cluster_search.searching_verbs,
+        no_args_is_help=True,
+    )
+
+
+def __getattr__(name: str) -> typer.Typer:
+    if name == "app":
+        return make_app()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _only_verb(words: Sequence[str]) -> str | None:
+    """The verb of a command line; None where others may matter: in the help, a wrong name, or a completion."""
+    first = next((word for word in words if word not in ANYWHERE), "")
+    known = {*map(_name, VERBS), "adapt", "matter", "cluster"}
+    return first if first in known and "_RPRS_COMPLETE" not in os.environ else None
 
 
 def main() -> None:
     """The program `rprs`."""
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]  # an unprintable character is no reason to fail
-    app()
+    make_app(_only_verb(sys.argv[1:]))()

@@ -7,40 +7,15 @@ import re
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Any, get_type_hints
 
 import typer
 
 from rprs.cli import covering, passages, running, searching
+from rprs.cli.cluster_options import Address, Deadline, Generation, Url
 
-__all__ = ["Address", "Url", "on_cluster", "searching_verbs"]
+__all__ = ["on_cluster", "searching_verbs"]
 
-PANEL = "Cluster"
-Url = Annotated[
-    str,
-    typer.Argument(metavar="URL", help="The cluster: a folder, or s3://BUCKET/PATH.", show_default=False),
-]
-Address = Annotated[
-    str | None,
-    typer.Option(
-        help="The head of the Ray cluster, as HOST:PORT; this machine must be one of its nodes. "
-        "Without it, all work is done in this process.",
-        metavar="HOST:PORT",
-        envvar="RAY_ADDRESS",
-        rich_help_panel=PANEL,
-        show_default="this process",
-    ),
-]
-Generation = Annotated[
-    int | None,
-    typer.Option(help="An earlier generation of the cluster.", min=1, rich_help_panel=PANEL, show_default="the newest"),
-]
-Deadline = Annotated[
-    float,
-    typer.Option(
-        help="Seconds that a replica may take to answer before another one is asked.", min=0.1, rich_help_panel=PANEL
-    ),
-]
 OWN = {"address": (Address, None), "generation": (Generation, None), "deadline": (Deadline, 5.0)}
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rprs.cli.cluster_search import PANEL, Address, Url
+from rprs.cli.cluster_options import PANEL, Address, Url
 from rprs.cli.messages import Messages, counted
 from rprs.cli.options import (
     Analyzer,

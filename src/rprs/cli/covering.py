@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rprs.charts import SOURCES
 from rprs.cli.groups import QueryGroup, RestrictionGroup, SystemGroup, with_groups
 from rprs.cli.messages import Messages, counted
 from rprs.cli.options import (
@@ -27,8 +28,6 @@ from rprs.errors import UsageError
 if TYPE_CHECKING:
     from rprs.charts.values import Chart
     from rprs.results.serialize import About
-
-SOURCES = 20
 
 
 class ChartFormats(StrEnum):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rprs.cli.cluster_search import PANEL, Address, Deadline
+from rprs.cli.cluster_options import PANEL, Address, Deadline
 from rprs.cli.groups import SystemGroup, with_groups
 from rprs.cli.messages import Messages, counted
 from rprs.cli.options import OcrModes

@@ -177,12 +177,13 @@ def suffixes() -> list[str]:
 
 def is_plug_in(suffix: str) -> bool:
     """Whether the reader for a suffix comes from another package."""
-    return suffix in _targets() and suffix not in _BUILT_IN
+    return suffix not in _BUILT_IN and suffix in _targets()
 
 
 def find_reader(suffix: str) -> Reader | None:
     """The reader for a suffix such as `pdf` or `.pdf`; None if the suffix is not supported."""
-    target = _targets().get(suffix.lstrip(".").lower())
+    name = suffix.lstrip(".").lower()
+    target = _BUILT_IN.get(name) or _targets().get(name)
     if target is None:
         return None
     module, _, attribute = target.partition(":")

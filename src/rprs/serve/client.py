@@ -20,7 +20,7 @@ from urllib.parse import quote
 import numpy as np
 
 from rprs.alignment.values import KINDS, Alignment, Kind
-from rprs.charts.build import SOURCES
+from rprs.charts import SOURCES
 from rprs.charts.serialize import chart_from
 from rprs.charts.values import Chart
 from rprs.document import Document, Query, Ranking, Sentences, combine, query_documents, text_document

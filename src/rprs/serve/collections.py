@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from secrets import token_hex
 from threading import Lock
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
 
 from rprs.document import Document
@@ -24,9 +24,11 @@ from rprs.index.union import UnionIndex, why_not_together
 from rprs.progress import Progress, silent
 from rprs.rank import System
 from rprs.search import Searcher
-from rprs.serve.clusters import ClusterService
 from rprs.serve.limits import ASGIApp, Receive, Scope, Send
 from rprs.serve.service import Service, Snapshot, system_texts
+
+if TYPE_CHECKING:
+    from rprs.serve.clusters import ClusterService
 
 __all__ = ["TOGETHER", "CollectionPath", "Collections", "NewEncoder", "find_indexes"]
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from rprs.alignment.values import Kind, Relation
-from rprs.charts.build import SOURCES
+from rprs.charts import SOURCES
 from rprs.charts.values import Passage
 from rprs.results.serialize import About
+from rprs.serve.described import Described
 from rprs.serve.models import Coverage, Id, Query, SearchRequest, Span, Uncovered, Value
 
 __all__ = [
@@ -45,7 +46,7 @@ class CoverageExportRequest(CoverageRequest):
     format: Literal["docx", "csv", "json"]
 
 
-class Cover(BaseModel):
+class Cover(Described):
     """How a source covers a row."""
 
     source: int = Field(description="Its place among the sources, from 0.")
@@ -57,7 +58,7 @@ class Cover(BaseModel):
     passages: list[Passage]
 
 
-class ChartRow(BaseModel):
+class ChartRow(Described):
     """A sentence, or an element of a patent claim."""
 
     label: str = Field(examples=["12", "1[a]"])
@@ -69,7 +70,7 @@ class ChartRow(BaseModel):
     covers: list[Cover] = Field(description="Best first.")
 
 
-class ChartGroup(BaseModel):
+class ChartGroup(Described):
     """A paragraph or a claim: the rows from `first` to before `stop`."""
 
     label: str = Field(examples=["Paragraph 3", "Claim 1"])
@@ -79,7 +80,7 @@ class ChartGroup(BaseModel):
     span: Span
 
 
-class ChartSource(BaseModel):
+class ChartSource(Described):
     """A document that was compared with the query."""
 
     rank: int
@@ -93,7 +94,7 @@ class ChartSource(BaseModel):
     collection: str = Field("", description="Of all collections together: the name of the one that has the document.")
 
 
-class Chart(BaseModel):
+class Chart(Described):
     """Which parts of a document are covered by which sources, and what none of them covers."""
 
     query: str
@@ -106,7 +107,7 @@ class Chart(BaseModel):
     notes: list[str]
 
 
-class CoverageResponse(BaseModel):
+class CoverageResponse(Described):
     """The coverage of a document by its best hits."""
 
     job: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from rprs.serve.described import Described
 from rprs.serve.models import DocumentInput, Strict, Value
 
 __all__ = [
@@ -41,7 +42,7 @@ class CreateRequest(AddRequest):
     )
 
 
-class DocumentSummary(BaseModel):
+class DocumentSummary(Described):
     """A document without its text."""
 
     id: str
@@ -49,7 +50,7 @@ class DocumentSummary(BaseModel):
     metadata: dict[str, Value]
 
 
-class Documents(BaseModel):
+class Documents(Described):
     """Documents whose id or title contains the words."""
 
     documents: list[DocumentSummary]
@@ -63,7 +64,7 @@ class Document(DocumentSummary):
     sentences: int
 
 
-class SkippedFiles(BaseModel):
+class SkippedFiles(Described):
     """Files that were not read for the same reason."""
 
     reason: str
@@ -71,19 +72,19 @@ class SkippedFiles(BaseModel):
     names: list[str] = Field(description="The first of them.")
 
 
-class Added(BaseModel):
+class Added(Described):
     """The outcome of adding documents."""
 
     added: int
     changed: int
     unchanged: int
     skipped: list[str]
-    skipped_by_reason: list[SkippedFiles] = []
-    notes: list[str] = []
+    skipped_by_reason: list[SkippedFiles] = Field([])
+    notes: list[str] = Field([])
     fingerprint: str
 
 
-class Created(BaseModel):
+class Created(Described):
     """The outcome of creating a collection."""
 
     name: str
@@ -92,10 +93,10 @@ class Created(BaseModel):
     unchanged: int
     skipped: list[str]
     skipped_by_reason: list[SkippedFiles]
-    notes: list[str] = []
+    notes: list[str] = Field([])
 
 
-class Collection(BaseModel):
+class Collection(Described):
     """A collection of this server; one that was moved or deleted has no documents and no fingerprint."""
 
     name: str
@@ -105,7 +106,7 @@ class Collection(BaseModel):
     encoder: str = Field(description="How sentences become vectors, or `cannot be opened`.")
 
 
-class CollectionList(BaseModel):
+class CollectionList(Described):
     """All collections. `_together` as a name is all of them as one, if that is exact; `reason` says why not."""
 
     collections: list[Collection]
@@ -115,20 +116,20 @@ class CollectionList(BaseModel):
     folders: list[str] = Field(description="Folders of the server whose files can be added.")
 
 
-class Removed(BaseModel):
+class Removed(Described):
     """The outcome of removing a document."""
 
     removed: int
     fingerprint: str
 
 
-class Health(BaseModel):
+class Health(Described):
     """The server is running."""
 
     status: Literal["ok"]
 
 
-class Info(BaseModel):
+class Info(Described):
     """The index, the system, and the limits of the server."""
 
     version: str

@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from rprs.errors import Busy, Cancelled, RprsError, TooLong, UsageError
 from rprs.progress import Advance, stopper
+from rprs.scoring.threads import cores, limit_cores
 
 __all__ = ["Job", "Jobs", "Limiter", "Update"]
 
@@ -185,7 +186,8 @@ class Limiter:
         job.check()
         previous = stopper.set(job.check)
         try:
-            return work(job)
+            with limit_cores(max(1, cores() // self.working)):  # what other requests use is not free
+                return work(job)
         finally:
             stopper.reset(previous)
 

@@ -31,6 +31,7 @@ from rprs.matters import (
 )
 from rprs.results.names import matter_name
 from rprs.serve.collections import Collections
+from rprs.serve.described import Described
 from rprs.serve.handlers import File, as_json
 from rprs.serve.jobs import Job
 from rprs.serve.limits import Limits
@@ -70,14 +71,14 @@ class MatterExportRequest(MatterRequest):
     )
 
 
-class MatterResponse(BaseModel):
+class MatterResponse(Described):
     """A valid matter, and what has changed in the collection since each of its searches was saved."""
 
     matter: dict[str, Any]
     changes: list[list[str]]
 
 
-class MatterSummary(BaseModel):
+class MatterSummary(Described):
     """A matter in the folder of the server; `error` says why it cannot be opened."""
 
     file: str
@@ -88,13 +89,13 @@ class MatterSummary(BaseModel):
     error: str | None
 
 
-class Matters(BaseModel):
+class Matters(Described):
     """The matters in the folder of the server."""
 
     matters: list[MatterSummary]
 
 
-MODELS = (MatterRequest, MatterExportRequest)  # of the schema
+MODELS = (MatterRequest, MatterExportRequest, MatterResponse, MatterSummary, Matters)  # of the schema
 
 
 class _Folder:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from rprs.alignment.values import KINDS, Kind, Pair, Relation
 from rprs.results.hits import Duplicate
 from rprs.results.serialize import About
+from rprs.serve.described import Described
 
 __all__ = [
     "AlignRequest",
@@ -133,14 +134,14 @@ class AlignRequest(Strict):
 # ---------------------------------------------------------------------------- responses
 
 
-class Error(BaseModel):
+class Error(Described):
     """What is wrong, in one line."""
 
     error: str
     kind: str = Field(description="The class of the error.", examples=["EmptyQuery"])
 
 
-class Coverage(BaseModel):
+class Coverage(Described):
     """How many words of a text have a counterpart in the other, by kind."""
 
     words: int
@@ -151,14 +152,14 @@ class Coverage(BaseModel):
     share: float
 
 
-class Coverages(BaseModel):
+class Coverages(Described):
     """The coverage of both documents."""
 
     query_coverage: Coverage
     document_coverage: Coverage
 
 
-class Hit(BaseModel):
+class Hit(Described):
     """A document in the results. Further components of the re-ranker's score are additional numbers."""
 
     model_config = ConfigDict(extra="allow")
@@ -181,14 +182,14 @@ class Hit(BaseModel):
     collection: str = Field("", description="Of all collections together: the name of the one that has the document.")
 
 
-class Uncovered(BaseModel):
+class Uncovered(Described):
     """A sentence of the query without a match in the document."""
 
     span: Span
     text: str
 
 
-class Sides(BaseModel):
+class Sides(Described):
     """Both documents of an alignment: their sizes, boilerplate, and sentences without a counterpart."""
 
     query_title: str
@@ -220,7 +221,7 @@ class Explanation(Hit, Sides):
     notes: list[str]
 
 
-class Seed(BaseModel):
+class Seed(Described):
     """One of the query documents, and its position in the combined text."""
 
     id: str
@@ -231,7 +232,7 @@ class Seed(BaseModel):
     metadata: dict[str, Value]
 
 
-class Query(BaseModel):
+class Query(Described):
     """The query as it was run."""
 
     id: str
@@ -241,7 +242,7 @@ class Query(BaseModel):
     seeds: list[Seed]
 
 
-class AlignedText(BaseModel):
+class AlignedText(Described):
     """A text with its sentences."""
 
     id: str
@@ -253,7 +254,7 @@ class AlignedText(BaseModel):
     seeds: list[Seed]
 
 
-class SearchResponse(BaseModel):
+class SearchResponse(Described):
     """The hits of a search, best first."""
 
     job: str
@@ -266,7 +267,7 @@ class SearchResponse(BaseModel):
     hits: list[Hit]
 
 
-class ExplainResponse(BaseModel):
+class ExplainResponse(Described):
     """Why a document is similar to the query."""
 
     job: str
@@ -276,7 +277,7 @@ class ExplainResponse(BaseModel):
     document: AlignedText
 
 
-class AlignResponse(BaseModel):
+class AlignResponse(Described):
     """What two documents have in common, with both texts."""
 
     job: str

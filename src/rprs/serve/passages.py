@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, Field
+from pydantic import Field
 from starlette.exceptions import HTTPException
 
 from rprs.alignment.values import KINDS, Kind, Pair
@@ -15,6 +15,7 @@ from rprs.passages.find import MOST_CHARACTERS, MOST_CONTEXT, MOST_HITS
 from rprs.passages.values import PassageResults
 from rprs.results.names import passages_name
 from rprs.serve.collections import Collections
+from rprs.serve.described import Described
 from rprs.serve.handlers import File, as_json
 from rprs.serve.jobs import Job
 from rprs.serve.models import DocumentInput, Id, Strict, Value
@@ -70,7 +71,7 @@ class PassagesExportRequest(PassagesRequest):
     format: Literal["csv", "jsonl"]
 
 
-class PassageHit(BaseModel):
+class PassageHit(Described):
     """A passage of a document, in its context."""
 
     rank: int
@@ -86,7 +87,7 @@ class PassageHit(BaseModel):
     pair: Pair
 
 
-class Passage(BaseModel):
+class Passage(Described):
     """The passage that was looked for."""
 
     id: str
@@ -94,7 +95,7 @@ class Passage(BaseModel):
     metadata: dict[str, Value]
 
 
-class PassagesResponse(BaseModel):
+class PassagesResponse(Described):
     """The most similar passages, best first."""
 
     job: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -25,16 +26,22 @@ XJob = Annotated[
 def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The errors that every route can return, and further ones."""
     always = (400, 401, 403, 408, 413, 421, 422, 500, 503, 507)
-    return {status: {"model": models.Error} for status in sorted({*always, *statuses})}
+    return {status: _described(HTTPStatus(status).phrase, models.Error) for status in sorted({*always, *statuses})}
 
 
 def success(model: type[Any], streams: bool = False) -> dict[int | str, dict[str, Any]]:
     """The result of a route, as JSON or also as the last event of a stream."""
-    response: dict[int | str, dict[str, Any]] = {200: {"model": model}}
-    if streams:
-        response[200]["content"] = {EVENTS: {"schema": {"type": "string"}}}
-        response[200]["description"] = "The result; server-sent events if `Accept` is `text/event-stream`."
-    return response
+    if not streams:
+        return {200: _described("Successful Response", model)}
+    response = _described("The result; server-sent events if `Accept` is `text/event-stream`.", model)
+    response["content"][EVENTS] = {"schema": {"type": "string"}}
+    return {200: response}
+
+
+def _described(description: str, model: type[Any]) -> dict[str, Any]:
+    """A response by a reference to its model: FastAPI would build a validator for each response of each route."""
+    schema = {"$ref": f"#/components/schemas/{model.__name__}"}
+    return {"description": description, "content": {"application/json": {"schema": schema}}}
 
 
 def download(file: File) -> Response:
