@@ -192,10 +192,14 @@ def test_verify_reports_parts_that_do_not_fit_together(broken: Path, statement: 
 # ---------------------------------------------------------------------------- other formats, settings and folders
 
 
-def test_another_format_is_refused(broken: Path) -> None:
-    change(broken, "UPDATE settings SET value = '77' WHERE key = 'format'")
+@pytest.mark.parametrize(
+    ("format", "advice"), [("77", "a newer version has made it, so update rprs"), ("0", "index anew")]
+)
+def test_another_format_is_refused(broken: Path, format: str, advice: str) -> None:
+    change(broken, f"UPDATE settings SET value = '{format}' WHERE key = 'format'")
     for opened in (Index, Writer, verify):
-        with pytest.raises(IndexMismatch, match=r"has the index format 77, this version of rprs reads 1 to 3: index"):
+        message = rf"has the index format {format}, this version of rprs reads 1 to 3: {advice}"
+        with pytest.raises(IndexMismatch, match=message):
             opened(broken)
 
 

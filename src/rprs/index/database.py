@@ -153,8 +153,10 @@ class Database:
     def _check_format(self, root: Path) -> None:
         stored = self.setting("format")
         if stored not in READABLE:
+            newer = (stored or "").isdecimal() and int(stored or "") > FORMAT
+            advice = "a newer version has made it, so update rprs" if newer else "index anew"
             raise IndexMismatch(
-                f"{root} has the index format {stored}, this version of rprs reads 1 to {FORMAT}: index anew"
+                f"{root} has the index format {stored}, this version of rprs reads 1 to {FORMAT}: {advice}"
             )
         self.connection.execute("BEGIN")  # a writer may commit between the two reads
         try:

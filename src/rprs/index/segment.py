@@ -168,6 +168,14 @@ class Segment:
         starts, stops = self.phrases.directory[buckets], self.phrases.directory[buckets + 1]
         self._check_rows("phrase_data", self.phrases.data, starts, stops)
 
+    def check_sentences(self, ordinals: NDArray[Any]) -> None:
+        """Check the sentences of these documents, with their vectors."""
+        if self._blocks and len(self.spans):
+            starts, stops = self.sentence_offsets[ordinals], self.sentence_offsets[ordinals + 1]
+            self._check_rows("spans", self.spans, starts, stops)
+            self._check_rows("paragraphs", self.paragraphs, starts, stops)
+            self.check_vectors(starts, stops)
+
     def check_vectors(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> None:
         """Check the vectors of these rows."""
         if self.vectors is not None and len(self.vectors):
@@ -206,12 +214,17 @@ class Segment:
 
     def sentences(self, ordinal: int) -> Sentences:
         """The sentences of one document, with their vectors where there are any."""
+        if self._blocks and len(self.spans):
+            first, last = int(self.sentence_offsets[ordinal]), int(self.sentence_offsets[ordinal + 1])
+            for name, array in (("spans", self.spans), ("paragraphs", self.paragraphs), ("vectors", self.vectors)):
+                if array is not None:
+                    self._blocks[name].check(first * array.strides[0], last * array.strides[0])
+        return self.checked_sentences(ordinal)
+
+    def checked_sentences(self, ordinal: int) -> Sentences:
+        """The same, after `check_sentences`."""
         rows = slice(int(self.sentence_offsets[ordinal]), int(self.sentence_offsets[ordinal + 1]))
         vectors = NOT_ENCODED if self.vectors is None else np.asarray(self.vectors[rows])
-        if self._blocks:
-            for name, array in (("spans", self.spans), ("paragraphs", self.paragraphs), ("vectors", self.vectors)):
-                if array is not None and len(array):
-                    self._blocks[name].check(rows.start * array.strides[0], rows.stop * array.strides[0])
         return Sentences(self.spans[rows].astype(np.int64), np.asarray(self.paragraphs[rows]), vectors)
 
     def term(self, position: int) -> bytes:

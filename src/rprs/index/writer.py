@@ -47,6 +47,7 @@ from rprs.index.sample import keyed_sentences
 from rprs.index.segment import ARRAYS, Entry, Segment, folder, write_arrays
 from rprs.index.settings import check_settings
 from rprs.index.statistics import calibrate, calibrate_once, measure
+from rprs.index.unread import forget_unread
 from rprs.index.upgrade import add_checksums, add_phrases
 from rprs.progress import Advance, Progress, as_progress, no_op
 from rprs.scoring.threads import cores
@@ -373,6 +374,7 @@ class Writer:
                 count = self.catalog.remove(texts)
                 if count:
                     self.catalog.forget_statistics()
+            forget_unread(self.path, texts)
             self._measure(language)
         return count
 
