@@ -163,7 +163,8 @@ class Database:
             if self.setting("seal") != _checksum(self.rows(SEALED)):
                 raise self._corrupt("its settings have changed")
         finally:
-            self.connection.execute("ROLLBACK")
+            if self.connection.in_transaction:  # SQLite ends it by itself after some errors
+                self.connection.execute("ROLLBACK")
 
     def close(self) -> None:
         """Close the connection; what a writer could not merge because this reader was open is merged now."""

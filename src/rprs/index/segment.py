@@ -123,6 +123,7 @@ class Segment:
             if not valid:
                 raise self._corrupt(name)
         self._check_all("lengths", "sentence_offsets")  # small, and every search needs them
+        self._sound = np.full(len(self.lengths), not blocks)  # the documents whose sentences were checked
 
     @classmethod
     def open(
@@ -169,12 +170,14 @@ class Segment:
         self._check_rows("phrase_data", self.phrases.data, starts, stops)
 
     def check_sentences(self, ordinals: NDArray[Any]) -> None:
-        """Check the sentences of these documents, with their vectors."""
-        if self._blocks and len(self.spans):
-            starts, stops = self.sentence_offsets[ordinals], self.sentence_offsets[ordinals + 1]
+        """Check the sentences of these documents, with their vectors, once each."""
+        new = ordinals[~self._sound[ordinals]]
+        if len(new) and len(self.spans):
+            starts, stops = self.sentence_offsets[new], self.sentence_offsets[new + 1]
             self._check_rows("spans", self.spans, starts, stops)
             self._check_rows("paragraphs", self.paragraphs, starts, stops)
             self.check_vectors(starts, stops)
+        self._sound[new] = True
 
     def check_vectors(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> None:
         """Check the vectors of these rows."""
@@ -214,11 +217,8 @@ class Segment:
 
     def sentences(self, ordinal: int) -> Sentences:
         """The sentences of one document, with their vectors where there are any."""
-        if self._blocks and len(self.spans):
-            first, last = int(self.sentence_offsets[ordinal]), int(self.sentence_offsets[ordinal + 1])
-            for name, array in (("spans", self.spans), ("paragraphs", self.paragraphs), ("vectors", self.vectors)):
-                if array is not None:
-                    self._blocks[name].check(first * array.strides[0], last * array.strides[0])
+        if not self._sound[ordinal]:
+            self.check_sentences(np.array([ordinal]))
         return self.checked_sentences(ordinal)
 
     def checked_sentences(self, ordinal: int) -> Sentences:
