@@ -81,7 +81,11 @@ def test_a_replaced_text_is_erased_too(path: Path) -> None:
 def test_the_records_of_a_synchronised_folder_and_of_files_read_partly_are_erased(path: Path, tmp_path: Path) -> None:
     """The id of such a document is the path of its file, which the index records, also for identical files."""
     doubtful = "".join(f"A wÃ¤rd of thÃ¥ wrÃ¶ng kÃ¼nd, numbÃ¨r {number}. " for number in range(20))
-    for name, text in {"kiwi-secret.txt": doubtful, "z-copy.txt": doubtful, "other.txt": "A mill stands still."}.items():
+    for name, text in {
+        "kiwi-secret.txt": doubtful,
+        "z-copy.txt": doubtful,
+        "other.txt": "A mill stands still.",
+    }.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     synced = path.with_name("synced.rprs")
     rprs_ok("sync", tmp_path, synced, "--encoder", HASHED)

@@ -182,7 +182,7 @@ def test_an_error_while_an_upgrade_asks_what_is_missing(tmp_path: Path, monkeypa
 
     with Writer(tmp_path / "a.rprs", create=True, encoder=HASHED) as writer:
         monkeypatch.setattr(Catalog, "has_statistics", property(fail))
-        with pytest.raises(InvalidIndex, match=r"Cannot write to .* \(disk I/O error\): what was committed is complete"):
+        with pytest.raises(InvalidIndex, match=r"Cannot write to .* \(disk I/O error\): what was committed"):
             writer.upgrade()
 
 

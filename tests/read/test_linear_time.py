@@ -12,8 +12,7 @@ import pytest
 from rprs.read.files import documents
 from rprs.read.kinds import read_named
 from rprs.read.source import find_reader, suffixes
-from tests.support.office_samples import JATS, RED_BOOK, archive, mail, mailbox, outlook, tar, workbook
-from tests.support.office_samples import FIXTURES
+from tests.support.office_samples import FIXTURES, JATS, RED_BOOK, archive, mail, mailbox, outlook, tar, workbook
 from tests.support.read_samples import pdf, word
 
 
