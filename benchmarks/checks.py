@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from random import Random
 from time import process_time, thread_time
@@ -94,7 +95,7 @@ def _within_checks(path: Path, queries: list[Document]) -> tuple[list[float], li
                 patches.enter_context(patch.object(owner, name, watch.wrap(getattr(owner, name))))
         searcher = step(lambda: Searcher(Index(path, check=True)))
         for query in queries:
-            step(lambda query=query: searcher.search(query, 10))
+            step(partial(searcher.search, query, 10))
         searcher.index.close()
     return within, total
 

@@ -119,7 +119,7 @@ def parse_manifest(data: bytes, where: str) -> Manifest:
         shards = tuple(parse_shard(each) for each in table["shards"])
         manifest: Manifest = _filled(Manifest, table, shards=shards, statistics=parse_files(table["statistics"]))
         return manifest
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise StoreError(f"{where} is damaged ({error}): restore it, or build the cluster anew") from error
 
 
