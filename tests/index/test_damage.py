@@ -98,6 +98,16 @@ def test_a_damaged_header_never_opens_as_another_array(intact: Path, broken: Pat
     assert rejections > HEADER // 3
 
 
+@pytest.mark.parametrize("name", ["term_offsets", "posting_offsets", "sentence_offsets"])
+def test_a_header_that_makes_bytes_of_numbers_is_a_problem(broken: Path, name: str) -> None:
+    """One flipped bit: the type i8 becomes a8, whose values are no numbers."""
+    file = next(broken.glob(f"segments/*/{name}.npy"))
+    file.write_bytes(file.read_bytes().replace(b"<i8", b"<a8", 1))
+    assert any(name in problem for problem in verify(broken))
+    with pytest.raises(IndexCorrupt):
+        Index(broken, check=False)
+
+
 @pytest.mark.parametrize("name", ["term_offsets", "posting_offsets"])
 def test_a_wrong_offset_is_detected_before_it_is_used(broken: Path, name: str) -> None:
     file = broken / f"segments/000002/{name}.npy"

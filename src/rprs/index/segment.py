@@ -8,9 +8,10 @@ Phrases of two and three terms have postings of their own, as a stream of bytes 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -119,7 +120,7 @@ class Segment:
         self.vectors, self._vector_type = vectors, vector_type
         self.phrases = phrases
         types = {name: array.dtype.str in TYPES[name] for name, array in arrays.items()}
-        for name, valid in [*types.items(), *self._checks().items()]:
+        for name, valid in chain(types.items(), self._checks()):  # in turn: a wrong type may be no number
             if not valid:
                 raise self._corrupt(name)
         self._check_all("lengths", "sentence_offsets")  # small, and every search needs them
@@ -193,7 +194,7 @@ class Segment:
         if name in self._blocks:
             self._blocks[name].check_ranges(starts * array.strides[0], stops * array.strides[0])
 
-    def _checks(self) -> dict[str, bool]:
+    def _checks(self) -> Iterator[tuple[str, bool]]:
         """Whether the arrays fit together, as far as their ends show; `rprs verify` reads them completely."""
 
         def complete(offsets: NDArray[Any], rows: int, size: int) -> bool:
@@ -201,7 +202,7 @@ class Segment:
 
         sentences, vectors, phrases = len(self.spans), self.vectors, self.phrases
         stored = PRECISIONS[self._vector_type].stored
-        return {
+        yield from {
             "term_offsets": complete(self.term_offsets, len(self.term_hash), len(self.term_bytes)),
             "posting_offsets": complete(self.posting_offsets, len(self.term_hash), len(self.posting_documents)),
             "posting_counts": self.posting_counts.shape == self.posting_documents.shape,
@@ -210,7 +211,7 @@ class Segment:
             "paragraphs": self.paragraphs.shape == (sentences,),
             "vectors": vectors is None or (vectors.dtype == stored and vectors.shape[:1] == (sentences,)),
             "phrase_directory": phrases is None or _valid_phrases(phrases),
-        }
+        }.items()
 
     def _corrupt(self, name: str) -> IndexCorrupt:
         return IndexCorrupt(f"{name} of {self.place} is damaged: run `rprs verify {self.place.parents[1]}`")
