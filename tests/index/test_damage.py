@@ -98,6 +98,7 @@ def test_a_damaged_header_never_opens_as_another_array(intact: Path, broken: Pat
     assert rejections > HEADER // 3
 
 
+@pytest.mark.filterwarnings("ignore:.*'a'.*:DeprecationWarning")  # of NumPy, which reads it nevertheless
 @pytest.mark.parametrize("name", ["term_offsets", "posting_offsets", "sentence_offsets"])
 def test_a_header_that_makes_bytes_of_numbers_is_a_problem(broken: Path, name: str) -> None:
     """One flipped bit: the type i8 becomes a8, whose values are no numbers."""
