@@ -38,13 +38,15 @@ define install
 	 || { echo "uv failed; installing with pip, which takes longer" && $(PIP) $(2); }
 endef
 
-# $(call install_locked,folder,file): the versions with the hashes in requirements/file.txt, then rprs itself
+# $(call install_locked,folder,file): the versions with the hashes in requirements/file.txt, then rprs itself; what
+# installs and builds has hashes, too
 define install_locked
 	@echo "Installing rprs with requirements/$(2).txt into $(1)"
-	@{ $(PIP) uv && $(UV) pip install -q --python $(1)/bin/python --require-hashes -r requirements/$(2).txt \
-	   && $(UV) pip install -q --python $(1)/bin/python --no-deps -e .; } \
+	@$(PIP) --require-hashes -r requirements/tools.txt
+	@{ $(UV) pip install -q --python $(1)/bin/python --require-hashes -r requirements/$(2).txt \
+	   && $(UV) pip install -q --python $(1)/bin/python --no-deps --no-build-isolation -e .; } \
 	 || { echo "uv failed; installing with pip, which takes longer" \
-	   && $(PIP) --require-hashes -r requirements/$(2).txt && $(PIP) --no-deps -e .; }
+	   && $(PIP) --require-hashes -r requirements/$(2).txt && $(PIP) --no-deps --no-build-isolation -e .; }
 endef
 
 LOCK = $(VENV)/bin/uv pip compile -q --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
@@ -55,11 +57,11 @@ LOCK = $(VENV)/bin/uv pip compile -q --upgrade --universal --python-version 3.11
 	@$(PYTHON) -m venv $*
 	@echo '*' > $*/.gitignore
 
-$(VENV)/.demo: pyproject.toml requirements/demo.txt | $(VENV)/bin/python
+$(VENV)/.demo: pyproject.toml requirements/demo.txt requirements/tools.txt | $(VENV)/bin/python
 	$(call install_locked,$(VENV),demo)
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml requirements/dev.txt | $(VENV)/bin/python
+$(VENV)/.dev: pyproject.toml requirements/dev.txt requirements/tools.txt | $(VENV)/bin/python
 	$(call install_locked,$(VENV),dev)
 	@touch $@
 
@@ -149,6 +151,7 @@ screenshots: $(VENV)/.dev  ## take screenshots of the web interface with the dem
 	@$(VENV)/bin/python scripts/screenshots.py demo/licences.rprs docs/images
 
 lock: $(VENV)/.dev  ## choose the newest versions of all dependencies, with hashes, for demo, tests and CI
+	@UV_SYSTEM_CERTS=1 UV_NATIVE_TLS=1 $(LOCK) requirements/tools.in -o requirements/tools.txt
 	@UV_SYSTEM_CERTS=1 UV_NATIVE_TLS=1 $(LOCK) pyproject.toml requirements/demo.in -o requirements/demo.txt
 	@UV_SYSTEM_CERTS=1 UV_NATIVE_TLS=1 $(LOCK) pyproject.toml --extra dev -o requirements/dev.txt
 

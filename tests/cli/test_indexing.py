@@ -18,8 +18,8 @@ import pytest
 from numpy.typing import NDArray
 
 from rprs import Index, Writer, spec
-from rprs.cli.outcome import LIST
 from rprs.encode.hashed import Hashed
+from rprs.index.unread import LIST
 from rprs.progress import Progress, silent
 from rprs.spec import Component, Kind
 from tests.support.cli import ENCODER, RECORDS, TEXTS, collection, rprs, rprs_error, rprs_ok, sample_index

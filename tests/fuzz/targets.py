@@ -6,6 +6,7 @@ others that break a promise, guided by the lines of code that they reach, and st
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import tempfile
@@ -14,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from rprs import spec
+from rprs.cluster.manifest import FileEntry, Manifest, ShardEntry, parse_manifest
 from rprs.document import Document
 from rprs.errors import RprsError
 from rprs.index.where import to_sql
@@ -86,6 +88,16 @@ def matter(data: bytes) -> None:
     one_line(parse)
 
 
+def manifest(data: bytes) -> None:
+    """A manifest of a cluster that is read can be written and read again."""
+
+    def parse() -> None:
+        read_back = parse_manifest(data, "manifest.json")
+        assert parse_manifest(read_back.to_json(), "manifest.json") == read_back
+
+    one_line(parse)
+
+
 def from_file(read_file: Callable[[Path], object], data: bytes) -> None:
     """A settings or study file."""
     with tempfile.NamedTemporaryFile(suffix=".toml") as file:
@@ -95,16 +107,21 @@ def from_file(read_file: Callable[[Path], object], data: bytes) -> None:
 
 
 TEXTS = ("txt", "md", "html", "rtf", "eml", "mbox", "xml", "json", "jsonl", "csv", "tsv")
-CONTAINERS = ("docx", "odt", "epub", "xlsx", "pptx", "zip", "tar", "doc", "msg", "xls", "pdf")
+CONTAINERS = ("docx", "odt", "epub", "xlsx", "pptx", "zip", "tar", "doc", "msg", "xls", "pdf", "ods", "odp", "ppt")
 TARGETS: dict[str, Callable[[bytes], None]] = {
     **{suffix: partial(read, suffix) for suffix in (*TEXTS, *CONTAINERS)},
     "where": where,
     "component": component,
     "matter": matter,
+    "manifest": manifest,
     "settings": partial(from_file, read_settings),
     "study": partial(from_file, read_plan),
 }
 
+_FILE = FileEntry("segments/000001/spans.npy", 128, 32 * "0f")
+_SHARD = ShardEntry("shard-0", 3, 60, 9, (_FILE,))
+_SETTINGS = ("sentences", "words", "fitted", True, "float16", "onnx", "0123456789abcdef")
+_MANIFEST = Manifest(1, "source", *_SETTINGS, (_SHARD,), (_FILE,))
 _PROSE = b"# Lease\n\nThe tenant shall pay the rent.\n\n- on the *first* day\n\n    code\n"
 _MAIL = (
     b"From: =?utf-8?q?M=C3=A4rz?= <a@example.com>\r\nSubject: Rent\r\nDate: Mon, 9 Mar 2015 10:00:00 +0000\r\n"
@@ -135,6 +152,9 @@ SEEDS: dict[str, Callable[[], list[bytes]]] = {
     "doc": lambda: [_fixture("doc")],
     "msg": lambda: [office.outlook()],
     "xls": lambda: [_fixture("xls")],
+    "ods": lambda: [_fixture("ods")],
+    "odp": lambda: [_fixture("odp")],
+    "ppt": lambda: [gzip.decompress(_fixture("ppt.gz"))],
     "pdf": lambda: [samples.pdf([["The tenant pays.", "Nobody paid."]])],
     "where": lambda: [
         b"kind = opinion and date < 2015-01-01",
@@ -147,6 +167,7 @@ SEEDS: dict[str, Callable[[], list[bytes]]] = {
         b"\x03fitted(teacher=onnx(precision=int8),sample=10000)",
     ],
     "matter": lambda: [json.dumps(matter_object(new_matter("Dunmore v. Pellam"))).encode()],
+    "manifest": lambda: [_MANIFEST.to_json(), b'{"format": 1, "shards": ' + b"[" * 10**5],
     "settings": lambda: [b'first = "bm25(k1=1.2)"\nrerank = "rprs(n=4)"\ndepth = 50\n'],
     "study": lambda: [(ROOT / "experiments" / "table4-caselaw.toml").read_bytes()],
 }

@@ -98,6 +98,17 @@ def test_a_damaged_header_never_opens_as_another_array(intact: Path, broken: Pat
     assert rejections > HEADER // 3
 
 
+@pytest.mark.filterwarnings("ignore:.*'a'.*:DeprecationWarning")  # of NumPy, which reads it nevertheless
+@pytest.mark.parametrize("name", ["term_offsets", "posting_offsets", "sentence_offsets"])
+def test_a_header_that_makes_bytes_of_numbers_is_a_problem(broken: Path, name: str) -> None:
+    """One flipped bit: the type i8 becomes a8, whose values are no numbers."""
+    file = next(broken.glob(f"segments/*/{name}.npy"))
+    file.write_bytes(file.read_bytes().replace(b"<i8", b"<a8", 1))
+    assert any(name in problem for problem in verify(broken))
+    with pytest.raises(IndexCorrupt):
+        Index(broken, check=False)
+
+
 @pytest.mark.parametrize("name", ["term_offsets", "posting_offsets"])
 def test_a_wrong_offset_is_detected_before_it_is_used(broken: Path, name: str) -> None:
     file = broken / f"segments/000002/{name}.npy"
@@ -192,10 +203,14 @@ def test_verify_reports_parts_that_do_not_fit_together(broken: Path, statement: 
 # ---------------------------------------------------------------------------- other formats, settings and folders
 
 
-def test_another_format_is_refused(broken: Path) -> None:
-    change(broken, "UPDATE settings SET value = '77' WHERE key = 'format'")
+@pytest.mark.parametrize(
+    ("format", "advice"), [("77", "a newer version has made it, so update rprs"), ("0", "index anew")]
+)
+def test_another_format_is_refused(broken: Path, format: str, advice: str) -> None:
+    change(broken, f"UPDATE settings SET value = '{format}' WHERE key = 'format'")
     for opened in (Index, Writer, verify):
-        with pytest.raises(IndexMismatch, match=r"has the index format 77, this version of rprs reads 1 to 3: index"):
+        message = rf"has the index format {format}, this version of rprs reads 1 to 3: {advice}"
+        with pytest.raises(IndexMismatch, match=message):
             opened(broken)
 
 

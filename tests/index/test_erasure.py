@@ -78,6 +78,29 @@ def test_a_replaced_text_is_erased_too(path: Path) -> None:
     assert traces(path) == []
 
 
+def test_the_records_of_a_synchronised_folder_and_of_files_read_partly_are_erased(path: Path, tmp_path: Path) -> None:
+    """The id of such a document is the path of its file, which the index records, also for identical files."""
+    doubtful = "".join(f"A wÃ¤rd of thÃ¥ wrÃ¶ng kÃ¼nd, numbÃ¨r {number}. " for number in range(20))
+    for name, text in {
+        "kiwi-secret.txt": doubtful,
+        "z-copy.txt": doubtful,
+        "other.txt": "A mill stands still.",
+    }.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    synced = path.with_name("synced.rprs")
+    rprs_ok("sync", tmp_path, synced, "--encoder", HASHED)
+    listed = synced / "not-read.txt"
+    assert "partly read" in listed.read_text("utf-8")
+    assert listed.stat().st_mode & 0o777 == 0o600
+    assert {"catalog.sqlite", "not-read.txt"} <= set(traces(synced))
+    rprs_ok("remove", synced, "kiwi-secret.txt")
+    rprs_ok("compact", synced)
+    assert traces(synced) == []
+    assert "2 documents added" not in rprs_ok("sync", tmp_path, synced, "--yes").err
+    with Index(synced) as index:
+        assert index.ids == ["kiwi-secret.txt", "other.txt"]
+
+
 def test_a_server_lets_removed_text_go(path: Path) -> None:
     """By a command while the server is idle, and by its own API."""
     with served(path, "--allow-write") as server, httpx.Client(base_url=server.url, timeout=30) as client:

@@ -18,8 +18,10 @@ import pytest
 
 from rprs.errors import InvalidIndex, RprsError
 from rprs.files.hashes import digest, sha256
-from rprs.index import Index, verify
-from tests.support.crash import files_on_disk, memory_folder, plug_in, rankings
+from rprs.index import Index, Writer, verify
+from rprs.index.catalog import Catalog
+from rprs.index.database import SEALED
+from tests.support.crash import HASHED, files_on_disk, memory_folder, plug_in, rankings
 from tests.support.faults import FAULTS, FaultyOutcome, FaultyProcess, compile_library
 
 BEFORE = {  # jobs that ran before the one with a fault
@@ -170,6 +172,34 @@ def test_a_fault_at_some_calls(process: FaultyProcess, scenes: dict[str, Scene],
         calls = _check(process, scenes[job], fault, NEVER).calls
         sample = [1 + (calls - 1) * (2 * part + 1) // (2 * SAMPLE) for part in range(SAMPLE)]
         assert list(_problems(process, scenes[job], fault, sample)) == []
+
+
+def test_an_error_while_an_upgrade_asks_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every error of SQLite is translated; this one was not until all calls were tried."""
+
+    def fail(catalog: Catalog) -> bool:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    with Writer(tmp_path / "a.rprs", create=True, encoder=HASHED) as writer:
+        monkeypatch.setattr(Catalog, "has_statistics", property(fail))
+        with pytest.raises(InvalidIndex, match=r"Cannot write to .* \(disk I/O error\): what was committed"):
+            writer.upgrade()
+
+
+def test_an_error_that_ends_the_transaction_of_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite rolls back by itself after some errors; rolling back once more hid the first error behind its own."""
+    Writer(tmp_path / "a.rprs", create=True, encoder=HASHED).close()
+    rows = Catalog.rows
+
+    def fail(catalog: Catalog, query: str, *values: object) -> list[object]:
+        if query == SEALED:
+            catalog.connection.execute("ROLLBACK")
+            raise InvalidIndex("The disk fails")
+        return rows(catalog, query, *values)
+
+    monkeypatch.setattr(Catalog, "rows", fail)
+    with pytest.raises(InvalidIndex, match="The disk fails"):
+        Index(tmp_path / "a.rprs")
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ import pytest
 from rprs.errors import IndexCorrupt, ModelError, UsageError
 from rprs.files import atomic
 from rprs.index import Index, Writer, verify
+from rprs.index.backup import backup
 from rprs.index.database import seal
 from rprs.read import read
 from rprs.spec import parse
@@ -89,6 +90,8 @@ def test_files_are_their_owners_alone_unless_the_folder_is_shared(tmp_path: Path
             writer.remove(["d01"])
             writer.compact()
         assert modes(path) == {"0o700", "0o600"}
+        backup(path, tmp_path / "copy.rprs")
+        assert modes(tmp_path / "copy.rprs") == {"0o700", "0o600"}
         path.chmod(0o750)
         with Writer(path) as writer:
             writer.add([invented("new", sentences=2)])
@@ -105,8 +108,8 @@ def test_the_name_of_a_new_index_is_durable(tmp_path: Path, monkeypatch: pytest.
         atomic.sync_folder(folder)
 
     monkeypatch.setattr("rprs.index.folder.sync_folder", sync)
-    Writer(tmp_path / "cases.rprs", create=True, encoder=HASHED).close()
-    assert tmp_path in synced
+    Writer(tmp_path / "new/folder/cases.rprs", create=True, encoder=HASHED).close()
+    assert {tmp_path, tmp_path / "new", tmp_path / "new/folder"} <= set(synced)
 
 
 # ---------------------------------------------------------------------------- other inputs

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import pkgutil
+import re
 import subprocess
 import sys
 import tomllib
@@ -161,3 +162,18 @@ def test_the_lock_files_have_all_dependencies_with_hashes(file: str, extra: str 
     for requirement in needed:
         found = versions.get(canonicalize_name(requirement.name), [])
         assert any(requirement.specifier.contains(version) for version in found), f"{requirement}: run `make lock`"
+
+
+def test_what_installs_and_builds_has_hashes_too() -> None:
+    locked = (ROOT / "requirements/tools.txt").read_text()
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
+    for requirement in map(Requirement, ("uv", *build)):
+        (version,) = re.findall(rf"^{requirement.name}==(\S+) \\\n    --hash=sha256:", locked, re.MULTILINE)
+        assert requirement.specifier.contains(version)
+    assert "--require-hashes -r requirements/tools.txt" in (ROOT / "Makefile").read_text()
+
+
+def test_actions_of_continuous_integration_are_pinned_by_hash() -> None:
+    used = re.findall(r"uses:\s*(\S+)", "".join(file.read_text() for file in (ROOT / ".github").rglob("*.yml")))
+    assert used
+    assert [action for action in used if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", action)] == []

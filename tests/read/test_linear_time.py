@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from time import process_time
@@ -10,13 +11,28 @@ import pytest
 
 from rprs.read.files import documents
 from rprs.read.kinds import read_named
-from tests.support.office_samples import JATS, RED_BOOK, archive, mail, mailbox, outlook, tar, workbook
+from rprs.read.source import find_reader, suffixes
+from tests.support.office_samples import FIXTURES, JATS, RED_BOOK, archive, mail, mailbox, outlook, tar, workbook
 from tests.support.read_samples import pdf, word
 
 
 def repeated(element: str, size: int) -> str:
     """A patent with an element very often."""
     return RED_BOOK.replace("<main-cpc>", "<main-cpc>" + element * (size // len(element)))
+
+
+def grown(name: str, part: str, end: str, element: str) -> Callable[[int], bytes]:
+    """A sample of an office format whose part has an element very often, before its end."""
+
+    def make(size: int) -> bytes:
+        with zipfile.ZipFile(FIXTURES / name) as packed:
+            members = {each: packed.read(each) for each in packed.namelist()}
+        assert members[part].count(end.encode()) >= 1
+        before, after = members[part].rsplit(end.encode(), 1)
+        members[part] = before + element.encode() * (size // len(element)) + end.encode() + after
+        return archive(members)
+
+    return make
 
 
 SMALL, FACTOR = 20_000, 4  # bytes of generated input, more or less
@@ -45,6 +61,16 @@ HARD: dict[str, Callable[[int], bytes]] = {
     "lines.pdf": lambda size: pdf([[str(number) for number in range(size // 20)]]),
     "words.docx": lambda size: word(*["a" * 10] * (size // 100)),
     "rows.xlsx": lambda size: workbook([["a", number] for number in range(size // 100)]),
+    "paragraphs.odt": grown("letter.odt", "content.xml", "</office:text>", "<text:p>a</text:p>"),
+    "spaces.odt": grown("letter.odt", "content.xml", "</office:text>", "<text:p>a<text:s text:c='9'/></text:p>"),
+    "rows.ods": grown("rents.ods", "content.xml", "</table:table>", "<table:table-row/>"),
+    "pages.odp": grown("talk.odp", "content.xml", "</office:presentation>", "<draw:page><draw:frame/></draw:page>"),
+    "chapter.epub": grown("letter.epub", "OEBPS/sections/section0001.xhtml", "</body>", "<div><p>a</p></div>"),
+    "links.epub": grown("letter.epub", "OEBPS/toc.xhtml", "</ol>", "<li><a href='a'>b</a></li>"),
+    "runs.pptx": grown("talk.pptx", "ppt/slides/slide1.xml", "</a:p>", "<a:r><a:t>a</a:t></a:r>"),
+    "shapes.pptx": grown("talk.pptx", "ppt/slides/slide1.xml", "</p:spTree>", "<p:sp><p:txBody/></p:sp>"),
+    "runs.docx": grown("letter.docx", "word/document.xml", "</w:p>", "<w:r><w:t>a</w:t></w:r>"),
+    "cells.tsv": lambda size: b"text\tb\n" + b"a\t\n" * (size // 3),
     "headers.eml": lambda size: b"Subject: " + b"=?a?q?" * (size // 6) + b"\nFrom: a\nTo: b\n\nx",
     "parts.eml": lambda size: b"From: a\nContent-Type: multipart/mixed; boundary=b\n\n" + b"--b\n\nx\n" * (size // 8),
     "attached.eml": lambda size: bytes(mail(attachments={f"{n}.txt": b"x" for n in range(size // 2000)})),
@@ -74,6 +100,11 @@ def test_time_grows_with_the_size_of_the_file(tmp_path: Path, name: str) -> None
     large = min(seconds(path, HARD[name](FACTOR * size)) for _ in range(2))
     # A little more than linear, since memory is slower than the cache; quadratic time would be 16 times as long.
     assert large < 2.5 * FACTOR * small + 0.1, f"{size:,} bytes: {small:.3f} s, {FACTOR} times as many: {large:.3f} s"
+
+
+def test_every_reader_is_tried() -> None:
+    tried = {find_reader(name.rpartition(".")[2]) for name in HARD}
+    assert {find_reader(suffix) for suffix in suffixes()} == tried
 
 
 def seconds(path: Path, data: bytes) -> float:

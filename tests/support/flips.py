@@ -12,6 +12,7 @@ import os
 import shutil
 import sqlite3
 import sys
+import traceback
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
@@ -93,12 +94,16 @@ def _in_child(path: Path, flips: Iterable[Flip], before: str) -> Iterator[Findin
     receive, send = os.pipe()
     child = os.fork()
     if child == 0:
-        os.close(receive)
-        with memory_folder() as folder, os.fdopen(send, "w") as stream:
-            broken = shutil.copytree(path, folder / "broken.rprs")
-            for flip in flips:
-                print(json.dumps(_try(broken, flip, before)), file=stream, flush=True)
-        os._exit(0)
+        try:  # whatever happens, this process does not go on as its parent does
+            os.close(receive)
+            with memory_folder() as folder, os.fdopen(send, "w") as stream:
+                broken = shutil.copytree(path, folder / "broken.rprs")
+                for flip in flips:
+                    print(json.dumps(_try(broken, flip, before)), file=stream, flush=True)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(0)
     os.close(send)
     with os.fdopen(receive) as stream:
         for flip, line in zip(flips, stream, strict=False):

@@ -7,13 +7,12 @@ from pathlib import Path, PurePath
 
 from rprs.cli.messages import Messages, counted
 from rprs.document import Document
-from rprs.files.atomic import write_atomically
+from rprs.index.unread import write_unread
 from rprs.read.reasons import group_by_reason
 from rprs.read.source import Skipped
 
-__all__ = ["LIST", "Outcome"]
+__all__ = ["Outcome"]
 
-LIST = "not-read.txt"  # in the folder of the index
 _REASONS = 10  # lines of the table for each of the two kinds
 _EXAMPLES = 3  # names of files on a line
 
@@ -46,13 +45,11 @@ class Outcome:
 
     def close(self, index: Path) -> None:
         """Print the table, and write the full list to a file in the folder of the index."""
-        place = index / LIST
         self.print_table()
-        if not self.items:
-            place.unlink(missing_ok=True)
-            return
         lines = sorted(f"{_status(item)}\t{item.path}\t{item.reason}" for item in self.items)
-        write_atomically(place, "\n".join(" ".join(line.split("\n")) for line in lines) + "\n")
+        place = write_unread(index, (" ".join(line.split("\n")) for line in lines))
+        if not self.items:
+            return
         self.messages.print(f"Full list: {place}")
 
     def print_table(self) -> None:

@@ -118,8 +118,9 @@ def parse_manifest(data: bytes, where: str) -> Manifest:
             )
         shards = tuple(parse_shard(each) for each in table["shards"])
         manifest: Manifest = _filled(Manifest, table, shards=shards, statistics=parse_files(table["statistics"]))
+        manifest.to_json()  # refuses half a surrogate pair, which cannot be written
         return manifest
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise StoreError(f"{where} is damaged ({error}): restore it, or build the cluster anew") from error
 
 
@@ -145,7 +146,7 @@ def _filled(cls: Any, table: Mapping[str, Any], **parsed: Any) -> Any:
     """A dataclass from a table that has exactly its fields, each of the right type."""
     names, hints = {field.name for field in fields(cls)}, get_type_hints(cls)
     if set(table) != names:
-        raise ValueError(f"the keys differ: {', '.join(sorted(names.symmetric_difference(table)))}")
+        raise ValueError(f"the keys differ: {', '.join(sorted(map(repr, names.symmetric_difference(table))))}"[:200])
     for name in names - parsed.keys():
         if type(table[name]) is not hints[name]:
             raise TypeError(f"{name} is {table[name]!r:.80}")

@@ -105,7 +105,8 @@ def _copy_files(root: Path, target: Path, files: Sequence[File], copied: dict[st
         for file in files:
             place = target / file.path
             if not (place.is_file() and place.stat().st_size == file.bytes and sha256(place) == file.sha256):
-                place.parent.mkdir(folder_mode(target), parents=True, exist_ok=True)
+                for folder in (place.parent.parent, place.parent):  # `parents=True` would ignore the mode
+                    folder.mkdir(folder_mode(target), exist_ok=True)
                 _copy_file(root / file.path, place, file)
                 copied[file.path] = file.bytes
             advance(file.bytes)

@@ -20,7 +20,7 @@ from rprs.document import Document
 from rprs.index.contents import Contents
 from rprs.index.database import FORMAT
 from rprs.index.files import File
-from rprs.index.rows import EncoderRow, SegmentRow, label_checksum, metadata_json, place_checksum
+from rprs.index.rows import EncoderRow, SegmentRow, label_checksum, metadata_json, place_checksum, places_checksum
 from rprs.index.sources import forget_origins, has_sources
 
 __all__ = ["FORMAT", "Catalog"]
@@ -62,7 +62,7 @@ class Catalog(Contents):
     def check_places(self, checksum: int | None = None) -> None:
         """Raise `IndexCorrupt` if the places of documents have changed; `checksum` is the sum over all, if known."""
         if checksum is None:
-            checksum = sum(place_checksum(*place) for place in self.places())
+            checksum = places_checksum(self.places())
         if str(checksum % 2**64) != self.setting("places"):
             raise self._corrupt("the ids or the places of documents have changed")
 
@@ -85,7 +85,7 @@ class Catalog(Contents):
         """Compute the checksum of the places from the rows as they are."""
         rows = self.rows("SELECT id, segment, ordinal FROM documents WHERE removed = 0")
         self._added = self._dropped = 0
-        self.change_setting("places", str(sum(place_checksum(*row) for row in rows) % 2**64))
+        self.change_setting("places", str(places_checksum(rows) % 2**64))
 
     def _segment_rows(self) -> str:
         rows = self.rows("SELECT number, documents, sentences, tokens, generation FROM segments ORDER BY number")

@@ -153,15 +153,18 @@ class Database:
     def _check_format(self, root: Path) -> None:
         stored = self.setting("format")
         if stored not in READABLE:
+            newer = (stored or "").isdecimal() and int(stored or "") > FORMAT
+            advice = "a newer version has made it, so update rprs" if newer else "index anew"
             raise IndexMismatch(
-                f"{root} has the index format {stored}, this version of rprs reads 1 to {FORMAT}: index anew"
+                f"{root} has the index format {stored}, this version of rprs reads 1 to {FORMAT}: {advice}"
             )
         self.connection.execute("BEGIN")  # a writer may commit between the two reads
         try:
             if self.setting("seal") != _checksum(self.rows(SEALED)):
                 raise self._corrupt("its settings have changed")
         finally:
-            self.connection.execute("ROLLBACK")
+            if self.connection.in_transaction:  # SQLite ends it by itself after some errors
+                self.connection.execute("ROLLBACK")
 
     def close(self) -> None:
         """Close the connection; what a writer could not merge because this reader was open is merged now."""

@@ -32,8 +32,9 @@ def create_folder(path: Path) -> None:
         if others:
             raise InvalidIndex(f"{path} is not an index and holds other files ({others[0]}): choose another place")
     try:
-        if not path.is_dir():
-            path.mkdir(0o700, parents=True, exist_ok=True)  # the texts of documents are their owner's
-            sync_folder(path.parent)
+        new = [folder for folder in (path, *path.parents) if not folder.is_dir()]
+        path.mkdir(0o700, parents=True, exist_ok=True)  # the texts of documents are their owner's
+        for folder in new:
+            sync_folder(folder.parent)
     except OSError as error:
         raise InvalidIndex(f"Cannot make the folder {path}: {error.strerror}") from error

@@ -31,7 +31,7 @@ from rprs.index.fields import Field, metadata_fields
 from rprs.index.files import load_checked
 from rprs.index.language import knows_text
 from rprs.index.phrases import NO_PHRASES, find_phrases, live_frequencies, squared_norms
-from rprs.index.rows import place_checksum
+from rprs.index.rows import places_checksum
 from rprs.index.segment import Segment, Terms
 from rprs.index.where import to_sql
 from rprs.progress import Progress, as_progress
@@ -153,12 +153,13 @@ class Index(Mapping[str, Document]):
         position = {segment.number: position for position, segment in enumerate(segments)}
         self.ids: list[str] = []
         places, checksum = array("l"), 0  # a list of all rows would take three times the memory of the index
-        checked = self._checked and self.catalog.has_sums
-        for id, segment, ordinal in self.catalog.places():
-            checksum += place_checksum(id, segment, ordinal) if checked else 0
-            if segment in position:
-                self.ids.append(id)
-                places.extend((position[segment], ordinal))
+        checked, rows = self._checked and self.catalog.has_sums, self.catalog.places()
+        while block := list(islice(rows, BLOCK)):
+            checksum += places_checksum(block) if checked else 0
+            for id, segment, ordinal in block:
+                if segment in position:
+                    self.ids.append(id)
+                    places.extend((position[segment], ordinal))
         if checked:
             self.catalog.check_places(checksum)
         self._segment, self._ordinal = np.array(places, dtype=np.int64).reshape(-1, 2).T.astype(np.int32)
@@ -340,8 +341,15 @@ class Index(Mapping[str, Document]):
         """Documents that will be read one by one: an index that is not on this machine reads them at once."""
 
     def sentences_of(self, ids: Sequence[str]) -> Sequence[Sentences]:
-        """The sentences of several documents with their vectors."""
-        return [self.sentences(id) for id in ids]
+        """The sentences of several documents with their vectors, checked in one step for each segment."""
+        numbers = np.array([self._require_number(id) for id in ids], dtype=np.int64)
+        segments, ordinals = self._segment[numbers], self._ordinal[numbers]
+        for place in np.unique(segments):
+            self.segments[place].check_sentences(ordinals[segments == place])
+        return [
+            self.segments[segment].checked_sentences(ordinal)
+            for segment, ordinal in zip(segments.tolist(), ordinals.tolist(), strict=True)
+        ]
 
     def _require_number(self, id: str) -> int:
         number = self.number(id)

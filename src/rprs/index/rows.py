@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ __all__ = [
     "label_checksum",
     "metadata_json",
     "place_checksum",
+    "places_checksum",
     "stored_document",
     "text_checksum",
 ]
@@ -89,3 +91,8 @@ def text_checksum(text: str) -> str:
 def place_checksum(id: str, segment: int, ordinal: int) -> int:
     """The checksum of the place of a document."""
     return zlib.crc32(repr((id, segment, ordinal)).encode())
+
+
+def places_checksum(places: Iterable[tuple[str, int, int]]) -> int:
+    """The sum of the checksums of many places, several times as fast as one by one: an index is opened with it."""
+    return sum(map(zlib.crc32, map(str.encode, map(repr, places))))

@@ -8,9 +8,10 @@ Phrases of two and three terms have postings of their own, as a stream of bytes 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -119,10 +120,11 @@ class Segment:
         self.vectors, self._vector_type = vectors, vector_type
         self.phrases = phrases
         types = {name: array.dtype.str in TYPES[name] for name, array in arrays.items()}
-        for name, valid in [*types.items(), *self._checks().items()]:
+        for name, valid in chain(types.items(), self._checks()):  # in turn: a wrong type may be no number
             if not valid:
                 raise self._corrupt(name)
         self._check_all("lengths", "sentence_offsets")  # small, and every search needs them
+        self._sound = np.full(len(self.lengths), not blocks)  # the documents whose sentences were checked
 
     @classmethod
     def open(
@@ -168,6 +170,16 @@ class Segment:
         starts, stops = self.phrases.directory[buckets], self.phrases.directory[buckets + 1]
         self._check_rows("phrase_data", self.phrases.data, starts, stops)
 
+    def check_sentences(self, ordinals: NDArray[Any]) -> None:
+        """Check the sentences of these documents, with their vectors, once each."""
+        new = ordinals[~self._sound[ordinals]]
+        if len(new) and len(self.spans):
+            starts, stops = self.sentence_offsets[new], self.sentence_offsets[new + 1]
+            self._check_rows("spans", self.spans, starts, stops)
+            self._check_rows("paragraphs", self.paragraphs, starts, stops)
+            self.check_vectors(starts, stops)
+        self._sound[new] = True
+
     def check_vectors(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> None:
         """Check the vectors of these rows."""
         if self.vectors is not None and len(self.vectors):
@@ -182,7 +194,7 @@ class Segment:
         if name in self._blocks:
             self._blocks[name].check_ranges(starts * array.strides[0], stops * array.strides[0])
 
-    def _checks(self) -> dict[str, bool]:
+    def _checks(self) -> Iterator[tuple[str, bool]]:
         """Whether the arrays fit together, as far as their ends show; `rprs verify` reads them completely."""
 
         def complete(offsets: NDArray[Any], rows: int, size: int) -> bool:
@@ -190,7 +202,7 @@ class Segment:
 
         sentences, vectors, phrases = len(self.spans), self.vectors, self.phrases
         stored = PRECISIONS[self._vector_type].stored
-        return {
+        yield from {
             "term_offsets": complete(self.term_offsets, len(self.term_hash), len(self.term_bytes)),
             "posting_offsets": complete(self.posting_offsets, len(self.term_hash), len(self.posting_documents)),
             "posting_counts": self.posting_counts.shape == self.posting_documents.shape,
@@ -199,19 +211,21 @@ class Segment:
             "paragraphs": self.paragraphs.shape == (sentences,),
             "vectors": vectors is None or (vectors.dtype == stored and vectors.shape[:1] == (sentences,)),
             "phrase_directory": phrases is None or _valid_phrases(phrases),
-        }
+        }.items()
 
     def _corrupt(self, name: str) -> IndexCorrupt:
         return IndexCorrupt(f"{name} of {self.place} is damaged: run `rprs verify {self.place.parents[1]}`")
 
     def sentences(self, ordinal: int) -> Sentences:
         """The sentences of one document, with their vectors where there are any."""
+        if not self._sound[ordinal]:
+            self.check_sentences(np.array([ordinal]))
+        return self.checked_sentences(ordinal)
+
+    def checked_sentences(self, ordinal: int) -> Sentences:
+        """The same, after `check_sentences`."""
         rows = slice(int(self.sentence_offsets[ordinal]), int(self.sentence_offsets[ordinal + 1]))
         vectors = NOT_ENCODED if self.vectors is None else np.asarray(self.vectors[rows])
-        if self._blocks:
-            for name, array in (("spans", self.spans), ("paragraphs", self.paragraphs), ("vectors", self.vectors)):
-                if array is not None and len(array):
-                    self._blocks[name].check(rows.start * array.strides[0], rows.stop * array.strides[0])
         return Sentences(self.spans[rows].astype(np.int64), np.asarray(self.paragraphs[rows]), vectors)
 
     def term(self, position: int) -> bytes:

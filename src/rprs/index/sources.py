@@ -110,16 +110,30 @@ def has_sources(catalog: Database) -> bool:
 def forget_origins(catalog: Database, ids: Iterable[str], *, gone: bool) -> None:
     """Documents change in a transaction that may not be one of `rprs sync`: their files must be read again.
 
-    A document that is `gone` leaves no trace of its id.
+    A document that is `gone` leaves no trace of its id, which most often is the path of its file.
     """
-    unsettle = (
-        "UPDATE sources SET state = '', sha256 = '' FROM origins "
-        "WHERE origins.id = ? AND origins.root = sources.root AND origins.path = sources.path"
+    unsettle = "UPDATE sources SET state = '', sha256 = '' WHERE root = ? AND path = ?"
+    forget = (
+        "DELETE FROM sources WHERE root = ? AND path = ? "
+        "AND NOT EXISTS (SELECT 1 FROM origins WHERE origins.root = sources.root AND origins.path = sources.path)"
     )
+    places = set[tuple[str, str]]()
     for id in ids:
-        catalog.connection.execute(unsettle, (id,))
+        found = catalog.connection.execute("SELECT root, path FROM origins WHERE id = ?", (id,)).fetchall()
+        catalog.connection.executemany(unsettle, found)
         if gone:
             catalog.connection.execute("DELETE FROM origins WHERE id = ?", (id,))
+            places.update(found)
+    catalog.connection.executemany(forget, places)
+    _forget_copies(catalog, places)
+
+
+def _forget_copies(catalog: Database, places: set[tuple[str, str]]) -> None:
+    """Files that are recorded as copies of any of these must be read again, too."""
+    rows = catalog.rows("SELECT root, path, copies FROM sources WHERE copies <> '[]'") if places else []
+    named = [(root, path) for root, path, copies in rows if any((root, copy) in places for copy in json.loads(copies))]
+    query = "UPDATE sources SET state = '', sha256 = '', copies = '[]' WHERE root = ? AND path = ?"
+    catalog.connection.executemany(query, named)
 
 
 def _problem(stored: list[object]) -> tuple[str, str, bool]:

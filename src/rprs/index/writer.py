@@ -47,6 +47,7 @@ from rprs.index.sample import keyed_sentences
 from rprs.index.segment import ARRAYS, Entry, Segment, folder, write_arrays
 from rprs.index.settings import check_settings
 from rprs.index.statistics import calibrate, calibrate_once, measure
+from rprs.index.unread import forget_unread
 from rprs.index.upgrade import add_checksums, add_phrases
 from rprs.progress import Advance, Progress, as_progress, no_op
 from rprs.scoring.threads import cores
@@ -181,8 +182,9 @@ class Writer:
     @property
     def lingering(self) -> str | None:
         """Until when removed text stays in the files, in one line; None if it is gone."""
-        if not self.catalog.log_bytes or self.catalog.merge():
-            return None
+        with watch_disk(self.path):
+            if not self.catalog.log_bytes or self.catalog.merge():
+                return None
         return (
             "Another program has the index open: removed text stays in catalog.sqlite and its log until that program "
             "closes the index or opens it again"
@@ -344,10 +346,10 @@ class Writer:
 
         An interrupted upgrade resumes when it is called again. Searches continue in the meantime.
         """
-        measured = self.catalog.has_statistics and self.catalog.calibration is not None
-        if self.catalog.phrases and self.catalog.has_sums and (measured or self.catalog.generation is None):
-            return False
         with self._change():
+            measured = self.catalog.has_statistics and self.catalog.calibration is not None
+            if self.catalog.phrases and self.catalog.has_sums and (measured or self.catalog.generation is None):
+                return False
             if not self.catalog.phrases:
                 add_phrases(self.path, self.catalog, self.analyzer, self.progress)
             self._encoding.encode_waiting()
@@ -373,6 +375,7 @@ class Writer:
                 count = self.catalog.remove(texts)
                 if count:
                     self.catalog.forget_statistics()
+            forget_unread(self.path, texts)
             self._measure(language)
         return count
 
