@@ -14,6 +14,7 @@ import pytest
 
 from rprs.document import Document
 from rprs.encode import Fittable, Loadable, teaching
+from rprs.encode import fitted as fitting
 from rprs.encode.fitted import Fitted, Table
 from rprs.encode.onnx import Onnx, frame, unit
 from rprs.errors import IndexCorrupt, UsageError
@@ -165,6 +166,32 @@ def test_a_fit_that_was_interrupted_goes_on_where_it_stopped(
     assert fitted.fit(texts).fingerprint == resumed.fingerprint
 
 
+def test_a_fit_to_vectors_alone_that_was_interrupted_goes_on_where_it_stopped(
+    fitted: Fitted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fitted, texts = replace(fitted, prior="tokens"), sentences(600)
+    whole = fitted.fit(texts)  # in one part
+    monkeypatch.setenv("RPRS_CACHE", str(tmp_path))
+    monkeypatch.setattr(teaching, "VECTORS_PART", 200)
+    encode = teaching._encode
+    begun: list[Any] = []
+
+    def stop_after_two(*arguments: Any) -> Any:
+        if len(begun) == 2:
+            raise KeyboardInterrupt
+        begun.append(arguments)
+        return encode(*arguments)
+
+    monkeypatch.setattr(teaching, "_encode", stop_after_two)
+    with pytest.raises(KeyboardInterrupt):
+        fitted.fit(texts)
+    assert len(list((tmp_path / "lessons").glob("*.npz"))) == 2
+    begun.clear()
+    assert fitted.fit(texts).fingerprint == whole.fingerprint
+    assert len(begun) == -(-len(texts) // 200) - 2
+    assert not list((tmp_path / "lessons").iterdir())
+
+
 def test_a_damaged_part_of_a_fit_and_a_cache_that_cannot_be_written_change_nothing(
     fitted: Fitted, table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,7 +201,7 @@ def test_a_damaged_part_of_a_fit_and_a_cache_that_cannot_be_written_change_nothi
     monkeypatch.setattr(teaching, "write_atomically", write_badly)
     monkeypatch.setattr(teaching, "_folder", lambda: tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(teaching.Lessons, "forget", lambda _: None)
+        patch.setattr(fitting, "forget", lambda _: None)
         fitted.fit(sentences(600))
     assert list(tmp_path.iterdir())
     assert fitted.fit(sentences(600)).fingerprint == table.fingerprint

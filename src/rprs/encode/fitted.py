@@ -26,7 +26,7 @@ from rprs.encode.onnx import Onnx, scale_to_unit
 from rprs.encode.regression import HELD_OUT, STEPS, Settings, add_rows, fit_rows
 from rprs.encode.remembered import RememberedTokens, is_word_by_word, tokenize
 from rprs.encode.sbert import SBert
-from rprs.encode.teaching import InContext, Teacher, teach
+from rprs.encode.teaching import InContext, Teacher, encode, forget, teach
 from rprs.errors import IndexCorrupt, UsageError
 from rprs.progress import Advance, Progress, no_op, silent
 from rprs.spec import Component, Kind, require, text
@@ -193,9 +193,11 @@ Learnt = tuple[Floats, dict[str, float | int]]  # the rows of a table, and a rep
 def _learn_from_tokens(teacher: Teacher, sentences: Sequence[str], alone: Floats, progress: Progress) -> Learnt:
     ids, offsets = tokenize(teacher.words, sentences)
     with progress("encoding a sample with the teacher", len(sentences), "sentences") as advance:
-        targets = teacher.encode(sentences, advance)
+        targets, files = encode(teacher, sentences, advance)
     with progress("fitting the table", len(TOKENS.lambdas) * STEPS, "steps") as advance:
-        return fit_rows(ids, offsets, targets, alone, TOKENS, advance)
+        learnt = fit_rows(ids, offsets, targets, alone, TOKENS, advance)
+    forget(files)
+    return learnt
 
 
 def _learn_from_contexts(
@@ -206,5 +208,5 @@ def _learn_from_contexts(
     with progress("fitting the table", len(CONTEXTS.lambdas) * STEPS, "steps") as advance:
         features = lessons.features(alone)
         learnt = fit_rows(lessons.ids, lessons.offsets, lessons.vectors, features, CONTEXTS, advance)
-    lessons.forget()
+    forget(lessons.files)
     return learnt

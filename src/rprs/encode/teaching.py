@@ -1,8 +1,9 @@
 """What a table learns from: the teacher's vectors of sentences, and of each of their tokens in its context.
 
 A teacher that pools has a vector for each token of a sentence, which a table can learn from too: 3,000 sentences then
-teach nearly as much as 6,000 without (docs/method.md). What was learnt from a few hundred sentences is kept in the
-cache until the table is complete, so that a fit that was interrupted goes on where it stopped.
+teach nearly as much as 6,000 without (docs/method.md). What was learnt from a few hundred sentences, or two thousand
+without their tokens, is kept in the cache until the table is complete, so that a fit that was interrupted goes on
+where it stopped.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from rprs.files.atomic import write_atomically
 from rprs.files.hashes import digest
 from rprs.progress import Advance, no_op
 
-__all__ = ["InContext", "Lessons", "Teacher", "teach"]
+__all__ = ["InContext", "Lessons", "Teacher", "encode", "forget", "teach"]
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -36,6 +37,7 @@ InContext = Callable[[list[list[int]]], tuple[Floats, Floats]]
 """Token sequences of the same length → their unit vectors (b, d) and those of their tokens (b, l, e)."""
 
 PART = 25 * HELD_OUT  # sentences that are kept together
+VECTORS_PART = 100 * HELD_OUT  # the same where only their own vectors are kept: full batches need many of each length
 LONGEST = 64  # tokens without special ones: the rest of a sentence is not used
 DAYS = 7  # after which the parts of a fit that was never resumed are deleted
 FAMILIAR = 4  # occurrences from which the contexts of a token count as much as its vector without context
@@ -85,12 +87,35 @@ class Lessons:
         features: Floats = (self.sums + FAMILIAR * expected) / (self.counts + FAMILIAR)[:, None]
         return features
 
-    def forget(self) -> None:
-        """Delete the parts on disk, and those of fits that were never resumed."""
-        with suppress(OSError):
-            old = time.time() - DAYS * 24 * 3600
-            for file in (*self.files, *(each for each in _folder().iterdir() if each.stat().st_mtime < old)):
-                file.unlink(missing_ok=True)
+
+def forget(files: Sequence[Path]) -> None:
+    """Delete the parts of a fit that is complete, and those of fits that were never resumed."""
+    with suppress(OSError):
+        old = time.time() - DAYS * 24 * 3600
+        for file in (*files, *(each for each in _folder().iterdir() if each.stat().st_mtime < old)):
+            file.unlink(missing_ok=True)
+
+
+def encode(teacher: Teacher, sentences: Sequence[str], advance: Advance) -> tuple[Floats, list[Path]]:
+    """The teacher's vectors of sentences, and the files of the parts."""
+    files: list[Path] = []
+    vectors: list[NDArray[Any]] = []
+    for start in range(0, len(sentences), VECTORS_PART):
+        part = list(sentences[start : start + VECTORS_PART])
+        files.append(_folder() / f"{digest([teacher.fingerprint, 'vectors', part])}.npz")
+        advanced: list[int] = []
+
+        def count(number: int, advanced: list[int] = advanced) -> None:
+            advanced.append(number)
+            advance(number)
+
+        vectors.append(_kept(files[-1], partial(_encode, teacher, part, count))["vectors"])
+        advance(len(part) - sum(advanced))
+    return np.concatenate(vectors), files
+
+
+def _encode(teacher: Teacher, sentences: list[str], advance: Advance) -> dict[str, NDArray[Any]]:
+    return {"vectors": teacher.encode(sentences, advance)}
 
 
 def teach(teacher: Teacher, in_context: InContext, sentences: Sequence[str], advance: Advance) -> Lessons:
