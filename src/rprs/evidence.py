@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -49,14 +49,18 @@ class Evidence:
         self._sides: dict[str, Side] = {}
         self._many = many_documents(len(index))
         self._known: dict[str, _Known] = {}  # of texts that were looked up
+        self._begun: dict[str, Future[Comparison]] = {}
 
     @cached_property
     def query_side(self) -> Side:
         """The query with its sentences and words."""
-        sentences = self._sentences
-        if sentences is None:
-            sentences = self.index.query_sentences(self.query, self.progress)
-        return make_side(self.query, sentences)
+        return make_side(self.query, self._query_sentences)
+
+    @cached_property
+    def _query_sentences(self) -> Sentences:
+        if self._sentences is not None:
+            return self._sentences
+        return self.index.query_sentences(self.query, self.progress)
 
     @cached_property
     def query_boilerplate(self) -> tuple[Span, ...]:
@@ -93,25 +97,35 @@ class Evidence:
 
         Boilerplate is recognised in these pairs alone, which is fast, unless it is left out of the coverage.
         """
-        comparisons = self._compare_all(ids)
-        orders = [_by_length(comparison.matches) for comparison in comparisons]
-        shortlists = [_passages_of(comparison, []) for comparison in comparisons]
-        chosen: dict[int, tuple[Pair, ...]] = {}
-        weighed = FIRST * size
-        while rest := [number for number in range(len(ids)) if number not in chosen]:
-            for number in rest:
-                more = orders[number].numbers[len(shortlists[number].pairs) : weighed]
-                shortlists[number].add(comparisons[number].pairs(more))
-            self._look_up([text for number in rest for text in shortlists[number].texts])
-            for number in rest:
-                telling = self._telling(shortlists[number], orders[number], size)
-                if telling is not None:
-                    chosen[number] = telling
-            weighed = SHORTLIST * (weighed if weighed >= SHORTLIST * size else size)
-        return [
-            replace(self._covered(comparison, boilerplate), pairs=chosen[number])
-            for number, comparison in enumerate(comparisons)
-        ]
+        chosen: dict[str, tuple[Pair, ...]] = {}
+        rest: list[tuple[str, Comparison, _Order, _Passages]] = []
+        covered: dict[str, Alignment] = {}
+        for id, comparison in self._compare_all(ids):  # while others are compared
+            order = _by_length(comparison.matches)
+            shortlist = _passages_of(comparison, comparison.pairs(order.numbers[: FIRST * size]))
+            rest.append((id, comparison, order, shortlist))
+            self._choose(rest[-1:], size, chosen)
+            covered[id] = self._covered(comparison, boilerplate)
+        weighed = SHORTLIST * size
+        while rest := [each for each in rest if each[0] not in chosen]:
+            for _, comparison, order, shortlist in rest:
+                shortlist.add(comparison.pairs(order.numbers[len(shortlist.pairs) : weighed]))
+            self._choose(rest, size, chosen)
+            weighed *= SHORTLIST
+        return [replace(covered[id], pairs=chosen[id]) for id in ids]
+
+    def _choose(
+        self,
+        shortlists: Sequence[tuple[str, Comparison, _Order, _Passages]],
+        size: int,
+        chosen: dict[str, tuple[Pair, ...]],
+    ) -> None:
+        """Add the most telling pairs of documents to those that are chosen, unless more pairs have to be weighed."""
+        self._look_up([text for *_, shortlist in shortlists for text in shortlist.texts])
+        for id, _, order, shortlist in shortlists:
+            telling = self._telling(shortlist, order, size)
+            if telling is not None:
+                chosen[id] = telling
 
     def _covered(self, comparison: Comparison, boilerplate: bool) -> Alignment:
         """An alignment whose coverage counts; its pairs do not."""
@@ -120,11 +134,34 @@ class Evidence:
     def _compare(self, side: Side) -> Comparison:
         return compare_sides(self.query_side, side, self.index.calibration, self.knows_query)
 
-    def _compare_all(self, ids: Sequence[str]) -> list[Comparison]:
+    def prepare(self, sentences: Sentences) -> None:
+        """Prepare the query, with its sentences, in another thread while the search goes on."""
+        self._sentences = sentences
+        _ = self._prepared
+
+    @cached_property
+    def _prepared(self) -> Future[None]:
+        """Done when all is computed that comparisons share: it is submitted before them, so none waits in vain."""
+        _, ideas = self._query_sentences, self.knows_query  # the thread that has the index asks it
+        return _threads().submit(lambda: self.query_side.prepare(ideas=ideas))
+
+    def begin(self, id: str) -> None:
+        """Compare the query with a document in another thread, for `summaries`, while other documents are read."""
+        side, prepared = self.side(id), self._prepared
+        if id not in self._begun:
+            self._begun[id] = _threads().submit(self._compare_after, prepared, side)
+
+    def _compare_after(self, prepared: Future[None], side: Side) -> Comparison:
+        prepared.result()
+        return self._compare(side)
+
+    def _compare_all(self, ids: Sequence[str]) -> Iterator[tuple[str, Comparison]]:
         """The query with several documents, in threads."""
-        self.query_side.prepare(ideas=self.knows_query)
+        for id in ids:
+            self.begin(id)
         with one_blas_thread():
-            return list(_threads().map(lambda id: self._compare(self.side(id)), ids))
+            yield from ((id, self._begun[id].result()) for id in ids)
+        self._begun.clear()
 
     def _align(self, side: Side, boilerplate: bool) -> Alignment:
         alignment = self._flagged(self._compare(side))

@@ -298,8 +298,8 @@ def test_terms_with_the_same_hash_are_distinguished(folder: Path) -> None:
     def few(term: bytes) -> int:
         return len(term) % 3
 
-    table = patch.object(terms, "_digests", terms._Digests())
-    with patch.object(segment, "hash_term", few), patch.object(terms, "hash_term", few), table, small_pieces():
+    tables: dict[str, Any] = {"_digests": terms._Digests(), "_vocabulary": terms._Vocabulary(), "hash_term": few}
+    with patch.object(segment, "hash_term", few), patch.multiple(terms, **tables), small_pieces():
         colliding = build(folder / "b.rprs", COLLECTION, phrases=False)
         assert rankings(colliding, norms=False) == complete
         with Writer(colliding) as opened:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from rprs.index import terms
-from rprs.index.terms import Terms, hash_places, hash_term, term_hashes
+from rprs.index.terms import Terms, count_terms, hash_places, hash_term, term_hashes
 
 MOST = 2**64 - 1
 NUMBERS = st.one_of(st.integers(0, MOST), st.integers(0, 20), st.integers(MOST - 20, MOST))
@@ -71,3 +72,37 @@ def test_the_table_of_hashes_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None
     words = [f"w{number}" for number in range(35)]
     assert term_hashes(words).tolist() == [hash_term(word.encode()) for word in words]
     assert len(terms._digests) == 5
+
+
+@pytest.mark.parametrize("piece", [3, 2**16])
+def test_terms_are_counted_in_the_order_of_their_first_occurrence(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terms, "PIECE", piece)
+    words = ["wheat", "Größe", "wheat", "麦", "", "a\udc80", "Größe", "wheat"]
+    found, expected = count_terms(words), Terms.of(Counter(words))
+    assert found.counts.tolist() == [3, 2, 1, 1, 1]
+    assert found.numbers.tolist() == [0, 1, 0, 2, 3, 4, 1, 0]
+    assert found.terms.hashes.tolist() == expected.hashes.tolist()
+    assert found.terms.offsets.tolist() == expected.offsets.tolist()
+    assert found.terms.bytes.tobytes() == expected.bytes.tobytes()
+    assert count_terms([]).terms.offsets.tolist() == [0]
+
+
+def test_a_query_may_have_more_terms_than_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terms, "REMEMBERED", 100)
+    monkeypatch.setattr(terms, "_vocabulary", terms._Vocabulary())
+    words = [f"a word of some length {number}" for number in range(10_000)]
+    for _ in range(2):
+        found = count_terms(words).terms
+        assert found.hashes.tolist() == term_hashes(words).tolist()
+        assert found.bytes.tobytes() == "".join(words).encode()
+        assert len(terms._vocabulary) == 0
+
+
+def test_threads_that_count_at_once_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terms, "_vocabulary", terms._Vocabulary())
+    texts = [[f"w{(number * step) % 9_973}" for number in range(9_973)] for step in (1, 2, 3, 5)]
+    with ThreadPoolExecutor(4) as pool:
+        counted = list(pool.map(count_terms, texts * 4))
+    for words, found in zip(texts * 4, counted, strict=True):
+        assert found.terms.bytes.tobytes() == "".join(words).encode()
+        assert found.terms.hashes.tolist() == term_hashes(words).tolist()

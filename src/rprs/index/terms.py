@@ -7,7 +7,7 @@ three estimates, each from the error of the one before, lead to it: fewer reads 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -15,8 +15,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rprs.compiled import compiled
+from rprs.forks import ForkLock
+from rprs.text.pieces import PIECE
 
-__all__ = ["DAMAGED_POSTINGS", "DAMAGED_TERMS", "Terms", "hash_places", "hash_term", "locate", "term_hashes"]
+__all__ = [
+    "DAMAGED_POSTINGS",
+    "DAMAGED_TERMS",
+    "CountedTerms",
+    "Terms",
+    "count_terms",
+    "hash_places",
+    "hash_term",
+    "locate",
+    "term_hashes",
+]
+
+Ints = NDArray[np.int64]
 
 REMEMBERED = 2**16  # terms
 CORRECTIONS = 2  # of an estimate: the first is wrong by some hundreds, the last by a few
@@ -72,7 +86,99 @@ def _sizes(terms: Collection[str], ascii: bool) -> NDArray[np.int64]:
     return np.fromiter(map(len, encoded), dtype=np.int64, count=len(terms))
 
 
+# ---------------------------------------------------------------------------- counting
+
+
+@dataclass(frozen=True, slots=True)
+class CountedTerms:
+    """The t distinct terms of a text of w words, in the order in which they first occur."""
+
+    terms: Terms
+    counts: Ints  # (t,): how often each occurs
+    numbers: Ints  # (w,): which of them is at each place
+
+
+def count_terms(words: Sequence[str]) -> CountedTerms:
+    """Count and hash the words of a query: a table has the numbers of words, and the rest is compiled."""
+    global _vocabulary
+    vocabulary, known = _vocabulary, np.empty(len(words), dtype=np.int64)
+    for start in range(0, len(words), PIECE):
+        piece = words[start : start + PIECE]
+        known[start : start + PIECE] = np.fromiter(map(vocabulary.__getitem__, piece), np.int64, len(piece))
+    if len(vocabulary) > REMEMBERED:
+        _vocabulary = _Vocabulary()  # searches in other threads keep theirs
+    numbers, distinct, counts = _count(known, len(vocabulary))
+    offsets, encoded = _encoded(distinct, vocabulary.offsets, vocabulary.bytes)
+    return CountedTerms(Terms(vocabulary.hashes[distinct], offsets, encoded), counts, numbers)
+
+
+class _Vocabulary(dict[str, int]):
+    """The numbers of terms, with their hashes and bytes: those of term t are `bytes[offsets[t]:offsets[t + 1]]`.
+
+    Longer arrays replace those that are full, so that other threads may read what they have.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hashes = np.empty(2**12, dtype=np.uint64)
+        self.offsets = np.zeros(2**12 + 1, dtype=np.int64)
+        self.bytes = np.empty(2**15, dtype=np.uint8)
+        self._lock = ForkLock()
+
+    def __missing__(self, term: str) -> int:
+        encoded = term.encode("utf-8", "surrogatepass")
+        with self._lock:
+            if term in self:  # another thread was faster
+                return self[term]
+            number = len(self)
+            start = int(self.offsets[number])
+            end = start + len(encoded)
+            if number == len(self.hashes):
+                self.hashes = np.concatenate((self.hashes, np.empty_like(self.hashes)))
+                self.offsets = np.concatenate((self.offsets, np.zeros(number, dtype=np.int64)))
+            while end > len(self.bytes):
+                self.bytes = np.concatenate((self.bytes, np.empty_like(self.bytes)))
+            self.hashes[number], self.offsets[number + 1] = hash_term(encoded), end
+            self.bytes[start:end] = np.frombuffer(encoded, dtype=np.uint8)
+            self[term] = number
+        return number
+
+
+_vocabulary = _Vocabulary()
+
+
 # ---------------------------------------------------------------------------- compiled
+
+
+@compiled
+def _count(known, size):  # type: ignore[no-untyped-def]
+    """The number of each word in the order of first occurrences, the words in that order, and how often they occur."""
+    places = np.full(size, -1, np.int64)
+    numbers, distinct, counts = np.empty_like(known), np.empty_like(known), np.zeros_like(known)
+    count = 0
+    for at in range(known.size):
+        place = places[known[at]]
+        if place < 0:
+            place = places[known[at]] = count
+            distinct[count] = known[at]
+            count += 1
+        counts[place] += 1
+        numbers[at] = place
+    return numbers, distinct[:count].copy(), counts[:count].copy()
+
+
+@compiled
+def _encoded(terms, offsets, stored):  # type: ignore[no-untyped-def]
+    """The bytes of some terms one after the other, and where each starts."""
+    ends = np.zeros(terms.size + 1, np.int64)
+    for row in range(terms.size):
+        ends[row + 1] = ends[row] + offsets[terms[row] + 1] - offsets[terms[row]]
+    encoded = np.empty(ends[-1], np.uint8)
+    for row in range(terms.size):
+        start = offsets[terms[row]]
+        for byte in range(ends[row + 1] - ends[row]):
+            encoded[ends[row] + byte] = stored[start + byte]
+    return ends, encoded
 
 
 @compiled

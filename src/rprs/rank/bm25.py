@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from rprs.document import Document, Ranking
 from rprs.errors import UsageError
 from rprs.index import Index
-from rprs.index.segment import Terms
+from rprs.index.terms import count_terms
 from rprs.rank.grams import Places, QueryGrams, gram_steps
 from rprs.rank.stages import Mask
 from rprs.rank.steps import Counts, Steps, alone
@@ -163,13 +162,15 @@ class BM25(Component):
                 f"{self} needs word n-grams up to {self.ngrams}, but {index.path} was indexed up to "
                 f"{index.analyzer.ngrams}: index with --analyzer 'words(ngrams={self.ngrams})'"
             )
-        counted = self._query_terms(words)
-        postings = index.postings(Terms.of(counted))
+        counted = count_terms([*words, *(term for n in range(2, self.ngrams + 1) for term in ngrams(words, n))])
+        postings = index.postings(counted.terms)
         lengths = self._lengths(index)
         size = np.array([len(index), lengths.sum()], dtype=np.int64)
-        df, cf, (documents, tokens) = yield Counts((*self._frequencies(index, postings, len(counted), counts), size))
+        df, cf, (documents, tokens) = yield Counts(
+            (*self._frequencies(index, postings, len(counted.counts), counts), size)
+        )
         return QueryTerms(
-            frequency=np.fromiter(counted.values(), dtype=np.float64, count=len(counted)),
+            frequency=counted.counts.astype(np.float64),
             df=df,
             cf=cf,
             postings=postings,
@@ -177,13 +178,6 @@ class BM25(Component):
             lengths=self._counted_lengths(lengths),
             tokens=int(tokens),
         )
-
-    def _query_terms(self, words: Sequence[str]) -> Counter[str]:
-        """How often the query has each of its terms, in the order of their first occurrence."""
-        counted = Counter(words)
-        for n in range(2, self.ngrams + 1):
-            counted.update(ngrams(words, n))
-        return counted
 
     def _frequencies(
         self, index: Index, postings: Places, size: int, counts: bool

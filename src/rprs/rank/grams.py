@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -11,11 +10,10 @@ from numpy.typing import NDArray
 
 from rprs.index import Index
 from rprs.index.phrases import find_phrases, live_frequencies
-from rprs.index.segment import Terms
+from rprs.index.terms import count_terms
 from rprs.rank.steps import Counts, Steps, alone
 from rprs.scoring import phrases
 from rprs.scoring.phrases import Postings
-from rprs.text.pieces import PIECE
 
 __all__ = ["Grams", "Places", "QueryGrams", "gram_steps", "phrase_frequencies", "query_grams"]
 
@@ -78,19 +76,12 @@ def query_grams(words: Sequence[str], index: Index, longest: int) -> QueryGrams:
 
 def _locate(words: Sequence[str], index: Index, longest: int) -> list[Grams]:
     """Words and phrases with the frequencies of the documents at hand."""
-    counted = Counter[str]()
-    numbers = np.empty(len(words), dtype=np.int64)
-    for start in range(0, len(words), PIECE):
-        counted.update(words[start : start + PIECE])
-    terms = Terms.of(counted)
-    number = dict(zip(counted, range(len(counted)), strict=True))
-    for start in range(0, len(words), PIECE):
-        numbers[start : start + PIECE] = [number[word] for word in words[start : start + PIECE]]
+    counted = count_terms(words)
+    terms, numbers, counts = counted.terms, counted.numbers, counted.counts
     located = [
         Postings(starts, stops, segment.posting_documents, segment.posting_counts)
         for segment, (starts, stops) in zip(index.segments, index.postings(terms), strict=True)
     ]
-    counts = np.fromiter(counted.values(), dtype=np.int64, count=len(counted))
     grams = [Grams(1, numbers, counts, located, live_frequencies(located, len(counts), index.numbers))]
     longer = phrases.phrase_hashes(terms.hashes[numbers])[: longest - 1] if longest > 1 else ()
     return grams + _phrases(longer, index)

@@ -17,7 +17,6 @@ from typing import TypeVar
 
 from rprs.errors import Busy, Cancelled, RprsError, TooLong, UsageError
 from rprs.progress import Advance, stopper
-from rprs.scoring.threads import cores, limit_cores
 
 __all__ = ["Job", "Jobs", "Limiter", "Update"]
 
@@ -186,8 +185,7 @@ class Limiter:
         job.check()
         previous = stopper.set(job.check)
         try:
-            with limit_cores(max(1, cores() // self.working)):  # what other requests use is not free
-                return work(job)
+            return work(job)
         finally:
             stopper.reset(previous)
 
