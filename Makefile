@@ -105,7 +105,7 @@ test: $(VENV)/.dev  ## run the default tests
 	@$(VENV)/bin/$(PYTEST) $(PARALLEL)
 
 test-all: $(VENV)/.dev $(VENV)/.demo  ## run the slow tests, too
-	@$(VENV)/bin/$(PYTEST) $(PARALLEL) -m 'not effectiveness and not torch and not cluster'
+	@HYPOTHESIS_PROFILE=thorough $(VENV)/bin/$(PYTEST) $(PARALLEL) -m 'not effectiveness and not torch and not cluster'
 
 test-browser: $(VENV)/.dev  ## run the tests of the web interface, which require Chromium and Firefox
 	@$(VENV)/bin/$(PYTEST) $(PARALLEL) -m 'browser and not slow'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-# By default hypothesis uses the same cases on every run; with `HYPOTHESIS_PROFILE=search`, new ones each time.
-settings.register_profile("default", derandomize=True, deadline=None)
+# By default hypothesis uses the same cases on every run, and more of them in `make test-all`; with
+# `HYPOTHESIS_PROFILE=search`, new ones each time.
+settings.register_profile("default", derandomize=True, deadline=None, max_examples=50)
+settings.register_profile("thorough", derandomize=True, deadline=None, max_examples=200)
 settings.register_profile("search", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
@@ -68,7 +71,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    """Compile what a search needs, once, before several processes would."""
     config.stash[LEFT_OUT] = Counter()
+    if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
+        subprocess.run([sys.executable, "-m", "tests.support.compile_first"], cwd=config.rootpath, check=True)
 
 
 @pytest.hookimpl(tryfirst=True)
