@@ -36,7 +36,6 @@ from rprs.read.inputs import Queries, read_query_set
 from rprs.results.hits import Duplicate, Explanation, Hit, Results
 from rprs.results.run import Run
 from rprs.results.serialize import About, id_list, now
-from rprs.scoring.threads import one_blas_thread
 
 if TYPE_CHECKING:  # charts and passages are imported where they are used: most searches need neither
     from rprs.charts.values import Chart
@@ -102,7 +101,7 @@ class Searcher:
         evidence = Evidence(document, self.index, self.progress)
         ready = evidence.prepare if pairs else None
         outcome = self._run(document, allowed.mask, restrictions.marks, ready=ready)
-        with timed(outcome.seconds, "evidence"), one_blas_thread():  # threads of BLAS spin when their number changes
+        with timed(outcome.seconds, "evidence"):
             groups = self._groups(outcome, evidence, k, group, begin=evidence.begin if pairs else lambda id: None)
             hits = tuple(self._hit(outcome, place, evidence.document, duplicates) for place, duplicates in groups)
             if pairs:
