@@ -6,7 +6,6 @@ import json
 import math
 import random
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from typing import Any, ClassVar, NamedTuple
@@ -289,24 +288,6 @@ class TestEvidenceOfAnyReranker:
         searcher = Searcher(index, rerank=Shortest())
         assert len(searcher.rank(QUERY)) == 30
         assert all(hit.pairs == () and hit.query_coverage is None for hit in searcher.search(QUERY, pairs=0))
-
-    @pytest.mark.parametrize("workers", [1, 3])
-    def test_does_not_depend_on_the_number_of_threads(
-        self, index: Index, workers: int, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        expected = Searcher(index).search(QUERY)
-        with ThreadPoolExecutor(workers) as pool:
-            monkeypatch.setattr("rprs.evidence._threads", lambda: pool)
-            assert Searcher(index).search(QUERY).hits == expected.hits
-            assert Searcher(index).search(QUERY, group=False, boilerplate=False).hits
-
-    def test_raises_the_error_of_a_thread(self, index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-        def fail(*_: object) -> None:
-            raise OSError("a damaged disk")
-
-        monkeypatch.setattr("rprs.evidence.compare_sides", fail)
-        with pytest.raises(OSError, match="a damaged disk"):
-            Searcher(index).search(QUERY)
 
     def test_on_the_terminal_and_as_json(self, index: Index, capsys: pytest.CaptureFixture[str]) -> None:
         for reranker in ("birch", "first"):

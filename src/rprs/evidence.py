@@ -97,35 +97,28 @@ class Evidence:
 
         Boilerplate is recognised in these pairs alone, which is fast, unless it is left out of the coverage.
         """
-        chosen: dict[str, tuple[Pair, ...]] = {}
-        rest: list[tuple[str, Comparison, _Order, _Passages]] = []
-        covered: dict[str, Alignment] = {}
-        for id, comparison in self._compare_all(ids):  # while others are compared
-            order = _by_length(comparison.matches)
-            shortlist = _passages_of(comparison, comparison.pairs(order.numbers[: FIRST * size]))
-            rest.append((id, comparison, order, shortlist))
-            self._choose(rest[-1:], size, chosen)
-            covered[id] = self._covered(comparison, boilerplate)
-        weighed = SHORTLIST * size
-        while rest := [each for each in rest if each[0] not in chosen]:
-            for _, comparison, order, shortlist in rest:
-                shortlist.add(comparison.pairs(order.numbers[len(shortlist.pairs) : weighed]))
-            self._choose(rest, size, chosen)
-            weighed *= SHORTLIST
-        return [replace(covered[id], pairs=chosen[id]) for id in ids]
-
-    def _choose(
-        self,
-        shortlists: Sequence[tuple[str, Comparison, _Order, _Passages]],
-        size: int,
-        chosen: dict[str, tuple[Pair, ...]],
-    ) -> None:
-        """Add the most telling pairs of documents to those that are chosen, unless more pairs have to be weighed."""
-        self._look_up([text for *_, shortlist in shortlists for text in shortlist.texts])
-        for id, _, order, shortlist in shortlists:
-            telling = self._telling(shortlist, order, size)
-            if telling is not None:
-                chosen[id] = telling
+        comparisons, orders, shortlists = [], [], []
+        for comparison in self._compare_all(ids):
+            comparisons.append(comparison)
+            orders.append(_by_length(comparison.matches))
+            shortlists.append(_passages_of(comparison, comparison.pairs(orders[-1].numbers[: FIRST * size])))
+            self._look_up(list(shortlists[-1].texts))  # while others are compared
+        chosen: dict[int, tuple[Pair, ...]] = {}
+        weighed = FIRST * size
+        while rest := [number for number in range(len(ids)) if number not in chosen]:
+            for number in rest:
+                more = orders[number].numbers[len(shortlists[number].pairs) : weighed]
+                shortlists[number].add(comparisons[number].pairs(more))
+            self._look_up([text for number in rest for text in shortlists[number].texts])
+            for number in rest:
+                telling = self._telling(shortlists[number], orders[number], size)
+                if telling is not None:
+                    chosen[number] = telling
+            weighed = SHORTLIST * (weighed if weighed >= SHORTLIST * size else size)
+        return [
+            replace(self._covered(comparison, boilerplate), pairs=chosen[number])
+            for number, comparison in enumerate(comparisons)
+        ]
 
     def _covered(self, comparison: Comparison, boilerplate: bool) -> Alignment:
         """An alignment whose coverage counts; its pairs do not."""
@@ -149,18 +142,14 @@ class Evidence:
         """Compare the query with a document in another thread, for `summaries`, while other documents are read."""
         side, prepared = self.side(id), self._prepared
         if id not in self._begun:
-            self._begun[id] = _threads().submit(self._compare_after, prepared, side)
+            self._begun[id] = _threads().submit(lambda: prepared.result() or self._compare(side))
 
-    def _compare_after(self, prepared: Future[None], side: Side) -> Comparison:
-        prepared.result()
-        return self._compare(side)
-
-    def _compare_all(self, ids: Sequence[str]) -> Iterator[tuple[str, Comparison]]:
+    def _compare_all(self, ids: Sequence[str]) -> Iterator[Comparison]:
         """The query with several documents, in threads."""
         for id in ids:
             self.begin(id)
         with one_blas_thread():
-            yield from ((id, self._begun[id].result()) for id in ids)
+            yield from (self._begun[id].result() for id in ids)
         self._begun.clear()
 
     def _align(self, side: Side, boilerplate: bool) -> Alignment:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rprs.alignment.matches import Matches
-from rprs.alignment.values import Pair, Span
+from rprs.alignment.values import Pair
 
 __all__ = ["choose_telling", "length_of", "lengths_of", "most_telling", "unchanged"]
 
@@ -31,11 +31,15 @@ def choose_telling(
     pairs: Sequence[Pair], size: int, boilerplate: Sequence[bool], distinctness: Sequence[float]
 ) -> list[int]:
     """The numbers of up to `size` pairs, the most telling first; no two of them share characters of either text."""
-    keys = [
-        (flag, -value * length_of(pair), pair.query_span, pair.document_span)
-        for pair, flag, value in zip(pairs, boilerplate, distinctness, strict=True)
-    ]
-    order = sorted(range(len(pairs)), key=keys.__getitem__)
+    order = sorted(
+        range(len(pairs)),
+        key=lambda number: (
+            boilerplate[number],
+            -distinctness[number] * length_of(pairs[number]),
+            pairs[number].query_span,
+            pairs[number].document_span,
+        ),
+    )
     chosen: list[int] = []
     for number in order:
         if len(chosen) == size:
@@ -62,8 +66,5 @@ def length_of(pair: Pair) -> float:
 
 def _overlap(pair: Pair, other: Pair) -> bool:
     """Whether two pairs share characters on either side."""
-    return _share(pair.query_span, other.query_span) or _share(pair.document_span, other.document_span)
-
-
-def _share(span: Span, other: Span) -> bool:
-    return span[0] < other[1] and other[0] < span[1]
+    spans = ((pair.query_span, other.query_span), (pair.document_span, other.document_span))
+    return any(start < other_end and other_start < end for (start, end), (other_start, other_end) in spans)

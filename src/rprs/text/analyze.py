@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, ClassVar
 from rprs.forks import ForkLock
 from rprs.progress import reading_progress, silent
 from rprs.spec import Component, Kind, require
-from rprs.text import pieces
 from rprs.text.marks import COMBINING
+from rprs.text.pieces import at_spaces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -147,12 +147,10 @@ class Words(Component):
     def terms(self, text: str) -> list[str]:
         """The terms in text order, repeated as often as they occur; always single words, whatever `ngrams` is."""
         table = _table(self.language, self.stop, self.stem)
-        if len(text) <= pieces.PIECE:  # passages are many: nothing else may take time
-            return " ".join(map(table.__getitem__, text.casefold().split())).split()
         terms: list[str] = []
         progress = reading_progress.get() if len(text) >= _LONG_TEXT else silent
         with progress("counting the words of a long text", len(text), "characters") as advance:
-            for piece in pieces.at_spaces(text):
+            for piece in at_spaces(text):
                 terms += " ".join(map(table.__getitem__, piece.casefold().split())).split()
                 advance(len(piece))
         return terms
