@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -49,18 +49,14 @@ class Evidence:
         self._sides: dict[str, Side] = {}
         self._many = many_documents(len(index))
         self._known: dict[str, _Known] = {}  # of texts that were looked up
-        self._begun: dict[str, Future[Comparison]] = {}
 
     @cached_property
     def query_side(self) -> Side:
         """The query with its sentences and words."""
-        return make_side(self.query, self._query_sentences)
-
-    @cached_property
-    def _query_sentences(self) -> Sentences:
-        if self._sentences is not None:
-            return self._sentences
-        return self.index.query_sentences(self.query, self.progress)
+        sentences = self._sentences
+        if sentences is None:
+            sentences = self.index.query_sentences(self.query, self.progress)
+        return make_side(self.query, sentences)
 
     @cached_property
     def query_boilerplate(self) -> tuple[Span, ...]:
@@ -97,12 +93,9 @@ class Evidence:
 
         Boilerplate is recognised in these pairs alone, which is fast, unless it is left out of the coverage.
         """
-        comparisons, orders, shortlists = [], [], []
-        for comparison in self._compare_all(ids):
-            comparisons.append(comparison)
-            orders.append(_by_length(comparison.matches))
-            shortlists.append(_passages_of(comparison, comparison.pairs(orders[-1].numbers[: FIRST * size])))
-            self._look_up(list(shortlists[-1].texts))  # while others are compared
+        comparisons = self._compare_all(ids)
+        orders = [_by_length(comparison.matches) for comparison in comparisons]
+        shortlists = [_passages_of(comparison, []) for comparison in comparisons]
         chosen: dict[int, tuple[Pair, ...]] = {}
         weighed = FIRST * size
         while rest := [number for number in range(len(ids)) if number not in chosen]:
@@ -127,30 +120,11 @@ class Evidence:
     def _compare(self, side: Side) -> Comparison:
         return compare_sides(self.query_side, side, self.index.calibration, self.knows_query)
 
-    def prepare(self, sentences: Sentences) -> None:
-        """Prepare the query, with its sentences, in another thread while the search goes on."""
-        self._sentences = sentences
-        _ = self._prepared
-
-    @cached_property
-    def _prepared(self) -> Future[None]:
-        """Done when all is computed that comparisons share: it is submitted before them, so none waits in vain."""
-        _, ideas = self._query_sentences, self.knows_query  # the thread that has the index asks it
-        return _threads().submit(lambda: self.query_side.prepare(ideas=ideas))
-
-    def begin(self, id: str) -> None:
-        """Compare the query with a document in another thread, for `summaries`, while other documents are read."""
-        side, prepared = self.side(id), self._prepared
-        if id not in self._begun:
-            self._begun[id] = _threads().submit(lambda: prepared.result() or self._compare(side))
-
-    def _compare_all(self, ids: Sequence[str]) -> Iterator[Comparison]:
+    def _compare_all(self, ids: Sequence[str]) -> list[Comparison]:
         """The query with several documents, in threads."""
-        for id in ids:
-            self.begin(id)
+        self.query_side.prepare(ideas=self.knows_query)
         with one_blas_thread():
-            yield from (self._begun[id].result() for id in ids)
-        self._begun.clear()
+            return list(_threads().map(lambda id: self._compare(self.side(id)), ids))
 
     def _align(self, side: Side, boilerplate: bool) -> Alignment:
         alignment = self._flagged(self._compare(side))

@@ -30,7 +30,7 @@ from rprs.rank.restrictions import Restrictions, SearchOptions, as_restrictions
 from rprs.rank.stages import Mask
 from rprs.rank.steering import NO_MARKS, Marks
 from rprs.rank.system import SystemOptions, as_system
-from rprs.rank.two_stages import Outcome, StageOptions, run_stages, timed
+from rprs.rank.two_stages import Outcome, run_stages, timed
 from rprs.read import read_exclusions
 from rprs.read.inputs import Queries, read_query_set
 from rprs.results.hits import Duplicate, Explanation, Hit, Results
@@ -98,11 +98,10 @@ class Searcher:
         documents, restrictions = query_documents(query), as_restrictions(**options)
         allowed = self._allowed(restrictions, documents)
         document = combine(documents)
-        evidence = Evidence(document, self.index, self.progress)
-        ready = evidence.prepare if pairs else None
-        outcome = self._run(document, allowed.mask, restrictions.marks, ready=ready)
+        outcome = self._run(document, allowed.mask, restrictions.marks)
         with timed(outcome.seconds, "evidence"):
-            groups = self._groups(outcome, evidence, k, group, begin=evidence.begin if pairs else lambda id: None)
+            evidence = Evidence(document, self.index, self.progress)
+            groups = self._groups(outcome, evidence, k, group)
             hits = tuple(self._hit(outcome, place, evidence.document, duplicates) for place, duplicates in groups)
             if pairs:
                 alignments = evidence.summaries([hit.id for hit in hits], pairs, boilerplate=boilerplate)
@@ -297,10 +296,8 @@ class Searcher:
         outcome = self._run(combine(documents), allowed.mask, marks)
         return self.system.cut(replace(outcome.final, notes=(*allowed.undated, *outcome.notes)))
 
-    def _run(
-        self, document: Document, allowed: Mask, marks: Marks = NO_MARKS, **options: Unpack[StageOptions]
-    ) -> Outcome:
-        return run_stages(self.system, self.index, document, allowed, self.progress, marks=marks, **options)
+    def _run(self, document: Document, allowed: Mask, marks: Marks = NO_MARKS, also: str | None = None) -> Outcome:
+        return run_stages(self.system, self.index, document, allowed, self.progress, marks=marks, also=also)
 
     def _check(self, where: str | None, limit: DateLimit | None) -> None:
         """Raise an error for a filter or a date limit that suits no query."""
@@ -347,7 +344,7 @@ class Searcher:
     # ------------------------------------------------------------------------ evidence
 
     def _groups(
-        self, outcome: Outcome, evidence: Evidence, k: int, group: bool, begin: Callable[[str], None]
+        self, outcome: Outcome, evidence: Evidence, k: int, group: bool
     ) -> list[tuple[int, tuple[Duplicate, ...]]]:
         """The places of the first k hits in the ranking, each with the documents that are grouped under it."""
         ranking = self.system.cut(outcome.final)
@@ -369,7 +366,6 @@ class Searcher:
                 break
             else:
                 groups.append((place, []))
-                begin(id)
         return [(place, tuple(duplicates)) for place, duplicates in groups]
 
     def _hit(

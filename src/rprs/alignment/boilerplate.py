@@ -128,82 +128,58 @@ def _classify(codes: Any, spans: Any, function_words: Any) -> Any:
     """
     found = np.full(len(spans), _UNSURE, dtype=np.int8)
     for sentence in range(len(spans)):
-        start, end = spans[sentence]
-        at, words, small = start, 0, 0
+        at, end = spans[sentence]
+        words = small = content = small_content = upper_content = 0
+        letters = digits = False
         while at < end:
             code = codes[at]
-            if _is_letter(code) or 48 <= code <= 57:
+            if _is_letter(code):
+                first, hashed, upper = at, _SEED, True
+                while at < end and (
+                    _is_letter(codes[at]) or (codes[at] in _APOSTROPHES and at + 1 < end and _is_letter(codes[at + 1]))
+                ):
+                    hashed = _add_letter(hashed, codes[at])
+                    upper &= codes[at] < 97 or codes[at] in _APOSTROPHES
+                    at += 1
                 words += 1
+                letters = True
                 small += code >= 97
-                at = _word_end(codes, at, end)
+                if at - first >= _LONGER and not _contains(function_words, hashed):
+                    content += 1
+                    small_content += code >= 97
+                    upper_content += upper
+            elif 48 <= code <= 57:
+                words += 1
+                digits = True
+                while at < end and (48 <= codes[at] <= 57 or _is_letter(codes[at])):
+                    at += 1
             elif code == 0x27 and at + 1 < end and codes[at + 1] == 0x27:
                 break
             elif code < 128 or code in _APOSTROPHES or code in _MARKS:
                 at += 1
             else:
                 break
+            if at < end and codes[at] >= 128 and codes[at] not in _APOSTROPHES and codes[at] not in _MARKS:
+                break
         if at < end:
             continue
-        plain = words >= SHORT and 2 * small > words  # as most sentences are
-        formal = not plain and _lacks_content(codes, start, end, words, function_words)
+        if words >= SHORT and 2 * small > words:
+            formal = False
+        elif words < SHORT or not letters or (words <= HEADING and small_content == 0):
+            formal = True
+        elif words > CITATION or (content > 0 and upper_content == content):
+            formal = False
+        else:
+            formal = small_content <= (CITATION_SHARE if digits else NAMES_SHARE) * words
         found[sentence] = _FORMAL if formal else _NOT_FORMAL
     return found
 
 
-@compiled
-def _lacks_content(codes: Any, at: Any, end: Any, words: Any, function_words: Any) -> Any:
-    """Whether a sentence of which at most half of the words are small is formal."""
-    content = small = upper = 0
-    letters = digits = False
-    while at < end:
-        first, code = at, codes[at]
-        if _is_letter(code):
-            letters, at = True, _word_end(codes, at, end)
-            if at - first >= _LONGER and not _contains(function_words, _hash_lower(codes[first:at])):
-                content += 1
-                small += code >= 97
-                upper += _is_upper(codes[first:at])
-        elif 48 <= code <= 57:
-            digits, at = True, _word_end(codes, at, end)
-        else:
-            at += 1
-    if words < SHORT or not letters or (words <= HEADING and small == 0):
-        return True
-    if words > CITATION or (content > 0 and upper == content):
-        return False
-    return small <= (CITATION_SHARE if digits else NAMES_SHARE) * words
-
-
 @compiled(inline="always")
-def _word_end(codes: Any, at: Any, end: Any) -> Any:
-    """Where a word ends that starts with this letter or digit."""
-    if _is_letter(codes[at]):
-        while at < end and (
-            _is_letter(codes[at]) or (codes[at] in _APOSTROPHES and at + 1 < end and _is_letter(codes[at + 1]))
-        ):
-            at += 1
-    else:
-        while at < end and (48 <= codes[at] <= 57 or _is_letter(codes[at])):
-            at += 1
-    return at
-
-
-@compiled
-def _hash_lower(word: Any) -> Any:
-    """The hash of a word, whatever its case."""
-    hashed = _SEED
-    for code in word:
-        lower = code + 32 if 65 <= code <= 90 else code
-        hashed = (hashed ^ np.uint64(lower)) * _PRIME
-    return hashed
-
-
-@compiled
-def _is_upper(word: Any) -> Any:
-    upper = True
-    for code in word:
-        upper &= code < 97 or code in _APOSTROPHES
-    return upper
+def _add_letter(hashed: Any, code: Any) -> Any:
+    """The hash of a word with one more letter, whatever its case."""
+    lower = code + 32 if 65 <= code <= 90 else code
+    return (hashed ^ np.uint64(lower)) * _PRIME
 
 
 @compiled(inline="always")
@@ -218,7 +194,7 @@ def _is_letter(code: Any) -> Any:
 
 
 def _hash(word: str) -> int:
-    """As `_hash_lower` (FNV-1a)."""
+    """As `_classify` hashes it (FNV-1a)."""
     hashed = int(_SEED)
     for letter in word:
         hashed = ((hashed ^ ord(letter)) * int(_PRIME)) % 2**64

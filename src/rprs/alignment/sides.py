@@ -71,9 +71,9 @@ class Side:
         """Compute what every comparison with another text needs, before threads share it."""
         self.sequences.prepare()
         self.word_pairs.prepare()
-        _ = self.bound_list, self.stops
+        _ = self.formal, self.bound_list, self.stops
         if ideas:
-            _ = self.vectors, self.formal.of(self.with_ideas)
+            _ = self.vectors
 
     @cached_property
     def with_ideas(self) -> Ints:

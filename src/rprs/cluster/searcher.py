@@ -20,7 +20,7 @@ from rprs.rank.date_limit import DateLimit
 from rprs.rank.restrictions import Restrictions
 from rprs.rank.steering import NO_MARKS, Marks
 from rprs.rank.system import System, SystemOptions, as_system
-from rprs.rank.two_stages import Outcome, StageOptions, run_stages
+from rprs.rank.two_stages import Outcome, run_stages
 from rprs.search import Searcher
 
 __all__ = ["ClusterSearcher"]
@@ -52,11 +52,9 @@ class ClusterSearcher(Searcher):
 
     # ------------------------------------------------------------------------ what differs from one index
 
-    def _run(
-        self, document: Document, allowed: Any, marks: Marks = NO_MARKS, **options: Unpack[StageOptions]
-    ) -> Outcome:
+    def _run(self, document: Document, allowed: Any, marks: Marks = NO_MARKS, also: str | None = None) -> Outcome:
         return run_stages(
-            self._distributed, self.index, document, allowed, self.progress, marks=marks, load=load_remote, **options
+            self._distributed, self.index, document, allowed, self.progress, marks=marks, also=also, load=load_remote
         )
 
     def _passage_sources(self, allowed: Any) -> Sources:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TypedDict
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from rprs.rank.stages import Mask, load_candidates
 from rprs.rank.steering import NO_MARKS, Marks, query_parts, rank_parts, rerank_parts
 from rprs.rank.system import System
 
-__all__ = ["Outcome", "StageOptions", "run_stages", "timed"]
+__all__ = ["Outcome", "run_stages", "timed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +36,6 @@ class Outcome:
         return tuple(dict.fromkeys((*self.first.notes, *self.final.notes)))
 
 
-class StageOptions(TypedDict, total=False):
-    """Options of `run_stages` that every kind of index has."""
-
-    also: str | None
-    ready: Callable[[Sentences], None] | None
-
-
 def run_stages(
     system: System,
     index: Index,
@@ -54,19 +46,13 @@ def run_stages(
     marks: Marks = NO_MARKS,
     also: str | None = None,
     load: Callable[[Index, Document, Ranking], Candidates] = load_candidates,
-    ready: Callable[[Sentences], None] | None = None,
 ) -> Outcome:
-    """The ranking of the allowed documents; `also` is appended to the candidates if the first stage did not find it.
-
-    `ready` receives the sentences of the query as soon as they have vectors.
-    """
+    """The ranking of the allowed documents; `also` is appended to the candidates if the first stage did not find it."""
     seconds: dict[str, float] = {}
     with timed(seconds, "sentences"):
         query = index.query_sentences(document, progress) if system.rerank else index.splitter.split(document.text)
     if not len(query):
         raise EmptyQuery(f"The query {document.id!r} has no sentences: there is nothing to compare")
-    if ready is not None and system.rerank:
-        ready(query)
     parts = query_parts(document, query, marks, index)
     with (
         timed(seconds, "first stage"),
