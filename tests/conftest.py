@@ -26,7 +26,7 @@ sys.dont_write_bytecode = False
 
 # By default hypothesis uses the same cases on every run, and more of them in `make test-all`; with
 # `HYPOTHESIS_PROFILE=search`, new ones each time.
-settings.register_profile("default", derandomize=True, deadline=None, max_examples=50)
+settings.register_profile("default", derandomize=True, deadline=None, max_examples=30)
 settings.register_profile("thorough", derandomize=True, deadline=None, max_examples=200)
 settings.register_profile("search", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
@@ -41,7 +41,7 @@ SEPARATE = {
 LEFT_OUT = pytest.StashKey[Counter[str]]()
 
 
-# Two processes share the tests file by file: with the longest files first, they finish at about the same time.
+# Several processes share the tests file by file: with the longest files first, they finish at about the same time.
 LONGEST = (
     "project/test_docs.py",
     "serve/test_schema.py",
