@@ -7,8 +7,8 @@ TORCH ?= torch==2.13.0
 PYTEST ?= pytest
 FUZZ_SECONDS ?= 600
 SOAK_MINUTES ?= 30
-# Tests wait for servers and other processes, so two cores have work for four.
-WORKERS ?= 4
+# Tests wait for servers and other processes, so two cores have work for three.
+WORKERS := $(shell cores=$$(nproc 2> /dev/null || echo 2); echo $$((cores < 3 ? 3 : cores > 4 ? 4 : cores)))
 PARALLEL ?= -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 QUERY = demo/licences/agpl-3.0.LICENSE
 
@@ -108,7 +108,7 @@ test-all: $(VENV)/.dev $(VENV)/.demo  ## run the slow tests, too
 	@HYPOTHESIS_PROFILE=thorough $(VENV)/bin/$(PYTEST) $(PARALLEL) -m 'not effectiveness and not torch and not cluster'
 
 test-browser: $(VENV)/.dev  ## run the tests of the web interface, which require Chromium and Firefox
-	@$(VENV)/bin/$(PYTEST) $(PARALLEL) -n 3 -m 'browser and not slow'
+	@$(VENV)/bin/$(PYTEST) $(PARALLEL) -m 'browser and not slow'
 
 test-torch: $(TORCH_VENV)/.dev  ## run the tests that require torch, in a separate environment
 	@$(TORCH_VENV)/bin/$(PYTEST) -m torch
