@@ -21,7 +21,7 @@ def parse(data: bytes) -> Element:
     try:
         return etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
-        raise ReadError(f"not readable XML: {error.msg}") from error
+        raise ReadError(f"not readable XML: {' '.join(str(error.msg).split())}") from error  # libxml2 breaks some lines
 
 
 def local(element: Element) -> str:
