@@ -175,7 +175,7 @@ def _build(kind: Kind, call: Call) -> Any:
         if field in values:
             raise UsageError(f"{call.name} has the parameter {field!r} twice")
         values[field] = value
-    hints = get_type_hints(cls)
+    hints = _hints(cls)
     missing = [f.name for f in dataclasses.fields(cls) if f.init and f.name not in values and _required(f)]
     if missing:
         raise UsageError(f"{call.name} needs the parameter {missing[0]!r}: {call.name}({missing[0]}=...)")
