@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ from rprs.index import Index, Writer, verify
 from rprs.index.segment import NAMES, PHRASE_NAMES, Segment
 from rprs.progress import Progress
 from tests.support.crash import COLLECTION, HASHED, LearnedTable, invented, memory_folder, rankings
+from tests.support.flips import small_index
 
 FILES = [f"segments/000002/{name}.npy" for name in (*NAMES, *PHRASE_NAMES, "vectors.000001")]
 HEADER = 128  # bytes of header in every array of an index as small as this
@@ -198,6 +200,28 @@ def change(path: Path, statement: str) -> None:
 def test_verify_reports_parts_that_do_not_fit_together(broken: Path, statement: str, problem: str) -> None:
     change(broken, statement)
     assert any(problem in line for line in verify(broken))
+
+
+def test_a_path_that_a_changed_bit_made_a_number_is_reported_in_one_line(tmp_path: Path) -> None:
+    def encode() -> None:
+        with Index(root) as index:
+            index.encode(COLLECTION[0])
+
+    root = tmp_path / "a.rprs"
+    small_index(root)
+    catalog, path = root / "catalog.sqlite", b"encoders/000001/counts.json"
+    text, number = 13 + 2 * len(path), 3  # how SQLite writes the type of a text of this length, and of three bytes
+    content = catalog.read_bytes()
+    places = [match.start() for match in re.finditer(re.escape(path), content)]
+    outcomes = []
+    for entry in (
+        place for place in places if content[place - 3 : place - 1] == bytes([3, text])
+    ):  # of an index by path
+        flip(catalog, entry - 2, bits=text ^ number)
+        outcomes.append(attempt(encode))
+        assert any("catalog.sqlite" in line for line in verify(root))
+        catalog.write_bytes(content)
+    assert f"{catalog} is damaged (a path is not a text): run `rprs verify {root}`" in outcomes
 
 
 # ---------------------------------------------------------------------------- other formats, settings and folders

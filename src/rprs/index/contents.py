@@ -81,7 +81,10 @@ class Contents(Database):
 
     def files(self) -> list[File]:
         """Every file with its checksum."""
-        return [File(*row) for row in self.rows("SELECT path, bytes, sha256 FROM files ORDER BY path")]
+        files = [File(*row) for row in self.rows("SELECT path, bytes, sha256 FROM files ORDER BY path")]
+        if not all(isinstance(file.path, str) for file in files):  # a changed bit can make a number of a text
+            raise self._corrupt("a path is not a text")
+        return files
 
     def block_sums(self) -> dict[str, bytes] | None:
         """The checksums of the blocks of all files, by path; None in an index of an earlier format."""
