@@ -19,13 +19,12 @@ from rprs.alignment.sides import Side, settle_breaks
 from rprs.alignment.tables import Ints
 from rprs.alignment.values import KINDS, Alignment, Change, Coverage, Pair, Relation, Span
 from rprs.alignment.verbatim import LEAST_ANYWHERE, LEAST_RUN
-from rprs.alignment.word_matches import match_words, shares
+from rprs.alignment.word_matches import match_words
 from rprs.compiled import compiled
 
 __all__ = ["NEAR_DUPLICATE", "Comparison", "align_sides", "compare_sides", "make_pairs"]
 
 NEAR_DUPLICATE = 0.8  # of the words of both texts are identical or reworded
-MOSTLY = 0.5  # of the words of a sentence: if more of them have a stronger match, no weaker one is looked for
 
 QUOTATION = 0.75  # of the words of a pair: a single run that is less of it is a quotation
 
@@ -48,12 +47,14 @@ def compare_sides(
     runs = found.runs
     edited = [match for match in reworded(ours, theirs, found) if match.similarity < 1]
     edited = [match for match in edited if not _is_run_with_more(match, runs)]
-    others = _ideas(ours, theirs, calibration or FALLBACK, np.concatenate((runs, ranges_of(edited)))) if ideas else NONE
+    ranges = ranges_of(edited)
+    matched = np.concatenate((runs, ranges)) if edited else runs
+    others = same_ideas(ours, theirs, calibration or FALLBACK, matched) if ideas else NONE
     kept = _without_included(ours, theirs, runs, edited)
     sizes = [len(kept), len(edited), len(others[0])]
     matches = Matches(
         np.repeat(np.arange(len(KINDS)), sizes),
-        np.concatenate((kept, ranges_of(edited), others[0])),
+        np.concatenate((kept, ranges, others[0])),
         np.concatenate((np.ones(len(kept)), [match.similarity for match in edited], others[1])),
         {len(kept) + number: match.equal for number, match in enumerate(edited)},
     )
@@ -91,12 +92,6 @@ class Comparison:
         )
 
 
-def _ideas(query: Side, document: Side, calibration: Calibration, matched: Ints) -> tuple[Ints, Floats]:
-    """Sentences with the same idea, of which most words have no stronger match."""
-    opened = shares(matched[:, :2], query.bounds) <= MOSTLY, shares(matched[:, 2:], document.bounds) <= MOSTLY
-    return same_ideas(query, document, calibration, *opened)
-
-
 def _is_run_with_more(match: Match, runs: Ints) -> bool:
     """Whether one side is an identical run as a whole, and the other has more words before or behind it."""
     if len(match.equal) != 1:
@@ -123,7 +118,7 @@ def _without_included(query: Side, document: Side, runs: Ints, edited: Sequence[
     if not blocks:
         return runs
     distances = runs[:, 2] - runs[:, 0]
-    nearby = np.isin(distances, list(blocks))
+    nearby = np.array([distance in blocks for distance in distances.tolist()], dtype=bool)
     kept = [runs[~nearby]]
     for (first, stop), distance in zip(runs[nearby, :2].tolist(), distances[nearby].tolist(), strict=True):
         pieces = _kept_pieces(query, document, (first, stop), distance, blocks[distance])
