@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rprs.alignment.tables import Ints, Keys, find_key, group_places, make_table
+from rprs.alignment.tables import Ints, Keys, Slots, Table, find_key, group_places, make_table
 from rprs.compiled import compiled
 from rprs.once import cached_property
 
@@ -33,14 +33,14 @@ class WordPairs:
         self.words, self.bounds = words, bounds
 
     @cached_property
-    def table(self) -> tuple[Ints, Keys, Ints, Ints]:
+    def table(self) -> tuple[Slots, Keys, Ints, Ints]:
         """A table of the pairs of words: slots, distinct pairs, where the sentences of each start, the sentences."""
         pairs, sentences = _word_pairs(self.words, self.bounds)
         slots, distinct, numbers = make_table(pairs)
         return slots, distinct, *_once_each(*group_places(numbers, sentences, len(distinct)))
 
     @cached_property
-    def word_table(self) -> tuple[Ints, Keys, Ints]:
+    def word_table(self) -> Table:
         """A table of the words."""
         return make_table(self.words)
 

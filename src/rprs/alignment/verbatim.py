@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rprs.alignment.tables import Ints, Keys, find_key, group_places, make_slots, make_table, number_keys
+from rprs.alignment.tables import Ints, Keys, Slots, find_key, group_places, make_slots, make_table, number_keys
 from rprs.compiled import compiled
 from rprs.once import cached_property
 
@@ -27,7 +27,7 @@ _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 class _Windows(NamedTuple):
     """Sequences of `LEAST_RUN` words: a table of them, and the places of each."""
 
-    slots: Ints
+    slots: Slots
     distinct: Keys
     numbers: Ints  # (w − LEAST_RUN + 1,): which of them is at each word
     starts: Ints
@@ -40,7 +40,7 @@ class _Short(NamedTuple):
     starts: Ints  # (s,): the first word of each
     sizes: Ints  # (s,): the number of its words
     hashes: Keys  # (s,)
-    slots: Ints
+    slots: Slots
     distinct: Keys
     numbers: Ints  # (s,)
 
