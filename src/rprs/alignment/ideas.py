@@ -22,8 +22,6 @@ __all__ = ["same_ideas"]
 ROWS = 512  # sentences that are compared at a time
 MOSTLY = 0.5  # of the words of a sentence: if more of them have a stronger match, no weaker one is looked for
 
-LANES = 32  # similarities that are compared at a time
-
 Flags = NDArray[np.bool_]
 
 
@@ -103,18 +101,12 @@ def _choose(
 @compiled(fastmath={"nnan", "nsz"})
 def _maxima(similarity: Any) -> Any:
     """The greatest value of each row and of each column."""
-    size = similarity.shape[1]
     rows, columns = similarity[:, 0].copy(), similarity[0].copy()
-    lanes = np.empty(LANES, dtype=similarity.dtype)
-    for row in range(len(rows)):
-        lanes[:] = rows[row]
-        for start in range(0, size - LANES + 1, LANES):
-            for lane in range(LANES):  # of constant length, so that it compiles to vector instructions
-                value = similarity[row, start + lane]
-                lanes[lane] = max(lanes[lane], value)
-                columns[start + lane] = max(columns[start + lane], value)
-        for column in range(size - size % LANES, size):
-            lanes[0] = max(lanes[0], similarity[row, column])
+    for row in range(similarity.shape[0]):
+        greatest = rows[row]
+        for column in range(similarity.shape[1]):  # two loops, so that each compiles to vector instructions
+            greatest = max(greatest, similarity[row, column])
+        rows[row] = greatest
+        for column in range(similarity.shape[1]):
             columns[column] = max(columns[column], similarity[row, column])
-        rows[row] = lanes.max()
     return rows, columns
