@@ -37,11 +37,14 @@ def commonness(passages: Sequence[str], index: Index) -> Commonness:
     frequencies = phrase_frequencies(distinct, index)[inverse]
     scale = float(log(max(len(index), 2)))
     rarity = np.clip(1 - log(np.maximum(frequencies, 1)) / scale, 0, 1)
-    counts, places = np.diff(bounds), bounds.tolist()
-    for number in np.flatnonzero(counts).tolist():
-        first, stop = places[number], places[number + 1]
-        most[number] = np.sort(frequencies[first:stop])[(stop - first - 1) // 2]
-        distinctness[number] = np.add.reduce(rarity[first:stop]) / (stop - first)
+    counts = np.diff(bounds)
+    some = np.flatnonzero(counts)
+    if len(some):
+        ordered = frequencies[np.lexsort((frequencies, np.repeat(np.arange(len(counts)), counts)))]
+        most[some] = ordered[(bounds[:-1] + (counts - 1) // 2)[some]]  # the lower median of each
+        places = bounds.tolist()
+        sums = [np.add.reduce(rarity[places[number] : places[number + 1]]) for number in some.tolist()]
+        distinctness[some] = sums / counts[some]
     return Commonness(most, counts, distinctness)
 
 

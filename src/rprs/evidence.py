@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from operator import or_
 from typing import NamedTuple
 
 import numpy as np
@@ -136,9 +137,7 @@ class Evidence:
         flags, _ = self._weigh(_passages_of(comparison, alignment.pairs))
         return replace(
             alignment,
-            pairs=tuple(
-                replace(pair, boilerplate=flag) for pair, flag in zip(alignment.pairs, flags.tolist(), strict=True)
-            ),
+            pairs=tuple(replace(pair, boilerplate=flag) for pair, flag in zip(alignment.pairs, flags, strict=True)),
             query_boilerplate=self.query_boilerplate,
             document_boilerplate=self._boilerplate(comparison.document),
         )
@@ -147,7 +146,7 @@ class Evidence:
 
     def _telling(self, shortlist: _Passages, order: _Order, size: int) -> tuple[Pair, ...] | None:
         """The most telling of the longest pairs, without boilerplate; None if more pairs have to be weighed."""
-        flags, distinctness = (each.tolist() for each in self._weigh(shortlist))
+        flags, distinctness = self._weigh(shortlist)
         pairs = shortlist.pairs
         numbers = choose_telling(pairs, size, flags, distinctness)
         telling = tuple(pairs[number] for number in numbers if not flags[number])
@@ -161,43 +160,43 @@ class Evidence:
     def weigh(self, document: Document, sentences: Sentences, pairs: Sequence[Pair]) -> NDArray[np.bool_]:
         """Which pairs with a document are boilerplate."""
         query = self.query_side
-        return self._weigh(_Passages((query.document, query.sentences), (document, sentences), pairs))[0]
+        passages = _Passages((query.document, query.sentences), (document, sentences), pairs)
+        return np.array(self._weigh(passages)[0], dtype=bool)
 
-    def _weigh(self, passages: _Passages) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    def _weigh(self, passages: _Passages) -> tuple[list[bool], list[float]]:
         """Which pairs are boilerplate, on either side, and how distinct the less distinct side of each is.
 
         A reworded pair is boilerplate, too, if all that both sides have in common is.
         """
         self._look_up(list(passages.texts))
         left, right = self._weigh_passages(passages.query), self._weigh_passages(passages.document)
-        flags = left[0] | right[0]
+        flags = list(map(or_, left[0], right[0]))
         for number, texts in passages.kept.items():
             flags[number] |= self._are_common(texts)
-        return flags, np.minimum(left[1], right[1])
+        return flags, list(map(min, left[1], right[1]))
 
     def _are_common(self, texts: Sequence[str]) -> bool:
         """Whether many documents have each of some texts that have phrases."""
         counted = [documents for documents, phrases, _, _ in map(self._known.__getitem__, texts) if phrases]
         return bool(counted) and min(counted) >= self._many
 
-    def _weigh_passages(self, pieces: Sequence[Sequence[str]]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    def _weigh_passages(self, pieces: Sequence[Sequence[str]]) -> tuple[list[bool], list[float]]:
         """A passage is boilerplate if each of its sentences is, or what it has of them; and how distinct it is.
 
         Its longest sentence decides unless that is boilerplate, and how distinct it is.
         """
         flagged, distinctness = self._weigh_texts([own[0] if own else "" for own in pieces])
-        several = [number for number in np.flatnonzero(flagged).tolist() if len(pieces[number]) > 1]
+        several = [number for number, flag in enumerate(flagged) if flag and len(pieces[number]) > 1]
         self._look_up([text for number in several for text in pieces[number][:LONG_PASSAGE]])
         for number in several:
-            flagged[number] = len(pieces[number]) <= LONG_PASSAGE and bool(self._weigh_texts(pieces[number])[0].all())
+            flagged[number] = len(pieces[number]) <= LONG_PASSAGE and all(self._weigh_texts(pieces[number])[0])
         return flagged, distinctness
 
-    def _weigh_texts(self, texts: Sequence[str]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    def _weigh_texts(self, texts: Sequence[str]) -> tuple[list[bool], list[float]]:
         """Which sentences are boilerplate, and how distinct each is."""
         self._look_up(texts)
         known = [self._known[text] for text in texts]
-        flags, distinctness = [flag for _, _, _, flag in known], [value for _, _, value, _ in known]
-        return np.array(flags, dtype=bool), np.array(distinctness, dtype=np.float64)
+        return [flag for _, _, _, flag in known], [value for _, _, value, _ in known]
 
     def _look_up(self, texts: Sequence[str]) -> None:
         """Find out how common texts are, and whether they are boilerplate, unless it is known."""
@@ -211,7 +210,8 @@ class Evidence:
     def _boilerplate(self, side: Side) -> tuple[Span, ...]:
         """The sentences of a text that are boilerplate."""
         flagged, _ = self._weigh_texts(side.sentences.texts(side.document.text))
-        return tuple((start, end) for start, end in side.sentences.spans[flagged].tolist())
+        spans = side.sentences.spans.tolist()
+        return tuple((start, end) for (start, end), flag in zip(spans, flagged, strict=True) if flag)
 
 
 class _Order(NamedTuple):

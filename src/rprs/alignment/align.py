@@ -18,13 +18,13 @@ from rprs.alignment.reworded import reworded
 from rprs.alignment.sides import Side, settle_breaks
 from rprs.alignment.tables import Ints
 from rprs.alignment.values import KINDS, Alignment, Change, Coverage, Pair, Relation, Span
-from rprs.alignment.verbatim import LEAST_ANYWHERE, LEAST_RUN, common_runs, equal_sentences
+from rprs.alignment.verbatim import LEAST_ANYWHERE, LEAST_RUN
+from rprs.alignment.word_matches import match_words
 from rprs.compiled import compiled
 
 __all__ = ["NEAR_DUPLICATE", "Comparison", "align_sides", "compare_sides", "make_pairs"]
 
 NEAR_DUPLICATE = 0.8  # of the words of both texts are identical or reworded
-MOSTLY = 0.5  # of the words of a sentence: if more of them have a stronger match, no weaker one is looked for
 
 QUOTATION = 0.75  # of the words of a pair: a single run that is less of it is a quotation
 
@@ -43,16 +43,18 @@ def compare_sides(
 ) -> Comparison:
     """All matches of two texts, in words; without `ideas`, vectors are not compared."""
     ours, theirs = settle_breaks(query, document)
-    runs = _identical(ours, theirs)
-    opened = _shares(runs[:, :2], ours.bounds) < 1, _shares(runs[:, 2:], theirs.bounds) < 1
-    edited = [match for match in reworded(ours, theirs, *opened) if match.similarity < 1]
+    found = match_words(ours, theirs)
+    runs = found.runs
+    edited = [match for match in reworded(ours, theirs, found) if match.similarity < 1]
     edited = [match for match in edited if not _is_run_with_more(match, runs)]
-    others = _ideas(ours, theirs, calibration or FALLBACK, np.concatenate((runs, ranges_of(edited)))) if ideas else NONE
+    ranges = ranges_of(edited)
+    matched = np.concatenate((runs, ranges)) if edited else runs
+    others = same_ideas(ours, theirs, calibration or FALLBACK, matched) if ideas else NONE
     kept = _without_included(ours, theirs, runs, edited)
     sizes = [len(kept), len(edited), len(others[0])]
     matches = Matches(
         np.repeat(np.arange(len(KINDS)), sizes),
-        np.concatenate((kept, ranges_of(edited), others[0])),
+        np.concatenate((kept, ranges, others[0])),
         np.concatenate((np.ones(len(kept)), [match.similarity for match in edited], others[1])),
         {len(kept) + number: match.equal for number, match in enumerate(edited)},
     )
@@ -90,50 +92,6 @@ class Comparison:
         )
 
 
-def _identical(query: Side, document: Side) -> Ints:
-    """(m, 4): ranges of identical words on both sides."""
-    sides = query.sequences, document.sequences
-    runs, short = common_runs(*sides), equal_sentences(*sides)
-    if len(runs) and len(short):  # a short sentence adds nothing if both texts have it within a longer run
-        short = short[_outside(short, runs, len(query.words), len(document.words))]
-    left, right, size = np.concatenate((runs, short)).T
-    return np.column_stack((left, left + size, right, right + size))
-
-
-def _ideas(query: Side, document: Side, calibration: Calibration, matched: Ints) -> tuple[Ints, Floats]:
-    """Sentences with the same idea, of which most words have no stronger match."""
-    opened = _shares(matched[:, :2], query.bounds) <= MOSTLY, _shares(matched[:, 2:], document.bounds) <= MOSTLY
-    return same_ideas(query, document, calibration, *opened)
-
-
-@compiled
-def _outside(short: Any, runs: Any, query_words: int, document_words: int) -> Any:
-    """(s,): which short sentences do not start within longer runs in both texts."""
-    ours, theirs = np.zeros(query_words, dtype=np.bool_), np.zeros(document_words, dtype=np.bool_)
-    for run in range(len(runs)):
-        left, right, size = runs[run]
-        ours[left : left + size] = True
-        theirs[right : right + size] = True
-    outside = np.empty(len(short), dtype=np.bool_)
-    for sentence in range(len(short)):
-        outside[sentence] = not (ours[short[sentence, 0]] and theirs[short[sentence, 1]])
-    return outside
-
-
-@compiled
-def _shares(ranges: Any, bounds: Any) -> Any:
-    """(m,): the share of the words of each sentence within some ranges; 1 for a sentence without words."""
-    within = np.zeros(bounds[-1], dtype=np.bool_)
-    for number in range(len(ranges)):
-        within[ranges[number, 0] : ranges[number, 1]] = True
-    shares = np.ones(len(bounds) - 1)
-    for sentence in range(len(shares)):
-        first, stop = bounds[sentence], bounds[sentence + 1]
-        if stop > first:
-            shares[sentence] = within[first:stop].sum() / (stop - first)
-    return shares
-
-
 def _is_run_with_more(match: Match, runs: Ints) -> bool:
     """Whether one side is an identical run as a whole, and the other has more words before or behind it."""
     if len(match.equal) != 1:
@@ -160,7 +118,7 @@ def _without_included(query: Side, document: Side, runs: Ints, edited: Sequence[
     if not blocks:
         return runs
     distances = runs[:, 2] - runs[:, 0]
-    nearby = np.isin(distances, list(blocks))
+    nearby = np.array([distance in blocks for distance in distances.tolist()], dtype=bool)
     kept = [runs[~nearby]]
     for (first, stop), distance in zip(runs[nearby, :2].tolist(), distances[nearby].tolist(), strict=True):
         pieces = _kept_pieces(query, document, (first, stop), distance, blocks[distance])

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from rprs.alignment.words import codes_of
 from rprs.compiled import compiled
-from rprs.once import cached_property
 from rprs.text.marks import UNSPACED
 
 __all__ = ["LEAST_MANY", "MANY_SHARE", "MOST_MANY", "Formal", "formal_texts", "is_formal", "many_documents"]
@@ -86,30 +85,26 @@ def formal_texts(texts: Sequence[str]) -> NDArray[np.bool_]:
     """(t,): `is_formal` for many texts."""
     ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
     spans = np.column_stack((np.append(0, ends[:-1]), ends)) if texts else np.empty((0, 2), dtype=np.int64)
-    return Formal("".join(texts), spans).of(np.arange(len(texts)))
+    joined = "".join(texts)
+    return Formal(joined, spans, codes_of(joined)).of(np.arange(len(texts)))
 
 
 class Formal:
     """Which sentences of a text are formal; most are decided by compiled code, since a search asks for thousands."""
 
-    def __init__(self, text: str, spans: NDArray[np.int64]) -> None:
+    def __init__(self, text: str, spans: NDArray[np.int64], codes: NDArray[np.uint32]) -> None:
         self.text, self.spans = text, spans
+        self._codes = codes  # of the text
         self._found = np.full(len(spans), _UNKNOWN, dtype=np.int8)
-
-    @cached_property
-    def _codes(self) -> NDArray[np.uint32]:
-        return codes_of(self.text)
 
     def of(self, sentences: NDArray[np.int64]) -> NDArray[np.bool_]:
         """`is_formal` for some sentences."""
-        new = sentences[self._found[sentences] == _UNKNOWN]
-        if len(new):
-            found = _classify(self._codes, self.spans[new], _FUNCTION_HASHES)
-            for place in np.flatnonzero(found == _UNSURE).tolist():
-                start, end = self.spans[new[place]].tolist()
-                found[place] = _FORMAL if is_formal(self.text[start:end]) else _NOT_FORMAL
-            self._found[new] = found
-        return np.asarray(self._found[sentences] == _FORMAL)
+        found = self._found
+        if _classify(self._codes, self.spans, sentences, found, _FUNCTION_HASHES):
+            for sentence in set(sentences[found[sentences] == _UNSURE].tolist()):
+                start, end = self.spans[sentence].tolist()
+                found[sentence] = _FORMAL if is_formal(self.text[start:end]) else _NOT_FORMAL
+        return np.asarray(found[sentences] == _FORMAL)
 
 
 def _is_plain(text: str) -> bool:
@@ -121,13 +116,17 @@ def _is_plain(text: str) -> bool:
 
 
 @compiled
-def _classify(codes: Any, spans: Any, function_words: Any) -> Any:
-    """(m,): whether each sentence is formal, or `_UNSURE` if it has a character that is not among ours.
+def _classify(codes: Any, spans: Any, sentences: Any, found: Any, function_words: Any) -> Any:
+    """Find out whether some sentences are formal, or `_UNSURE` if one has a character that is not among ours.
 
-    Counts words as `_WORD` finds them. Two apostrophes in a row are left to `is_formal`, too.
+    Counts words as `_WORD` finds them. Two apostrophes in a row are left to `is_formal`, too. Returns whether any is
+    unsure.
     """
-    found = np.full(len(spans), _UNSURE, dtype=np.int8)
-    for sentence in range(len(spans)):
+    unsure = False
+    for sentence in sentences:
+        if found[sentence] != _UNKNOWN:
+            unsure |= found[sentence] == _UNSURE
+            continue
         at, end = spans[sentence]
         words = small = content = small_content = upper_content = 0
         letters = digits = False
@@ -162,6 +161,7 @@ def _classify(codes: Any, spans: Any, function_words: Any) -> Any:
             if at < end and codes[at] >= 128 and codes[at] not in _APOSTROPHES and codes[at] not in _MARKS:
                 break
         if at < end:
+            found[sentence], unsure = _UNSURE, True
             continue
         if words >= SHORT and 2 * small > words:
             formal = False
@@ -172,7 +172,7 @@ def _classify(codes: Any, spans: Any, function_words: Any) -> Any:
         else:
             formal = small_content <= (CITATION_SHARE if digits else NAMES_SHARE) * words
         found[sentence] = _FORMAL if formal else _NOT_FORMAL
-    return found
+    return unsure
 
 
 @compiled(inline="always")

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from rprs.alignment.tables import Ints, Keys, find_key, group_places, make_table, number_keys
+from rprs.alignment.tables import Ints, Keys, Slots, Table, find_key, group_places, make_table
 from rprs.compiled import compiled
 from rprs.once import cached_property
 
-__all__ = ["CONTAINED", "LEAST_SIMILARITY", "LEAST_WORDS", "WordPairs", "similar_sentences"]
+__all__ = ["CONTAINED", "LEAST_SIMILARITY", "LEAST_WORDS", "WordPairs", "find_similar"]
 
 LEAST_SIMILARITY = 0.6  # of two sequences of m and n words with c in common: 2c / (m + n)
 LEAST_WORDS = 4  # of a sentence: a shorter one is equal or not
@@ -33,47 +33,43 @@ class WordPairs:
         self.words, self.bounds = words, bounds
 
     @cached_property
-    def table(self) -> tuple[Ints, Keys, Ints, Ints]:
+    def table(self) -> tuple[Slots, Keys, Ints, Ints]:
         """A table of the pairs of words: slots, distinct pairs, where the sentences of each start, the sentences."""
         pairs, sentences = _word_pairs(self.words, self.bounds)
         slots, distinct, numbers = make_table(pairs)
         return slots, distinct, *_once_each(*group_places(numbers, sentences, len(distinct)))
 
     @cached_property
-    def _words(self) -> tuple[Ints, Keys, Ints]:
+    def word_table(self) -> Table:
+        """A table of the words."""
         return make_table(self.words)
 
     @property
     def numbers(self) -> Ints:
         """(w,): its words as numbers."""
-        return self._words[2]
+        return self.word_table[2]
 
     def prepare(self) -> None:
         """Compute what every comparison with another text needs."""
-        _ = self.table, self._words
-
-    def number(self, words: Keys) -> Ints:
-        """(w,): the numbers of words in this text; those that it does not have share the next number."""
-        slots, distinct, _ = self._words
-        return np.asarray(number_keys(words, slots, distinct))
-
-
-def similar_sentences(query: WordPairs, document: WordPairs, numbers: Ints) -> Ints:
-    """(c, 3): sentence of the query, sentence of the document, number of words that they share in any order.
-
-    Each sentence has the `KEPT` most similar candidates, and as many that it may contain or be contained in. `numbers`
-    are the words of the document as numbers of the query.
-    """
-    if len(query.words) < 2 or len(document.words) < 2:
-        return np.empty((0, 3), dtype=np.int64)
-    texts = (document.words, numbers, document.bounds, query.numbers, query.bounds)
-    found = _scan(*texts, *query.table, np.zeros(numbers.max() + 1, dtype=np.int64))
-    if len(found) <= KEPT:
-        return np.asarray(found)
-    return np.asarray(found[_among_best(found, query.bounds, document.bounds)])
+        _ = self.table, self.word_table
 
 
 # ---------------------------------------------------------------------------- compiled
+
+
+@compiled
+def find_similar(words: Any, numbers: Any, bounds: Any, other_numbers: Any, other_bounds: Any, pairs: Any) -> Any:
+    """(c, 3): sentence of the query, sentence of the document, number of words that they share in any order.
+
+    Each sentence has the `KEPT` most similar candidates, and as many that it may contain or be contained in. `words`
+    are those of the document, `numbers` the same as numbers of the query, `pairs` the table of the query's pairs.
+    """
+    if len(numbers) < 2 or len(other_numbers) < 2:
+        return np.empty((0, 3), dtype=np.int64)
+    slots, distinct, starts, sentences = pairs
+    unused = np.zeros(numbers.max() + 1, dtype=np.int64)
+    found = _scan(words, numbers, bounds, other_numbers, other_bounds, slots, distinct, starts, sentences, unused)
+    return found if len(found) <= KEPT else found[_among_best(found, other_bounds, bounds)]
 
 
 @compiled(inline="always")

@@ -13,25 +13,28 @@ from numpy.typing import NDArray
 from rprs.alignment.calibration import Calibration
 from rprs.alignment.sides import Side
 from rprs.alignment.tables import Ints
+from rprs.alignment.word_matches import shares
 from rprs.compiled import compiled
 from rprs.scoring.threads import one_blas_thread
 
 __all__ = ["same_ideas"]
 
 ROWS = 512  # sentences that are compared at a time
+MOSTLY = 0.5  # of the words of a sentence: if more of them have a stronger match, no weaker one is looked for
 
 Flags = NDArray[np.bool_]
 
 
 def same_ideas(
-    query: Side, document: Side, calibration: Calibration, query_open: Flags, document_open: Flags
+    query: Side, document: Side, calibration: Calibration, matched: Ints
 ) -> tuple[Ints, NDArray[np.float64]]:
     """(m, 4) and (m,): the best partner of each open sentence by its vector, in both directions, above the bar.
 
-    Ranges of words with the similarity of each; two sentences that are the best of each other are there twice.
+    A sentence is open unless most of its words are `matched` already. Ranges of words with the similarity of each; two
+    sentences that are the best of each other are there twice.
     """
     ours, theirs = query.with_ideas, document.with_ideas
-    opened = query_open[ours], document_open[theirs]
+    opened = _opened(matched, query.bounds, document.bounds, ours, theirs)
     if not len(ours) or not len(theirs) or not (opened[0].any() or opened[1].any()):
         return np.empty((0, 4), dtype=np.int64), np.empty(0)
     bars = calibration.bar(len(document.sentences)), calibration.bar(len(query.sentences))
@@ -44,6 +47,14 @@ def same_ideas(
     return np.column_stack(ranges), np.minimum(similarity[kept], 1).astype(np.float64)
 
 
+@compiled
+def _opened(matched: Any, bounds: Any, other_bounds: Any, ours: Any, theirs: Any) -> Any:
+    """Which of some sentences of both texts are open."""
+    opened = shares(matched[:, :2], bounds) <= MOSTLY
+    other_opened = shares(matched[:, 2:], other_bounds) <= MOSTLY
+    return opened[ours], other_opened[theirs]
+
+
 def _best_partners(
     query: NDArray[Any], document: NDArray[Any], opened: tuple[Flags, Flags], bars: tuple[float, float]
 ) -> tuple[Ints, Ints, NDArray[Any]]:
@@ -53,33 +64,49 @@ def _best_partners(
     """
     best = np.full(len(document), -2, dtype=query.dtype)  # of each column so far
     row_of_column = np.zeros(len(document), dtype=np.int64)
-    rows, columns, values = [], [], []
+    parts = []
     for start in range(0, len(query), ROWS):
         similarity = query[start : start + ROWS] @ document.T
-        highest = similarity.max(axis=1)
-        good = np.flatnonzero(opened[0][start : start + ROWS] & (highest >= bars[0]))
-        rows.append(good + start)
-        columns.append(_first_columns(similarity, good, highest))
-        values.append(highest[good])
-        highest = similarity.max(axis=0)
-        better = np.flatnonzero(opened[1] & (highest >= bars[1]) & (highest > best))
-        best[better] = highest[better]
-        row_of_column[better] = _first_columns(similarity.T, better, highest) + start
+        parts.append(_choose(similarity, start, *opened, *bars, best, row_of_column))
     good = np.flatnonzero(best > -2)
-    return (
-        np.concatenate((*rows, row_of_column[good])),
-        np.concatenate((*columns, good)),
-        np.concatenate((*values, best[good])),
-    )
+    rows, columns, values = zip(*parts, (row_of_column[good], good, best[good]), strict=True)
+    return np.concatenate(rows), np.concatenate(columns), np.concatenate(values)
 
 
 @compiled
-def _first_columns(similarity: Any, rows: Any, values: Any) -> Any:
-    """Where some rows first have a value that they contain."""
-    columns = np.empty(len(rows), dtype=np.int64)
-    for number in range(len(rows)):
-        row, column = rows[number], 0
-        while similarity[row, column] != values[row]:
-            column += 1
-        columns[number] = column
-    return columns
+def _choose(
+    similarity: Any, start: int, rows: Any, columns: Any, bar: Any, other_bar: Any, best: Any, row_of_column: Any
+) -> Any:
+    """The best columns of open rows, which start with number `start`; the best rows of columns are updated."""
+    highest, highest_of_columns = _maxima(similarity)
+    chosen, count = np.empty((len(similarity), 2), dtype=np.int64), 0
+    values = np.empty(len(similarity), dtype=similarity.dtype)
+    for row in range(len(similarity)):
+        if rows[start + row] and highest[row] >= bar:
+            column = 0
+            while similarity[row, column] != highest[row]:
+                column += 1
+            chosen[count, 0], chosen[count, 1], values[count] = start + row, column, highest[row]
+            count += 1
+    for column in range(similarity.shape[1]):
+        value = highest_of_columns[column]
+        if columns[column] and value >= other_bar and value > best[column]:
+            row = 0
+            while similarity[row, column] != value:
+                row += 1
+            best[column], row_of_column[column] = value, start + row
+    return chosen[:count, 0].copy(), chosen[:count, 1].copy(), values[:count]
+
+
+@compiled(fastmath={"nnan", "nsz"})
+def _maxima(similarity: Any) -> Any:
+    """The greatest value of each row and of each column."""
+    rows, columns = similarity[:, 0].copy(), similarity[0].copy()
+    for row in range(similarity.shape[0]):
+        greatest = rows[row]
+        for column in range(similarity.shape[1]):  # two loops, so that each compiles to vector instructions
+            greatest = max(greatest, similarity[row, column])
+        rows[row] = greatest
+        for column in range(similarity.shape[1]):
+            columns[column] = max(columns[column], similarity[row, column])
+    return rows, columns

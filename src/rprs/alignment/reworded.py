@@ -14,15 +14,14 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import Indel
 from rapidfuzz.process import cpdist
 
-from rprs.alignment.candidates import LEAST_SIMILARITY, similar_sentences
+from rprs.alignment.candidates import LEAST_SIMILARITY
 from rprs.alignment.matches import Match, Range
 from rprs.alignment.sides import Side
-from rprs.alignment.versions import GROUP_PENALTY, find_versions, similarities
+from rprs.alignment.versions import GROUP_PENALTY
+from rprs.alignment.word_matches import WordMatches
 from rprs.once import cached_property
 
 __all__ = ["reworded"]
-
-Flags = NDArray[np.bool_]
 
 MEMBER_SHARE = 0.5  # of the words of each sentence of a group are equal, at least
 
@@ -32,14 +31,14 @@ Sentences = tuple[int, int]  # first sentence, stop
 Version = tuple[Sentences, Sentences]  # of the query, of the document
 
 
-def reworded(query: Side, document: Side, query_open: Flags, document_open: Flags) -> list[Match]:
+def reworded(query: Side, document: Side, found: WordMatches) -> list[Match]:
     """The best reworded partner of each open sentence, in both directions."""
-    comparison = _Comparison(query, document)
-    candidates = similar_sentences(query.word_pairs, document.word_pairs, comparison.numbers)
-    candidates = candidates[query_open[candidates[:, 0]] | document_open[candidates[:, 1]]]
-    versions = find_versions(candidates, query.bounds, document.bounds)
+    if not len(found.versions):
+        return []
+    comparison = _Comparison(query, document, found.numbers)
+    versions = found.versions
     groups = versions[:, 1] - versions[:, 0] + versions[:, 3] - versions[:, 2] > 2
-    values = comparison.similarities(versions) - GROUP_PENALTY * groups
+    values = comparison.similarities(versions, found.similarity) - GROUP_PENALTY * groups
     good = np.flatnonzero(values > LEAST_SIMILARITY)
     rows = zip(versions[good].tolist(), values[good].tolist(), groups[good].tolist(), strict=True)
     best: dict[tuple[int, int], tuple[float, Version]] = {}  # by side and sentence
@@ -50,7 +49,7 @@ def reworded(query: Side, document: Side, query_open: Flags, document_open: Flag
         for key in [(0, each) for each in range(*ours)] + [(1, each) for each in range(*theirs)]:
             if key not in best or similarity > best[key][0]:
                 best[key] = similarity, (ours, theirs)
-    opened = query_open, document_open
+    opened = found.query_open, found.document_open
     chosen = {version for (side, each), (_, version) in best.items() if opened[side][each]}
     return [comparison.match(ours, theirs) for ours, theirs in sorted(chosen)]
 
@@ -58,21 +57,17 @@ def reworded(query: Side, document: Side, query_open: Flags, document_open: Flag
 class _Comparison:
     """Compares sentences, or runs of neighbouring ones, of two texts."""
 
-    def __init__(self, query: Side, document: Side) -> None:
+    def __init__(self, query: Side, document: Side, numbers: NDArray[np.int64]) -> None:
         self.sides = query, document
-        self.numbers = query.word_pairs.number(document.words.hashes)  # those that the query does not have share one
+        self.numbers = numbers  # the words of the document; those that the query does not have share one
         self._matches: dict[Version, Match] = {}
 
     @cached_property
     def _sequences(self) -> tuple[str, str] | tuple[list[int], list[int]]:
         return _as_letters(self.sides[0].word_pairs.numbers, self.numbers)
 
-    def similarities(self, versions: NDArray[np.int64]) -> NDArray[np.float64]:
-        """(v,): the share of words in common of each version."""
-        if not len(versions):
-            return np.empty(0)
-        query, document = self.sides
-        found = similarities(versions, query.bounds, document.bounds, query.word_pairs.numbers, self.numbers)
+    def similarities(self, versions: NDArray[np.int64], found: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(v,): the share of words in common of each version, of which the long ones are missing."""
         long = np.flatnonzero(np.isnan(found))
         if len(long):
             spans = [((first, stop), (start, end)) for first, stop, start, end in versions[long].tolist()]

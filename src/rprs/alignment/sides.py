@@ -13,7 +13,7 @@ from rprs.alignment.boilerplate import Formal
 from rprs.alignment.candidates import WordPairs
 from rprs.alignment.values import Span
 from rprs.alignment.verbatim import Sequences
-from rprs.alignment.words import Words, fold_words, full_stops, resolve_breaks
+from rprs.alignment.words import Words, codes_of, fold_words, full_stops, resolve_breaks
 from rprs.compiled import compiled
 from rprs.document import Document, Sentences
 from rprs.once import cached_property
@@ -43,9 +43,14 @@ class Side:
         return np.diff(self.bounds)
 
     @cached_property
+    def codes(self) -> NDArray[np.uint32]:
+        """The characters of the text as numbers."""
+        return codes_of(self.document.text)
+
+    @cached_property
     def formal(self) -> Formal:
         """Which sentences are captions, headings, bare citations, or very short."""
-        return Formal(self.document.text, self.sentences.spans)
+        return Formal(self.document.text, self.sentences.spans, self.codes)
 
     @cached_property
     def bound_list(self) -> list[int]:
@@ -55,7 +60,7 @@ class Side:
     @cached_property
     def stops(self) -> Ints:
         """The words behind a full stop, whether a sentence ends there or not, with the first word and the end."""
-        return full_stops(self.document.text, self.words)
+        return full_stops(self.codes, self.words)
 
     @cached_property
     def sequences(self) -> Sequences:

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rprs.alignment.tables import Ints, Keys, find_key, group_places, make_table, number_keys
+from rprs.alignment.tables import Ints, Keys, Slots, find_key, group_places, make_slots, make_table, number_keys
 from rprs.compiled import compiled
 from rprs.once import cached_property
 
-__all__ = ["LEAST_ANYWHERE", "LEAST_RUN", "Sequences", "common_runs", "equal_sentences", "window_hashes"]
+__all__ = ["LEAST_ANYWHERE", "LEAST_RUN", "Sequences", "common_runs", "equal_sentences", "find_runs", "window_hashes"]
 
 LEAST_RUN = 8  # words: a shorter run is found only if it is a whole sentence
 LEAST_ANYWHERE = 4  # words: a whole sentence of that length is found within a longer one, too
@@ -27,7 +27,7 @@ _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 class _Windows(NamedTuple):
     """Sequences of `LEAST_RUN` words: a table of them, and the places of each."""
 
-    slots: Ints
+    slots: Slots
     distinct: Keys
     numbers: Ints  # (w − LEAST_RUN + 1,): which of them is at each word
     starts: Ints
@@ -40,7 +40,7 @@ class _Short(NamedTuple):
     starts: Ints  # (s,): the first word of each
     sizes: Ints  # (s,): the number of its words
     hashes: Keys  # (s,)
-    slots: Ints
+    slots: Slots
     distinct: Keys
     numbers: Ints  # (s,)
 
@@ -85,7 +85,7 @@ def common_runs(query: Sequences, document: Sequences) -> Ints:
     Every word that is part of a common sequence of `LEAST_RUN` words is in a run, on both sides. No run can be
     extended.
     """
-    return _distinct(_runs(query.words, query.windows, document.words, document.window_hashes))
+    return np.asarray(_distinct(_runs(query.words, query.windows, document.words, document.window_hashes)))
 
 
 def window_hashes(words: Keys, length: int) -> Keys:
@@ -100,22 +100,71 @@ def equal_sentences(query: Sequences, document: Sequences) -> Ints:
     One of `LEAST_ANYWHERE` words or more may stand anywhere in the other text, a shorter one must be a sentence there,
     too. Each is paired with the next place in the other text, counted from the partner of the one before.
     """
-    forwards = _find_sentences(query.short, document.short, document.hashes)
-    backwards = _find_sentences(document.short, query.short, query.hashes)
-    return _distinct(np.concatenate((forwards, backwards[:, [1, 0, 2]])))
-
-
-def _distinct(rows: Ints) -> Ints:
-    """All runs, each once, in query order."""
-    if len(rows) < 2:
-        return rows
-    rows = rows[np.lexsort((rows[:, 2], rows[:, 1], rows[:, 0]))]
-    new = np.ones(len(rows), dtype=bool)
-    new[1:] = np.any(rows[1:] != rows[:-1], axis=1)
-    return rows[new]
+    return np.asarray(_equal(query.short, query.hashes, document.short, document.hashes))
 
 
 # ---------------------------------------------------------------------------- compiled
+
+
+@compiled
+def find_runs(words: Any, windows: Any, short: Any, hashes: Any, others: Any, other_bounds: Any) -> Any:
+    """(m, 4): ranges of identical words in the query and in another text, of which nothing has been computed.
+
+    A short sentence adds nothing if both texts have it within longer runs.
+    """
+    other_hashes = _all_hashes(others)
+    starts, sizes, keys = _short_sentences(others, other_bounds)
+    slots, distinct, numbers = make_slots(keys)
+    other_short = _Short(starts, sizes, keys, slots, distinct, numbers)
+    other_windows = other_hashes[-1, : max(len(others) - LEAST_RUN + 1, 0)]
+    runs = _distinct(_runs(words, windows, others, other_windows))
+    equal = _equal(short, hashes, other_short, other_hashes)
+    if len(runs) > 0 and len(equal) > 0:
+        equal = equal[_outside(equal, runs, len(words), len(others))]
+    ranges = np.empty((len(runs) + len(equal), 4), dtype=np.int64)
+    for number in range(len(ranges)):
+        left, right, size = runs[number] if number < len(runs) else equal[number - len(runs)]
+        ranges[number] = left, left + size, right, right + size
+    return ranges
+
+
+@compiled
+def _distinct(rows: Any) -> Any:
+    """All runs, each once, in query order; longer ones than sentences differ in their first words."""
+    if len(rows) < 2:
+        return rows
+    width = rows[:, 1].max() + 1
+    keys = (rows[:, 0] * width + rows[:, 1]) * (LEAST_RUN + 1) + np.minimum(rows[:, 2], LEAST_RUN)
+    order = np.argsort(keys)
+    kept, count = np.empty_like(rows), 0
+    for place in range(len(order)):
+        if place == 0 or keys[order[place]] != keys[order[place - 1]]:
+            kept[count] = rows[order[place]]
+            count += 1
+    return kept[:count]
+
+
+@compiled
+def _equal(short: Any, hashes: Any, other_short: Any, other_hashes: Any) -> Any:
+    forwards = _find_sentences(short, other_short, other_hashes)
+    backwards = _find_sentences(other_short, short, hashes)
+    for run in range(len(backwards)):
+        backwards[run, 0], backwards[run, 1] = backwards[run, 1], backwards[run, 0]
+    return _distinct(np.concatenate((forwards, backwards)))
+
+
+@compiled
+def _outside(short: Any, runs: Any, query_words: int, document_words: int) -> Any:
+    """(s,): which short sentences do not start within longer runs in both texts."""
+    ours, theirs = np.zeros(query_words, dtype=np.bool_), np.zeros(document_words, dtype=np.bool_)
+    for run in range(len(runs)):
+        left, right, size = runs[run]
+        ours[left : left + size] = True
+        theirs[right : right + size] = True
+    outside = np.empty(len(short), dtype=np.bool_)
+    for sentence in range(len(short)):
+        outside[sentence] = not (ours[short[sentence, 0]] and theirs[short[sentence, 1]])
+    return outside
 
 
 @compiled

@@ -8,43 +8,24 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rprs.alignment.candidates import CONTAINED, LEAST_SIMILARITY
 from rprs.compiled import compiled
 
 __all__ = ["BITS", "GROUP_PENALTY", "find_versions", "similarities"]
 
-Ints = NDArray[np.int64]
-
 LONGEST_GROUP = 3  # neighbouring sentences that one sentence may have become
 GROUP_PENALTY = 0.05  # a group must be that much more similar than a sentence
 BITS = 64  # words of the shorter of two sequences that are compared at once
 
 
-def find_versions(candidates: Ints, query: Ints, document: Ints) -> Ints:
+@compiled
+def find_versions(candidates: Any, query: Any, document: Any) -> Any:
     """(v, 4): candidates as they are, and the shorter sentence with its neighbours if it may be a part of the longer.
 
     A candidate is a sentence of the query, one of the document, and the number of words that they share; `query` and
     `document` are the bounds of all sentences. A version has the first sentence and the stop of each side.
     """
-    return np.asarray(_find(candidates, query, document))
-
-
-def similarities(versions: Ints, query: Ints, document: Ints, ours: Ints, theirs: Ints) -> NDArray[np.float64]:
-    """(v,): the share of words in common of each version, 2c / (m + n); NaN where both sequences are over `BITS` words.
-
-    `ours` and `theirs` are the words of both texts as numbers.
-    """
-    masks = np.zeros(max(ours.max(initial=0), theirs.max(initial=0)) + 1, dtype=np.uint64)
-    return np.asarray(_similarities(versions, query, document, ours, theirs, masks))
-
-
-# ---------------------------------------------------------------------------- compiled
-
-
-@compiled
-def _find(candidates: Any, query: Any, document: Any) -> Any:
     versions = np.empty((16, 4), dtype=np.int64)
     count = 0
     for number in range(len(candidates)):
@@ -73,8 +54,15 @@ def _find(candidates: Any, query: Any, document: Any) -> Any:
 
 
 @compiled
-def _similarities(versions: Any, query: Any, document: Any, ours: Any, theirs: Any, masks: Any) -> Any:
+def similarities(versions: Any, query: Any, document: Any, ours: Any, theirs: Any) -> Any:
+    """(v,): the share of words in common of each version, 2c / (m + n); NaN where both sequences are over `BITS` words.
+
+    `ours` and `theirs` are the words of both texts as numbers.
+    """
     found = np.empty(len(versions))
+    if len(versions) == 0:
+        return found
+    masks = np.zeros(max(ours.max(), theirs.max()) + 1, dtype=np.uint64)
     for number in range(len(versions)):
         start, stop, other_start, other_stop = versions[number]
         left, right = ours[query[start] : query[stop]], theirs[document[other_start] : document[other_stop]]

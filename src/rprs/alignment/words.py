@@ -37,6 +37,7 @@ _SEED = np.uint64(0xCBF29CE484222325)
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _IGNORABLE = frozenset("\xad\u200b\u200c\u200d\u2060\ufeff")
 _HYPHENS = frozenset("-\u2010\u2011")
+_FIRST_LETTER, _LAST_LETTER = ord("A"), ord("z")
 _STOPS = tuple(ord(mark) for mark in ".!?。！？")
 _COMBINING, _UNSPACED = re.compile(f"[{COMBINING}]"), re.compile(f"[{UNSPACED}]")
 _FULL_WIDTH = range(0xFF10, 0xFF5B)  # digits and letters of Latin, which form words
@@ -74,9 +75,9 @@ def fold_words(text: str) -> Words:
     return Words(starts, ends, hashes, joins, np.array(joined, dtype=np.uint64))
 
 
-def full_stops(text: str, words: Words) -> Ints:
+def full_stops(codes: NDArray[np.uint32], words: Words) -> Ints:
     """The words behind a character that ends sentences, with the first word and the end of the text."""
-    return np.asarray(_find_stops(codes_of(text), words.starts))
+    return np.asarray(_find_stops(codes, words.starts))
 
 
 def resolve_breaks(words: Words, other: Words) -> Words:
@@ -187,6 +188,8 @@ def _find_stops(codes: Any, starts: Any) -> Any:
     words = np.empty(len(starts) + 2, dtype=np.int64)
     words[0], count, word = 0, 1, 0
     for at in range(len(codes)):
+        if _FIRST_LETTER <= codes[at] <= _LAST_LETTER:  # most characters
+            continue
         if codes[at] in _STOPS:
             while word < len(starts) and starts[word] < at:
                 word += 1

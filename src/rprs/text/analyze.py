@@ -22,7 +22,7 @@ from rprs.forks import ForkLock
 from rprs.progress import reading_progress, silent
 from rprs.spec import Component, Kind, require
 from rprs.text.marks import COMBINING
-from rprs.text.pieces import at_spaces
+from rprs.text.pieces import PIECE, at_spaces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -147,6 +147,8 @@ class Words(Component):
     def terms(self, text: str) -> list[str]:
         """The terms in text order, repeated as often as they occur; always single words, whatever `ngrams` is."""
         table = _table(self.language, self.stop, self.stem)
+        if len(text) <= PIECE:  # one of many passages, for which the rest takes longer than their words
+            return " ".join(map(table.__getitem__, text.casefold().split())).split()
         terms: list[str] = []
         progress = reading_progress.get() if len(text) >= _LONG_TEXT else silent
         with progress("counting the words of a long text", len(text), "characters") as advance:
