@@ -50,7 +50,7 @@ Ties = Literal["first", "id", "worst"]
 
 QUERY_ROWS = 1024  # a block of products is QUERY_ROWS × POOL_ROWS: 2 MB as float32, 4 MB as float64
 POOL_ROWS = 512
-LEAST_ROWS = 128  # that a thread takes at a time
+LEAST_ROWS = 256  # that a thread takes at a time
 QUERY_BLOCK = 2**14  # query sentences compared with the pool at a time: their wide vectors take 25 MB
 STRIDE = 32  # similarities whose maximum is compared first: most often none of them enters the list
 
