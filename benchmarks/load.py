@@ -1,22 +1,24 @@
 """Load test of the server: correctness and latency of the responses, and memory.
 
-`python -m benchmarks.load INDEX [--clients 50] [--seconds 60] [--markdown]` starts a real `rprs serve`. Each client
-runs one search after another, with documents from the index and with pasted texts, and compares the response with the
-results of `Searcher`. A client that is refused (503) waits as long as `Retry-After` says.
+`python -m benchmarks.load INDEX [--clients 50] [--seconds 60] [--workers 2] [--markdown]` starts a real `rprs serve`.
+Each client runs one search after another, with documents from the index and with pasted texts, and compares the
+response with the results of `Searcher`. A client that is refused (503) waits as long as `Retry-After` says. Processor
+time and memory are those of the server with its workers; memory that they share is counted once.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any
 
 import httpx
@@ -61,6 +63,7 @@ class Tally:
     refused: int = 0  # with 503
     without_delay: int = 0  # of those without Retry-After
     others: Counter[str] = field(default_factory=Counter)
+    processor: float = 0.0  # seconds of the server
     memory: list[tuple[float, int]] = field(default_factory=list)  # seconds since the start, bytes
 
 
@@ -70,12 +73,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("index", type=Path, metavar="INDEX")
     parser.add_argument("--clients", type=int, default=50, help="concurrent clients (default: 50)")
     parser.add_argument("--seconds", type=float, default=60.0, help="duration (default: 60)")
+    parser.add_argument("--workers", type=int, default=0, help="processes that search (default: the server itself)")
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
     options = parser.parse_args(arguments)
     with Index(options.index) as index:
         searches = make_searches(Searcher(index))
         title = f"{options.clients} clients for {options.seconds:g} s on {len(index):,} documents"
-    with served(options.index) as (url, process):
+    with served(options.index, options.workers) as (url, process):
         tally = asyncio.run(_load(url, process, searches, options.clients, options.seconds))
     table = list(rows(title, tally, options.seconds))
     if options.markdown:
@@ -114,31 +118,37 @@ def _search(body: dict[str, Any], results: Results) -> Search:
 
 
 @contextmanager
-def served(index: Path) -> Iterator[tuple[str, int]]:
-    """The address and process id of a server."""
+def served(index: Path, workers: int = 0) -> Iterator[tuple[str, int]]:
+    """The address and process id of a server whose workers are ready."""
     command = [sys.executable, "-m", "rprs", "--quiet", "serve", str(index), "--port", "0", "--no-open"]
+    command += ["--workers", str(workers)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
-            yield process.stdout.readline().split()[-1].rstrip("/"), process.pid
+            url = process.stdout.readline().split()[-1].rstrip("/")
+            while f"rprs_workers {float(workers)}" not in httpx.get(f"{url}/metrics", trust_env=False).text:
+                sleep(0.1)
+            yield url, process.pid
         finally:
             process.terminate()
 
 
 async def _load(url: str, process: int, searches: Sequence[Search], clients: int, lasting: float) -> Tally:
-    tally, started = Tally(), perf_counter()
+    tally, started, before = Tally(), perf_counter(), processor_seconds(process)
     watching = asyncio.ensure_future(_watch(process, tally, started))
     async with asyncio.TaskGroup() as group:
         for number in range(clients):
             group.create_task(_client(url, searches, number, tally, started + lasting))
     watching.cancel()
+    tally.processor = processor_seconds(process) - before
     tally.memory.append((perf_counter() - started, resident(process)))
     return tally
 
 
 async def _client(url: str, searches: Sequence[Search], number: int, tally: Tally, until: float) -> None:
     chance = np.random.default_rng(number)
-    async with httpx.AsyncClient(base_url=url, timeout=300, trust_env=False) as http:
+    # Without TLS: to read the certificates of the system takes each client as long as a search.
+    async with httpx.AsyncClient(base_url=url, timeout=300, trust_env=False, verify=False) as http:
         while perf_counter() < until:
             search = searches[int(chance.integers(len(searches)))]
             begun = perf_counter()
@@ -165,9 +175,28 @@ async def _watch(process: int, tally: Tally, started: float) -> None:
 
 
 def resident(process: int) -> int:
-    """Resident memory of a process in bytes."""
-    lines = Path(f"/proc/{process}/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS:"))
+    """Resident memory of a process and its children in bytes, each with its share of what they share."""
+    total = 0
+    for each in _with_children(process):
+        with suppress(OSError):  # it has ended
+            lines = Path(f"/proc/{each}/smaps_rollup").read_text().splitlines()
+            total += next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+    return total
+
+
+def processor_seconds(process: int) -> float:
+    """Processor time of a process and its children."""
+    total = 0
+    for each in _with_children(process):
+        with suppress(OSError):
+            columns = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
+            total += int(columns[11]) + int(columns[12])
+    return total / os.sysconf("SC_CLK_TCK")
+
+
+def _with_children(process: int) -> list[int]:
+    tasks = Path(f"/proc/{process}/task").glob("*/children")
+    return [process, *(int(child) for task in tasks for child in task.read_text().split())]
 
 
 # ---------------------------------------------------------------------------- table
@@ -189,6 +218,7 @@ def rows(title: str, tally: Tally, lasting: float) -> Iterator[Row]:
         p50, p95 = (seconds(float(np.percentile(tally.latencies, part))) for part in (50, 95))
         yield Row("load", "latency of a response", f"p50 {p50}, p95 {p95}, max {seconds(max(tally.latencies))}")
         yield Row("load", "throughput", f"{count / lasting:.1f} responses per second")
+        yield Row("load", "processor time of the server", f"{seconds(tally.processor / count)} per response")
     yield _memory(tally)
 
 

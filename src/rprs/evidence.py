@@ -124,6 +124,8 @@ class Evidence:
     def _compare_all(self, ids: Sequence[str]) -> list[Comparison]:
         """The query with several documents, in threads."""
         self.query_side.prepare(ideas=self.knows_query)
+        if cores() == 1:
+            return [self._compare(self.side(id)) for id in ids]
         with one_blas_thread():
             return list(_threads().map(lambda id: self._compare(self.side(id)), ids))
 

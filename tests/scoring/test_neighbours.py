@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from threading import current_thread, main_thread
+from time import sleep
 from typing import Any
 
 import numpy as np
@@ -87,6 +89,25 @@ def test_progress_counts_every_row_once() -> None:
     advances: list[int] = []
     neighbours(unit(3), cut(unit(1000), [400, 600]), 2, block=64, advance=advances.append)
     assert sum(advances) == 1000
+
+
+def test_all_threads_stop_after_an_error() -> None:
+    query, pool = unit(200), [unit(200)] * 400
+    rows: list[int] = []
+
+    def advance(count: int) -> None:
+        rows.append(count)
+        if current_thread() is main_thread():
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        neighbours(query, pool, 5, threads=3, block=64, advance=advance)
+    before = -1
+    while before != len(rows):  # until the other threads have ended
+        before = len(rows)
+        sleep(0.2)
+    assert sum(rows) < 200 * 400 / 2
+    assert len(neighbours(query, pool, 5).sentence) == 200
 
 
 def test_widening_is_exact_for_every_finite_half() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from rprs.serve.app import Options
     from rprs.serve.collections import Collections
     from rprs.serve.limits import Limits
+    from rprs.serve.workers import Workers
 
 LIMITS = "Limits"
 
@@ -101,7 +103,16 @@ AtOnce = Annotated[
         help="Requests processed at the same time.",
         min=1,
         rich_help_panel=LIMITS,
-        show_default="the number of processors",
+        show_default="the number of processors or, if larger, of workers",
+    ),
+]
+WorkerNumber = Annotated[
+    int,
+    typer.Option(
+        "--workers",
+        help="Processes that search beside the server, for many users at once; 0: the server itself searches.",
+        min=0,
+        rich_help_panel=LIMITS,
     ),
 ]
 Waiting = Annotated[
@@ -137,6 +148,7 @@ def serve(
     max_characters: MaxCharacters = 20_000_000,
     max_seconds: MaxSeconds = 120.0,
     at_once: AtOnce = None,
+    workers: WorkerNumber = 0,
     waiting: Waiting = 32,
 ) -> None:
     """Start the web interface, where you search with a document and read why each hit is similar, and the HTTP API.
@@ -165,7 +177,7 @@ def serve(
         upload_bytes=max_upload * 2**20,
         text_characters=max_characters,
         seconds=max_seconds,
-        at_once=at_once or cores(),
+        at_once=at_once or max(cores(), workers),
         waiting=waiting,
         ocr=ocr.value,
     )
@@ -209,14 +221,26 @@ def _listen(context: typer.Context, options: Options, open_browser: bool) -> Non
     from rprs.serve.connection import serve as listen
 
     values, messages = context.params, context.obj
-    service = _service(context, options)
-    try:
+    with ExitStack() as stack:
+        service = _service(context, options)
+        stack.callback(service.close)
+        workers = _workers(values["workers"], service, options)
+        if workers is not None:
+            stack.callback(workers.close)
         ready = _ready(service, options, values["allow_host"] or (), messages, open_browser)
-        app = make_app(service, options)
+        app = make_app(service, options, workers)
         with one_blas_thread():  # requests share the processors; BLAS changing its threads for each costs far more
             listen(app, values["host"], values["port"], options.limits, ready, options.log)
-    finally:
-        service.close()
+
+
+def _workers(number: int, service: Collections, options: Options) -> Workers | None:
+    from rprs.scoring.threads import cores
+    from rprs.serve.workers import Settings, Workers
+
+    if not number:
+        return None
+    settings = Settings(tuple(service.paths), service.system, options.limits, max(1, cores() // number))
+    return Workers(number, service, settings, options.log)
 
 
 def _service(context: typer.Context, options: Options) -> Collections:
@@ -228,6 +252,8 @@ def _service(context: typer.Context, options: Options) -> Collections:
     if (cluster is None) == (not paths):
         raise UsageError("Name the indexes to serve, or a cluster with --cluster URL")
     if cluster is not None:
+        if values["workers"]:
+            raise UsageError("--workers is for indexes: a cluster searches in its own processes")
         return _cluster_service(cluster, values["address"], values["deadline"], system, messages)
     found, home = find_indexes(paths)
     if not found and not (home and (options.writable or options.token)):

@@ -10,8 +10,6 @@ import json
 import os
 import shutil
 import threading
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -165,6 +163,9 @@ def _connection_problem(url: str) -> str | None:
 
     The thread also limits name resolution, which the timeout of a socket does not.
     """
+    import urllib.error  # only here: a search would wait for HTTP and TLS to be imported
+    import urllib.request
+
     problem = ["no answer"]
 
     def connect() -> None:

@@ -130,7 +130,7 @@ def _western(sample: bytes) -> str:
 def is_doubtful(text: str) -> bool:
     """Whether most letters beyond ASCII of a text in Latin script are implausible: its encoding was guessed wrongly."""
     sample = text[:_SAMPLE]
-    beyond = [char for char in sample if not char.isascii()]
+    beyond: list[str] = _BEYOND.findall(sample)
     latin = sum("\x80" <= char <= "\u024f" or "\u2000" <= char <= "\u25ff" for char in beyond)
     if len(beyond) < 3 or latin < len(beyond):
         return False
@@ -140,6 +140,7 @@ def is_doubtful(text: str) -> bool:
 
 
 _BETWEEN = "’‘·‐‑‒–—―…•\xa0\xad"  # signs that stand between two words without a space
+_BEYOND = re.compile(r"[^\x00-\x7f]")
 _INSIDE = re.compile(r"(?<=[^\W\d_A-Z])[^\x00-\x7f](?=[^\W\d_A-Z])")
 
 

@@ -165,7 +165,7 @@ def _blocks(chunk: _Chunk, sizes: Ints, limit: int) -> Iterator[Block]:
     ends[offsets[1:] - 1] = DOCUMENT
     owner = np.repeat(np.arange(len(sizes)), sizes)
     size = -(-total // -(-total // limit))
-    for first, vectors in blocks([document.vectors for document in documents], offsets, 0, total, size):
+    for first, vectors in blocks([document.vectors for document in documents], offsets, [(0, total)], size):
         part = slice(first, first + len(vectors))
         yield Block(chunk.sentences + first, vectors, ends[part], owner[part])
 

@@ -10,9 +10,10 @@ threads nor the order in which the sentences are processed change the result.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -49,6 +50,7 @@ Ties = Literal["first", "id", "worst"]
 
 QUERY_ROWS = 1024  # a block of products is QUERY_ROWS × POOL_ROWS: 2 MB as float32, 4 MB as float64
 POOL_ROWS = 512
+LEAST_ROWS = 256  # that a thread takes at a time
 QUERY_BLOCK = 2**14  # query sentences compared with the pool at a time: their wide vectors take 25 MB
 STRIDE = 32  # similarities whose maximum is compared first: most often none of them enters the list
 
@@ -76,13 +78,12 @@ def neighbours(
         empty = np.empty((len(query), width))
         return Neighbours(empty.astype(precision_of(query).wide), empty.astype(np.int64), offsets)
     workers = max(1, min(threads or cores(), -(-size // block)))
-    bounds = [size * worker // workers for worker in range(workers + 1)]
     starts = range(0, len(query), QUERY_BLOCK)
     advance_part = divided(advance, len(starts))
 
-    def work(wide: Wide, start: int, stop: int) -> NearestLists:
+    def work(wide: Wide, shares: deque[tuple[int, int]]) -> NearestLists:
         lists = NearestLists(wide, width, block)
-        for first, rows in blocks(pool, offsets, start, stop, block):
+        for first, rows in blocks(pool, offsets, _taken(shares), block):
             lists.update(rows, tie_keys(np.arange(first, first + len(rows)), offsets, priority))
             advance_part(len(rows))
         return lists
@@ -94,13 +95,37 @@ def neighbours(
     )
     with one_blas_thread():
         for top in starts:  # a single one, unless the query has very many sentences
-            wide = widen(query[top : top + QUERY_BLOCK])
-            others = [_threads().submit(work, wide, *ends) for ends in pairwise(bounds[1:])]
-            parts = [work(wide, *bounds[:2]), *(other.result() for other in others)]
+            wide, shares = widen(query[top : top + QUERY_BLOCK]), deque(_shares(size, workers, block))
+            others = [_threads().submit(work, wide, shares) for _ in range(workers - 1)]
+            try:
+                parts = [work(wide, shares), *(other.result() for other in others)]
+            finally:
+                shares.clear()  # after an error, the other threads stop, too
             similarity, keys = merge([part.similarity for part in parts], [part.keys for part in parts], width)
             nearest.similarity[top : top + QUERY_BLOCK] = similarity
             nearest.sentence[top : top + QUERY_BLOCK] = sentences_of_keys(keys, offsets)
     return nearest
+
+
+def _shares(size: int, workers: int, block: int) -> Iterator[tuple[int, int]]:
+    """Where the shares of a pool start and stop that threads take in turn; the last ones are small.
+
+    So threads end at nearly the same time, also if one of them begins later or is interrupted.
+    """
+    start = 0
+    while start < size:
+        share = min(block, max(LEAST_ROWS, (size - start) // (2 * workers))) if workers > 1 else size
+        yield start, min(start + share, size)
+        start += share
+
+
+def _taken(shares: deque[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The shares that no other thread has taken, one after the other."""
+    while True:
+        try:
+            yield shares.popleft()
+        except IndexError:
+            return
 
 
 # Shared by all calls of a process: starting threads takes a noticeable part of a short search.
@@ -168,24 +193,27 @@ class NearestLists:
             _keep_best(products, keys, self.similarity[part], self.keys[part])
 
 
-def blocks(pool: Sequence[Vectors], offsets: Ints, start: int, stop: int, block: int) -> Iterator[tuple[int, Wide]]:
-    """The pool's rows from start to stop, widened, at most `block` at a time, with the number of the first row."""
-    buffer = np.empty((min(block, stop - start), pool[0].shape[1]), dtype=precision_of(pool[0]).wide)
+def blocks(
+    pool: Sequence[Vectors], offsets: Ints, shares: Iterable[tuple[int, int]], block: int
+) -> Iterator[tuple[int, Wide]]:
+    """The pool's rows in each share (start, stop), widened, at most `block` at a time, with the number of the first."""
+    buffer = np.empty((min(block, int(offsets[-1])), pool[0].shape[1]), dtype=precision_of(pool[0]).wide)
     size, bounds = len(buffer), offsets.tolist()  # Python's integers: NumPy's take a noticeable part of the time
-    first, filled = start, 0
-    document = int(np.searchsorted(offsets, start, side="right")) - 1
-    position = start
-    while position < stop:
-        row = position - bounds[document]
-        count = min(bounds[document + 1] - position, size - filled, stop - position)
-        if count:
-            _copy(pool[document][row : row + count], buffer[filled : filled + count])
-            position, filled = position + count, filled + count
-        if position == bounds[document + 1]:
-            document += 1
-        if filled == size or position == stop:
-            yield first, buffer[:filled]
-            first, filled = position, 0
+    for start, stop in shares:
+        first, filled = start, 0
+        document = bisect_right(bounds, start) - 1
+        position = start
+        while position < stop:
+            row = position - bounds[document]
+            count = min(bounds[document + 1] - position, size - filled, stop - position)
+            if count:
+                _copy(pool[document][row : row + count], buffer[filled : filled + count])
+                position, filled = position + count, filled + count
+            if position == bounds[document + 1]:
+                document += 1
+            if filled == size or position == stop:
+                yield first, buffer[:filled]
+                first, filled = position, 0
 
 
 def widen(vectors: Vectors) -> Wide:

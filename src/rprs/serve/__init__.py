@@ -6,6 +6,8 @@ models.py       requests and responses, for the OpenAPI schema
 requests.py     request bodies → query documents
 bodies.py       JSON → requests, large ones in other processes
 handlers.py     the work of each route, in a thread
+tasks.py        the work of the routes that search, by path
+workers.py      the same in other processes (worker.py)
 jobs.py         limits on how many requests run and wait; progress and cancellation
 events.py       progress as server-sent events
 collections.py  several indexes: one at a time, or as one

@@ -31,6 +31,7 @@ from rprs.serve.metrics import Metrics
 from rprs.serve.prefix import RootPath, to_home
 from rprs.serve.routes import API, make_router
 from rprs.serve.service import Service
+from rprs.serve.workers import Workers
 
 __all__ = ["Options", "make_app"]
 
@@ -55,12 +56,12 @@ class Options:
     folders: Sequence[Path] = ()  # whose files may be added to collections
 
 
-def make_app(served: Collections | Service, options: Options) -> ASGIApp:
-    """The application with its middleware."""
+def make_app(served: Collections | Service, options: Options, workers: Workers | None = None) -> ASGIApp:
+    """The application with its middleware; `workers` search in its place."""
     service = Collections.of(served) if isinstance(served, Service) else served
     limits = options.limits
     limiter = Limiter(limits.at_once, limits.waiting, limits.seconds)
-    metrics = Metrics(limiter, service)
+    metrics = Metrics(limiter, service, workers)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -80,7 +81,8 @@ def make_app(served: Collections | Service, options: Options) -> ASGIApp:
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     writable = options.writable or options.token is not None
-    app.include_router(make_router(service, limiter, limits, writable, options.log, options.matters, options.folders))
+    folders = options.matters, options.folders
+    app.include_router(make_router(service, limiter, limits, writable, options.log, *folders, workers))
     _add_pages(app, metrics)
     _add_errors(app, service)
     app.openapi = lambda: _schema(app, options.root_path)  # type: ignore[method-assign]  # as FastAPI's documentation describes

@@ -30,7 +30,15 @@ from rprs.serve.service import Service, Snapshot, system_texts
 if TYPE_CHECKING:
     from rprs.serve.clusters import ClusterService
 
-__all__ = ["TOGETHER", "CollectionPath", "Collections", "NewEncoder", "find_indexes"]
+__all__ = [
+    "TOGETHER",
+    "CollectionPath",
+    "Collections",
+    "NewEncoder",
+    "find_indexes",
+    "select_collection",
+    "selected_collection",
+]
 
 TOGETHER = "_together"
 SUFFIX = ".rprs"
@@ -52,6 +60,21 @@ def find_indexes(paths: Sequence[Path]) -> tuple[list[Path], Path | None]:
         else:
             found.append(path)
     return found, home
+
+
+def selected_collection() -> str | None:
+    """The collection of the current request by its name; None if the request names none."""
+    return _selected.get()
+
+
+@contextmanager
+def select_collection(name: str | None) -> Iterator[None]:
+    """Work for a request on this collection until the end of the block."""
+    token = _selected.set(name)
+    try:
+        yield
+    finally:
+        _selected.reset(token)
 
 
 class CollectionPath:
@@ -103,6 +126,13 @@ class Collections:
         if name in self._services:
             raise UsageError(f"Two indexes have the name {name!r}: {self._services[name].path} and {path}")
         self._services[name] = Service(path, self.system, progress, self._log)
+
+    def follow(self, paths: Sequence[Path]) -> None:
+        """Open the indexes that another process has added."""
+        present = set(self.paths)
+        for path in paths:
+            if path not in present:
+                self._open(path, silent)
 
     def close(self) -> None:
         """Close all indexes."""

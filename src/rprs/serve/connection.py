@@ -40,6 +40,7 @@ BACKLOG = 512
 MIN_PROGRESS = 2**14  # bytes of a response that a client must read in `idle_seconds`
 SWITCH = 0.0005  # seconds that a thread may compute while the event loop waits for Python's lock, where it can be taken
 JUST_COME = 1.0  # seconds
+COLLECT_AFTER = 700  # new objects, as Python does by default: garbage of many requests takes longer to collect at once
 GRACE = 3  # seconds for running requests to finish when the server stops
 
 
@@ -75,6 +76,7 @@ def serve(
     _silence_loggers()
     gc.collect()
     gc.freeze()  # what was imported stays: searching it for garbage would stop all threads for a tenth of a second
+    gc.set_threshold(COLLECT_AFTER, *gc.get_threshold()[1:])
     server = uvicorn.Server(_config(main, limits, connections))
     try:
         with _signals_stop(server):

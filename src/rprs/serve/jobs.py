@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from rprs.errors import Busy, Cancelled, RprsError, TooLong, UsageError
 from rprs.progress import Advance, stopper
+from rprs.scoring.threads import cores, limit_cores
 
 __all__ = ["Job", "Jobs", "Limiter", "Update"]
 
@@ -172,7 +173,9 @@ class Limiter:
         self.working += 1
         loop = asyncio.get_running_loop()
         context = copy_context()  # the thread works for the collection of this request
-        task = loop.run_in_executor(self._threads, context.run, self._in_thread, job, work)
+        # Requests that run at once share the processors: threads of each would only wait for Python's lock.
+        share = max(1, cores() // self.working) if seconds <= self.seconds else cores()
+        task = loop.run_in_executor(self._threads, context.run, self._in_thread, job, work, share)
         task.add_done_callback(self._finished)
         deadline = loop.time() + seconds
         while not (await asyncio.wait({task}, timeout=POLL))[0]:
@@ -181,11 +184,12 @@ class Limiter:
             job.check()
         return task.result()
 
-    def _in_thread(self, job: Job, work: Callable[[Job], Result]) -> Result:
+    def _in_thread(self, job: Job, work: Callable[[Job], Result], share: int) -> Result:
         job.check()
         previous = stopper.set(job.check)
         try:
-            return work(job)
+            with limit_cores(share):
+                return work(job)
         finally:
             stopper.reset(previous)
 

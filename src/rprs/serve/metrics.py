@@ -14,6 +14,7 @@ from prometheus_client import (
 
 from rprs.serve.collections import Collections
 from rprs.serve.jobs import Limiter
+from rprs.serve.workers import Workers
 
 __all__ = ["Metrics"]
 
@@ -25,7 +26,7 @@ class Metrics:
 
     media_type = CONTENT_TYPE_LATEST
 
-    def __init__(self, limiter: Limiter, service: Collections) -> None:
+    def __init__(self, limiter: Limiter, service: Collections, workers: Workers | None = None) -> None:
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
         labels = ("method", "route", "status")
@@ -42,6 +43,7 @@ class Metrics:
             ("rprs_jobs_waiting", "Jobs waiting.", lambda: limiter.queued),
             ("rprs_jobs_refused_total", "Jobs refused because the queue was full.", lambda: limiter.refused),
             ("rprs_jobs_stopped_total", "Jobs cancelled, or stopped at the time limit.", lambda: limiter.stopped),
+            ("rprs_workers", "Processes ready to search beside the server.", lambda: workers.ready if workers else 0),
             ("rprs_documents", "Documents in the index.", lambda: service.documents),
         ):
             Gauge(name, help, registry=self.registry).set_function(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from fastapi import APIRouter, Request
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MODELS",
     "Passage",
+    "PassageHandlers",
     "PassageHit",
     "PassagesExportRequest",
     "PassagesRequest",
@@ -111,7 +113,9 @@ class PassagesResponse(Described):
 MODELS = (PassagesRequest, PassagesExportRequest, PassagesResponse)  # of the schema
 
 
-class _Handlers:
+class PassageHandlers:
+    """One method for each route."""
+
     def __init__(self, service: Collections) -> None:
         self.service = service
 
@@ -138,9 +142,10 @@ class _Handlers:
         return results, about
 
 
-def add_passages(router: APIRouter, runner: JobRunner, service: Collections) -> None:
+def add_passages(
+    router: APIRouter, runner: JobRunner, tasks: Mapping[str, Callable[[Job, Submission[Any]], Any]]
+) -> None:
     """Add the routes for passages."""
-    handlers = _Handlers(service)
     files = {format.media_type: {"schema": {"type": "string"}} for format in PASSAGE_FORMATS.values()}
 
     @router.post(
@@ -151,7 +156,7 @@ def add_passages(router: APIRouter, runner: JobRunner, service: Collections) -> 
     async def passages(request: Request, x_job: XJob = None) -> Response:
         """Find the passages of all documents that are most like a text: identical, reworded, or with the same idea."""
         submission = _without_files(await read_request(request, PassagesRequest))
-        return await runner.respond(request, x_job, lambda job: handlers.passages(job, submission))
+        return await runner.respond(request, x_job, lambda job: tasks["passages"](job, submission))
 
     @router.post(
         "/passages/export",
@@ -162,7 +167,7 @@ def add_passages(router: APIRouter, runner: JobRunner, service: Collections) -> 
     async def export_passages(request: Request, x_job: XJob = None) -> Response:
         """Export passages as a file, with everything needed to find them again."""
         submission = _without_files(await read_request(request, PassagesExportRequest))
-        return download(await runner.run(request, x_job, lambda job: handlers.export(job, submission)))
+        return download(await runner.run(request, x_job, lambda job: tasks["passages/export"](job, submission)))
 
 
 def _without_files(submission: Submission[Any]) -> Submission[Any]:

@@ -32,6 +32,7 @@ __all__ = [
     "check_length",
     "document_of",
     "query_documents",
+    "read_files",
     "read_request",
     "seeds_object",
 ]
@@ -49,6 +50,8 @@ class Submission(Generic[Model]):
 
     request: Model
     files: tuple[UploadFile, ...] = ()
+    documents: tuple[Document, ...] = ()  # of files that are read
+    notes: tuple[str, ...] = ()  # on how they were read
 
     @property
     def size(self) -> int:
@@ -124,20 +127,27 @@ def document_of(document: DocumentInput) -> Document:
     return Document(id, clean(document.text), title, metadata)
 
 
+def read_files(job: Job, submission: Submission[Model], limits: Limits) -> Submission[Model]:
+    """The same request with documents instead of files."""
+    if not submission.files:
+        return submission
+    documents, notes = list(submission.documents), list(submission.notes)
+    with job.progress("reading", submission.size, "bytes") as advance:
+        for file in submission.files:
+            document, remarks = read_upload(file.file, file.filename or "", limits, job.stop)
+            documents.append(document)
+            notes += remarks
+            advance(file.size or 0)
+    return Submission(submission.request, (), tuple(documents), tuple(notes))
+
+
 def query_documents(
     job: Job, index: Index, submission: Submission[Any], limits: Limits
 ) -> tuple[list[Document], list[str]]:
     """The query documents, in the order files, documents, text, ids, and notes on how the files were read."""
+    submission = read_files(job, submission, limits)
     request: SearchRequest = submission.request
-    seeds: list[Document] = []
-    notes: list[str] = []
-    if submission.files:
-        with job.progress("reading", submission.size, "bytes") as advance:
-            for file in submission.files:
-                document, remarks = read_upload(file.file, file.filename or "", limits, job.stop)
-                seeds.append(document)
-                notes += remarks
-                advance(file.size or 0)
+    seeds, notes = list(submission.documents), list(submission.notes)
     seeds += [document_of(document) for document in request.documents]
     if request.text is not None:
         seeds.append(document_of(DocumentInput(text=request.text, title=request.title)))

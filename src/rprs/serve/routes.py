@@ -20,7 +20,6 @@ from rprs.results import FORMATS
 from rprs.serve import coverage_models, index_models, models
 from rprs.serve.adding import Adding
 from rprs.serve.collections import Collections
-from rprs.serve.coverage import CoverageHandlers
 from rprs.serve.errors import failure
 from rprs.serve.events import event, stream
 from rprs.serve.handlers import File, Handlers, as_json
@@ -34,6 +33,8 @@ from rprs.serve.responses import EVENTS, XJob
 from rprs.serve.responses import download as _download
 from rprs.serve.responses import errors as _errors
 from rprs.serve.responses import success as _success
+from rprs.serve.tasks import Tasks, make_tasks
+from rprs.serve.workers import Workers
 
 __all__ = ["API", "JobRunner", "make_router"]
 
@@ -106,18 +107,21 @@ def make_router(
     log: Callable[[str], None],
     matters: Path | None = None,
     folders: Sequence[Path] = (),
+    workers: Workers | None = None,
 ) -> APIRouter:
     """Find the documents in this index that are similar to a whole document, and see why.
 
     Documents are never truncated, and no data leaves this computer.
     """
     router, handlers = APIRouter(prefix=API, tags=["rprs"]), Handlers(service, limits)
+    tasks = make_tasks(service, limits)
+    tasks = workers.instead(tasks) if workers else tasks
     runner = JobRunner(limiter, service, log)
     adding = Adding(service, limits, folders)
-    _add_search(router, runner, handlers)
-    _add_export(router, runner, handlers)
-    _add_coverage(router, runner, CoverageHandlers(handlers))
-    add_passages(router, runner, service)
+    _add_search(router, runner, tasks)
+    _add_export(router, runner, tasks)
+    _add_coverage(router, runner, tasks)
+    add_passages(router, runner, tasks)
     _add_documents(router, runner, handlers, service, adding)
     _add_collections(router, runner, adding)
     add_matters(router, runner, service, limits, matters)
@@ -156,17 +160,17 @@ def make_router(
     return router
 
 
-def _add_search(router: APIRouter, runner: JobRunner, handlers: Handlers) -> None:
+def _add_search(router: APIRouter, runner: JobRunner, tasks: Tasks) -> None:
     _add_job(
         router,
         runner,
-        ("search", models.SearchRequest, models.SearchResponse, handlers.search),
+        ("search", models.SearchRequest, models.SearchResponse, tasks["search"]),
         "Find the documents most similar to a whole document, or to several combined into one query.",
     )
     _add_job(
         router,
         runner,
-        ("explain", models.ExplainRequest, models.ExplainResponse, handlers.explain),
+        ("explain", models.ExplainRequest, models.ExplainResponse, tasks["explain"]),
         "Show why a document in the index is similar to the query: both texts and all matching passages.",
     )
 
@@ -178,46 +182,46 @@ def _add_search(router: APIRouter, runner: JobRunner, handlers: Handlers) -> Non
     async def sentences(request: Request, x_job: XJob = None) -> Response:
         """Show the query as one text with the places of its sentences, for the marks of a search."""
         submission = await read_request(request, models.SearchRequest)
-        data = await runner.run(request, x_job, lambda job: handlers.sentences(job, submission))
+        data = await runner.run(request, x_job, lambda job: tasks["sentences"](job, submission))
         return Response(data, media_type="application/json")
 
     _add_job(
         router,
         runner,
-        ("align", models.AlignRequest, models.AlignResponse, handlers.align),
+        ("align", models.AlignRequest, models.AlignResponse, tasks["align"]),
         "Show what two documents have in common, without a search; each is a text, or a document in the index.",
         no_files="The body must be application/json: send both documents as texts or ids",
     )
 
 
-def _add_export(router: APIRouter, runner: JobRunner, handlers: Handlers) -> None:
+def _add_export(router: APIRouter, runner: JobRunner, tasks: Tasks) -> None:
     _add_download(
         router,
         runner,
-        ("export", models.ExportRequest, handlers.export),
+        ("export", models.ExportRequest, tasks["export"]),
         [format.media_type for format in FORMATS.values()],
         "Export the hits of a search as a file named for the query, with everything needed to reproduce them.",
     )
     _add_download(
         router,
         runner,
-        ("report", models.ReportRequest, handlers.report),
+        ("report", models.ReportRequest, tasks["report"]),
         ["text/html"],
         "Export both texts with their matches as one self-contained HTML file.",
     )
 
 
-def _add_coverage(router: APIRouter, runner: JobRunner, handlers: CoverageHandlers) -> None:
+def _add_coverage(router: APIRouter, runner: JobRunner, tasks: Tasks) -> None:
     _add_job(
         router,
         runner,
-        ("coverage", coverage_models.CoverageRequest, coverage_models.CoverageResponse, handlers.coverage),
+        ("coverage", coverage_models.CoverageRequest, coverage_models.CoverageResponse, tasks["coverage"]),
         "Show which parts of a document the best hits cover, and how, and what none of them covers.",
     )
     _add_download(
         router,
         runner,
-        ("coverage/export", coverage_models.CoverageExportRequest, handlers.export),
+        ("coverage/export", coverage_models.CoverageExportRequest, tasks["coverage/export"]),
         [format.media_type for format in CHART_FORMATS.values()],
         "Export the chart of a coverage as a file for Word, as CSV or as JSON, named for the document.",
     )
