@@ -164,14 +164,6 @@ def test_a_head_that_comes_back_in_the_middle_of_a_build(place: Place, killed: b
     place.ask()
 
 
-def test_no_log_has_a_secret(place: Place) -> None:
-    logs = {path: path.read_bytes() for path in place.machines.logs()}
-    assert any(path.name == "gcs_server.out" and content for path, content in logs.items())
-    assert not [
-        path for path, content in logs.items() for each in place.machines.secrets.values() if each.encode() in content
-    ]
-
-
 @pytest.fixture(scope="module")
 def source(place: Place) -> Path:
     """Files to build from, by commands."""
@@ -210,6 +202,14 @@ def test_a_build_that_is_killed_is_continued_by_the_same_command(place: Place, s
         newest(open_store(store)) == build(machines.folder / "alone too", [source], SHARDS, encoder="hashed").manifest
     )
     assert {name: (store / blob_path(name)).stat().st_mtime_ns for name in written} == written
+
+
+def test_no_log_has_a_secret(place: Place) -> None:
+    logs = {path: path.read_bytes() for path in place.machines.logs()}
+    assert any(path.name == "gcs_server.out" and content for path, content in logs.items())
+    assert not [
+        path for path, content in logs.items() for each in place.machines.secrets.values() if each.encode() in content
+    ]
 
 
 def test_without_its_head_searches_and_a_build_go_on(place: Place, source: Path) -> None:
