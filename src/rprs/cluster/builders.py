@@ -120,8 +120,8 @@ class Builders:
         if not references and not new:
             sleep(seconds)
             return []
-        ready = self._processes.wait([*references, *new], seconds)
-        return [reference for reference in ready if reference in set(references)]
+        ready, tasks = self._processes.wait([*references, *new], seconds), set(references)
+        return [reference for reference in ready if reference in tasks]
 
     def outcome(self, reference: Hashable) -> Any:
         """What a task that has ended gave; raises `Lost` if its process is gone."""
