@@ -26,6 +26,7 @@ from rprs.cluster.replicas import Calls, Lost
 from rprs.cluster.settings import NAMESPACE, RESOURCE, Patience, is_loopback, own_address
 from rprs.errors import MissingExtra, RprsError, ShardUnavailable, UsageError
 from rprs.files.hashes import digest
+from rprs.read.bounded import ReadingProcesses
 from rprs.scoring.threads import limit_cores
 
 try:
@@ -64,12 +65,18 @@ class Holder:
 
 @ray.remote(num_cpus=0, max_restarts=0, max_task_retries=0, concurrency_groups={"life": 1})
 class Builder:
-    """A process that runs steps of builds, one after the other, and answers meanwhile."""
+    """A process that runs steps of builds, one after the other, and answers meanwhile.
+
+    Steps share the process that reads files, which takes as long to start as many small files to read.
+    """
+
+    def __init__(self) -> None:
+        self._reading = ReadingProcesses(1)
 
     def run(self, function: Callable[..., Any], arguments: tuple[Any, ...], most: int) -> tuple[bool, Any]:
         """Run a step on at most so many cores; an error of a user comes back as plain values."""
         try:
-            with limit_cores(most):
+            with limit_cores(most), self._reading.used():
                 return True, function(*arguments)
         except (RprsError, OSError) as error:
             return False, failure(error)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -26,7 +27,7 @@ from rprs.index.batches import batches
 from rprs.index.encoders import LoadedEncoder, load_encoder
 from rprs.index.sample import choose_sentences
 from rprs.progress import silent
-from rprs.read.bounded import use_processes
+from rprs.read.bounded import reads_in_processes, use_processes
 from rprs.read.files import read_contents
 from rprs.read.ocr import use_ocr
 from rprs.read.source import USUAL, Skipped
@@ -124,7 +125,7 @@ def read_part(job: Job, number: int, part: Part) -> Record:
     """Read the files of a part, and store their documents by shard."""
     skipped: list[tuple[str, str, bool]] = []
     by_shard: dict[int, list[Document]] = {}
-    with use_ocr(job.ocr), use_processes(1):
+    with use_ocr(job.ocr), nullcontext() if reads_in_processes() else use_processes(1):
         for _, items in read_contents.get()(source_files(part), USUAL):
             for item in items:
                 if isinstance(item, Skipped):
