@@ -8,6 +8,7 @@ Ray reads its environment when it is imported: `connect` sets it before.
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import os
@@ -72,6 +73,7 @@ class Builder:
 
     def __init__(self) -> None:
         self._reading = ReadingProcesses(1)
+        gc.freeze()  # what was imported stays, and need not be searched for garbage
 
     def run(self, function: Callable[..., Any], arguments: tuple[Any, ...], most: int) -> tuple[bool, Any]:
         """Run a step on at most so many cores; an error of a user comes back as plain values."""
