@@ -27,6 +27,7 @@ from rprs.errors import StoreError, UsageError
 from rprs.index import Index, verify
 from rprs.read.source import Skipped
 from tests.support.crash import invented
+from tests.support.tiny_models import make_bert
 
 DOCUMENTS = [invented(f"d{number:02d}", sentences=2 + number % 5) for number in range(24)]
 
@@ -115,6 +116,33 @@ def test_a_build_that_is_killed_at_any_step_continues_to_the_same_bytes(tmp_path
         resumed = build(store, [folder], 2, encoder="hashed", run=noting(ran))
         assert files_of(resumed.manifest) == files_of(whole.manifest)
         assert len([name for name in ran if name in ("read_part", "index_shard")]) == 3 - steps
+
+
+def test_one_table_is_fitted_to_all_shards_and_every_kill_is_survived(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The default kind of encoder: its table and all rankings are those of one index, whatever step was the last."""
+    monkeypatch.setenv("RPRS_CACHE", str(tmp_path / "cache"))
+    teacher = make_bert(tmp_path / "tiny", positions=64)
+    encoder = f'fitted(teacher=onnx(model="{teacher}",precision=fp32),sample=100)'
+    documents = [invented(f"d{number}", 0, 8) for number in range(16)]
+    ran: list[str] = []
+    whole = build(tmp_path / "whole", documents, 2, encoder=encoder, run=noting(ran)).manifest
+    assert (ran.count("fit"), ran.count("encode_shard")) == (1, 2)
+    assert whole.encoder_used.startswith("fitted(")
+    for steps in (place + 1 for place, name in enumerate(ran[:-1]) if name not in ran[:place]):  # one of each kind
+        store = tmp_path / f"killed {steps}"
+        with pytest.raises(Killed):
+            build(store, documents, 2, encoder=encoder, run=dying(steps))
+        assert newest(open_store(store)) is None
+        assert build(store, documents, 2, encoder=encoder).manifest == whole
+    rprs.build(tmp_path / "one.rprs", documents, encoder=encoder)
+    alone = rprs.Searcher(tmp_path / "one.rprs")
+    with rprs.Cluster.open(tmp_path / "whole") as cluster:
+        assert cluster.index.fingerprint == alone.index.fingerprint
+        for query in documents[::5]:
+            found, expected = (tuple(searcher.search(query, 5)) for searcher in (cluster, alone))
+            assert found == expected
 
 
 @pytest.mark.parametrize(

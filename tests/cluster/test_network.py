@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
@@ -19,10 +21,10 @@ import pytest
 import rprs
 from rprs.cluster.build import build
 from rprs.cluster.generations import newest
-from rprs.cluster.manifest import Manifest
+from rprs.cluster.manifest import Manifest, blob_path
 from rprs.cluster.store import open_store
+from rprs.cluster.tasks import parse_record
 from tests.cluster.coordinator import DEADLINE, DOCUMENTS, SHARDS, digest
-from tests.cluster.test_build import noting
 from tests.support.network import (
     HEAD,
     SECOND,
@@ -57,13 +59,18 @@ class Place:
         assert answer["seconds"] < 10 * DEADLINE + 30
         return float(answer["seconds"])
 
-    def build(self, name: str, fault: Callable[[], object]) -> float:
-        """Build, with a fault in the middle; the bytes must be those of one process. The seconds after the fault."""
+    def build(self, name: str, fault: Callable[[], object], *numbers: int) -> float:
+        """Build, with a fault while machines of these numbers are in the middle of a step.
+
+        The bytes must be those of one process. The seconds from the end of the fault to that of the build.
+        """
         store = self.machines.folder / f"store-{name}"
         self.coordinator.begin(f"build {name}")
         wait_for_records(store)
+        with self.machines.stopped("ray::Builder.run", *numbers):
+            assert newest(open_store(store)) is None
+            fault()
         start = monotonic()
-        fault()
         built = self.coordinator.answer()
         seconds = monotonic() - start
         assert built.get("files") == [file.sha256 for file in self.alone.files], built
@@ -107,7 +114,7 @@ def test_a_cut_link_in_the_middle_of_queries(place: Place) -> None:
 
 
 def test_a_cut_link_in_the_middle_of_a_build(place: Place) -> None:
-    seconds = place.build("cut", lambda: place.machines.cut(THIRD))
+    seconds = place.build("cut", lambda: place.machines.cut(THIRD), THIRD)
     print(f"link cut in the middle of a build: finished after {seconds:.1f} s")
     place.ask()
     place.machines.cut(THIRD, "up")
@@ -131,25 +138,70 @@ def test_a_head_that_comes_back_in_the_middle_of_queries(place: Place) -> None:
     print(f"head killed: answered after {seconds:.1f} s at most; it was started again in {started:.1f} s")
     assert place.coordinator.ask("holders")["processes"] == before  # they were there all the time
 
-    os.kill(before[0], signal.SIGKILL)
-    place.ask()  # the other replica
-    start = monotonic()
-    new = Coordinator(place.machines, place.machines.folder / "store", "new coordinator")  # when both holders are there
-    print(f"a holder that was killed afterwards was replaced after {monotonic() - start:.1f} s at most")
-    assert len(new.ask("holders")["processes"]) == 2
-    place.check(new.ask())
-    new.end()
+    # Processes that searched all the time learn what happens afterwards: both holders die, one after the other.
+    for pid in before:
+        os.kill(pid, signal.SIGKILL)
+        place.ask()  # the other replica
+        print(f"a holder that was killed afterwards was replaced after {place.wait_for_holders():.1f} s")
     place.ask()
 
 
 @needs_redis
-def test_a_head_that_comes_back_in_the_middle_of_a_build(place: Place) -> None:
-    def restart() -> None:
-        place.machines.kill(HEAD)
-        place.machines.start_nodes(HEAD)
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_head_that_comes_back_in_the_middle_of_a_build(place: Place, killed: bool) -> None:
+    """The processes that build are stopped meanwhile, or killed in the end; others take their place."""
+    machines = place.machines
 
-    print(f"head killed in the middle of a build: finished after {place.build('again', restart):.1f} s")
+    def restart() -> None:
+        machines.kill(HEAD)
+        machines.start_nodes(HEAD)
+        for pid in machines.running("ray::Builder.run", SECOND, THIRD) if killed else ():
+            os.kill(pid, signal.SIGKILL)
+
+    seconds = place.build(f"again-{killed}", restart, SECOND, THIRD)
+    lost = "killed" if killed else "stopped"
+    print(f"head restarted in the middle of a build, all processes {lost}: finished {seconds:.1f} s after that")
     place.ask()
+
+
+@pytest.fixture(scope="module")
+def source(place: Place) -> Path:
+    """Files to build from, by commands."""
+    folder = place.machines.folder / "files"
+    folder.mkdir()
+    for one in DOCUMENTS:
+        (folder / f"{one.id}.txt").write_text(one.text)
+    return folder
+
+
+def start_build(place: Place, source: Path, store: Path) -> subprocess.Popen[bytes]:
+    words = ("--to", str(store), "--shards", str(SHARDS), "--encoder", "hashed", "--address", place.machines.head)
+    return place.machines.run_rprs(f"build-{store.name}", SECOND, "cluster", "build", str(source), *words)
+
+
+def test_a_build_that_is_killed_is_continued_by_the_same_command(place: Place, source: Path) -> None:
+    machines, store = place.machines, place.machines.folder / "killed"
+    before = set(machines.running("ray::Builder", SECOND, THIRD))  # of the coordinator
+    building = start_build(place, source, store)
+    wait_for_records(store)
+    building.kill()
+    building.wait()
+    start = monotonic()
+    while set(machines.running("ray::Builder", SECOND, THIRD)) - before:
+        assert monotonic() - start < 60, "processes of the build are left behind"
+        sleep(0.2)
+    print(f"build killed: its processes were gone after {monotonic() - start:.1f} s")
+    assert newest(open_store(store)) is None
+    finished = [parse_record(record.read_bytes()).shard for record in store.glob("builds/*/index/*.json")]
+    assert 0 < len(finished) < SHARDS
+    # What belongs to one shard alone is not written again.
+    catalogs = [file for shard in finished if shard for file in shard.files if file.path == "catalog.sqlite"]
+    written = {file.sha256: (store / blob_path(file.sha256)).stat().st_mtime_ns for file in catalogs}
+    assert start_build(place, source, store).wait(240) == 0, machines.log("build-killed")
+    assert (
+        newest(open_store(store)) == build(machines.folder / "alone too", [source], SHARDS, encoder="hashed").manifest
+    )
+    assert {name: (store / blob_path(name)).stat().st_mtime_ns for name in written} == written
 
 
 def test_no_log_has_a_secret(place: Place) -> None:
@@ -160,28 +212,18 @@ def test_no_log_has_a_secret(place: Place) -> None:
     ]
 
 
-def test_without_its_head_searches_go_on_and_a_build_ends_and_can_be_continued(place: Place) -> None:
+def test_without_its_head_searches_and_a_build_go_on(place: Place, source: Path) -> None:
     """The last test: the head stays away."""
-    machines = place.machines
-    source, store = machines.folder / "files", machines.folder / "lost"
-    source.mkdir()
-    for one in DOCUMENTS:
-        (source / f"{one.id}.txt").write_text(one.text)
-    words = ("--to", str(store), "--shards", str(SHARDS), "--encoder", "hashed", "--address", machines.head)
-    building = machines.run_rprs("build", SECOND, "cluster", "build", str(source), *words)
+    machines, store = place.machines, place.machines.folder / "headless"
+    building = start_build(place, source, store)
     wait_for_records(store)
     place.coordinator.begin()
     machines.kill(HEAD)
     start = monotonic()
     print(f"head killed: answered after {place.check(place.coordinator.answer()):.1f} s")
-    assert building.wait(240) != 0
-    print(f"head killed: the build ended after {monotonic() - start:.1f} s")
-    assert newest(open_store(store)) is None
+    assert building.wait(240) == 0, machines.log("build-headless")
+    print(f"head killed: a build was finished after {monotonic() - start:.1f} s")
+    undisturbed = build(machines.folder / "undisturbed", [source], SHARDS, encoder="hashed").manifest
+    assert newest(open_store(store)) == undisturbed
     sleep(max(0.0, start + 70 - monotonic()))  # longer than Ray waits for its head by default
     place.ask()
-
-    present = len(list(store.glob("builds/*/index/*.json")))
-    ran: list[str] = []
-    resumed = build(store, [source], SHARDS, encoder="hashed", run=noting(ran)).manifest
-    assert ran.count("index_shard") == SHARDS - present < SHARDS
-    assert resumed == build(machines.folder / "undisturbed", [source], SHARDS, encoder="hashed").manifest

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,7 +25,7 @@ from rprs.cluster.cluster import Cluster
 from rprs.cluster.connection import connected
 from rprs.cluster.generations import newest
 from rprs.cluster.local import LocalCluster
-from rprs.cluster.settings import Patience
+from rprs.cluster.settings import Patience, own_address
 from rprs.cluster.store import open_store
 from rprs.document import Document
 from rprs.errors import ShardUnavailable, UsageError
@@ -262,12 +263,31 @@ def test_a_wrong_token_and_too_few_nodes_are_one_line(setting: Setting, tmp_path
     assert "No Ray cluster answers" in asked.stderr
 
 
+def test_a_process_belongs_to_a_node_of_its_machine_rather_than_to_the_head() -> None:
+    """Ray ends what belongs to a head when another takes its place."""
+    from rprs.cluster.engine import _WithoutHead
+
+    def chosen(*nodes: tuple[str, bool]) -> list[str]:
+        infos = {
+            f"{number}": SimpleNamespace(node_manager_address=address, is_head_node=is_head)
+            for number, (address, is_head) in enumerate(nodes)
+        }
+        client = SimpleNamespace(get_all_node_info=lambda **_: infos)
+        return list(_WithoutHead("10.0.0.1", client).get_all_node_info())
+
+    assert chosen(("10.0.0.1", True), ("10.0.0.1", False)) == ["1"]  # both on one machine
+    assert chosen(("10.0.0.9", True), ("10.0.0.2", False), ("10.0.0.1", False)) == ["2"]
+    assert chosen(("10.0.0.1", True), ("192.168.0.7", False)) == ["1"]  # another address of this machine
+    assert chosen(("10.0.0.1", True)) == ["0"]
+    assert own_address("127.0.0.1:6379") == "127.0.0.1"
+
+
 def workers() -> set[int]:
     """The processes that run tasks of a build."""
     found = set()
     for pid in _ray_processes():
         with suppress(OSError):
-            if b"_run" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            if b"Builder.run" in Path(f"/proc/{pid}/cmdline").read_bytes():
                 found.add(pid)
     return found
 
@@ -291,9 +311,8 @@ def first_worker() -> int:
     return min(found)
 
 
-def test_a_build_survives_a_killed_and_a_stopped_task(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_build_survives_a_killed_and_a_stopped_task(setting: Setting) -> None:
     build_with_a_fault(setting, "killed task", lambda: os.kill(first_worker(), signal.SIGKILL))
-    monkeypatch.setattr("rprs.cluster.repeated.LEAST", 5.0)
     stopped: list[int] = []
 
     def stop() -> None:
@@ -301,7 +320,7 @@ def test_a_build_survives_a_killed_and_a_stopped_task(setting: Setting, monkeypa
         os.kill(stopped[0], signal.SIGSTOP)
 
     build_with_a_fault(setting, "stopped task", stop)
-    with suppress(ProcessLookupError):  # Ray may have ended it
+    with suppress(ProcessLookupError):  # it has been ended and replaced
         os.kill(stopped[0], signal.SIGCONT)
 
 

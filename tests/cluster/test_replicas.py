@@ -157,8 +157,11 @@ class Nodes:
         self._pool = ThreadPoolExecutor(8)
         self.running: set[Future[Any]] = set()
         self.most = self.submitted = 0
+        self.reason = ""
 
-    def submit(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Hashable:
+    def submit(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Hashable | None:
+        if sum(not each.done() for each in self.running) >= self.slots():
+            return None
         self.submitted += 1
         future = self._pool.submit(lambda: (True, function(*arguments)))
         self.running = {each for each in self.running if not each.done()} | {future}
@@ -173,6 +176,9 @@ class Nodes:
 
     def outcome(self, reference: Any) -> Any:
         return reference.result(0)
+
+    def is_silent(self, reference: Hashable) -> bool:
+        return False
 
     def cancel(self, reference: Any) -> None:
         reference.cancel()

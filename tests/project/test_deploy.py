@@ -17,6 +17,7 @@ import typer
 import yaml  # type: ignore[import-untyped]
 
 from rprs.cli import app
+from rprs.cluster.settings import private_address
 from tests.support.paths import ROOT
 
 DEPLOY = ROOT / "deploy"
@@ -32,10 +33,10 @@ def tool(name: str) -> str:
     return found
 
 
-def unit() -> configparser.RawConfigParser:
+def unit(name: str = "rprs.service") -> configparser.RawConfigParser:
     parser = configparser.RawConfigParser(strict=False)  # a key may be repeated
     parser.optionxform = str  # type: ignore[assignment,method-assign]  # names keep their capitals
-    parser.read(DEPLOY / "rprs.service", encoding="utf-8")
+    parser.read(DEPLOY / name, encoding="utf-8")
     return parser
 
 
@@ -47,6 +48,21 @@ def commands() -> dict[str, list[str]]:
         "compose.yaml": COMPOSE["services"]["rprs"]["command"],
         "rprs.service": shlex.split(unit()["Service"]["ExecStart"])[1:],
     }
+
+
+@pytest.mark.parametrize("name", ["rprs-cluster-head.service", "rprs-cluster-node.service"])
+def test_units_of_a_cluster_are_valid_private_and_need_a_token(name: str) -> None:
+    service = unit(name)["Service"]
+    _, cluster, verb, *words = shlex.split(service["ExecStart"])
+    node: Any = typer.main.get_command(app).commands[cluster].commands[verb]  # type: ignore[attr-defined]  # groups
+    with node.make_context(verb, words) as context:
+        assert private_address(context.params["ip"])
+        assert (context.params["join"] is None) == ("head" in name)
+        assert not context.params["firewalled"]
+    assert service["IPAddressDeny"] == "any"
+    text = (DEPLOY / name).read_text(encoding="utf-8")
+    assert "RAY_AUTH_TOKEN_PATH=/etc/rprs/cluster-token" in text
+    assert "AWS_SECRET_ACCESS_KEY=" not in text
 
 
 @pytest.mark.parametrize("name", ["Dockerfile", "compose.yaml", "rprs.service"])

@@ -17,7 +17,7 @@ import pytest
 from rprs.document import Document
 from rprs.progress import Advance, show_reading
 from rprs.read import read, read_one
-from rprs.read.bounded import DAMAGED, TOO_SLOW, _Bars, use_processes
+from rprs.read.bounded import DAMAGED, TOO_SLOW, ReadingProcesses, _Bars, reads_in_processes, use_processes
 from rprs.read.source import Skipped
 from tests.support import hostile_files
 from tests.support.office_samples import FIXTURES, archive, mail, mailbox
@@ -186,3 +186,21 @@ def test_a_pipe_is_read_once(tmp_path: Path) -> None:
     with use_processes():
         assert [document.id for document in read(pipe)] == ["piped"]
     writer.join()
+
+
+def test_processes_that_are_kept_read_again_and_again(tmp_path: Path) -> None:
+    (tmp_path / "one.html").write_text("<p>The ferry left the harbour.</p>")
+    kept = ReadingProcesses(1)
+    seen = set()
+    try:
+        for _ in range(2):
+            assert not reads_in_processes()
+            with kept.used():
+                assert reads_in_processes()
+                assert [each.text for each in read(tmp_path)] == ["The ferry left the harbour."]
+            process = kept._workers[0]._process
+            assert process is not None
+            seen.add(process.pid)
+    finally:
+        kept.close()
+    assert len(seen) == 1

@@ -155,6 +155,38 @@ class Network:
         )
         return list(map(int, listed.stdout.split()))
 
+    def running(self, name: str, *numbers: int) -> list[int]:
+        """The processes in some namespaces whose command line begins with a name."""
+        found = []
+        for pid in (pid for number in numbers for pid in self.pids(number)):
+            with suppress(OSError):
+                if Path(f"/proc/{pid}/cmdline").read_bytes().startswith(name.encode()):
+                    found.append(pid)
+        return found
+
+    @contextmanager
+    def stopped(self, name: str, *numbers: int) -> Iterator[None]:
+        """Stop a process of that name in each of some namespaces until the end of the block."""
+        stopped: list[int] = []
+        try:
+            stopped.extend(self._stop(name, number) for number in numbers)
+            yield
+        finally:
+            for pid in stopped:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGCONT)
+
+    def _stop(self, name: str, number: int) -> int:
+        deadline = monotonic() + 60
+        while True:
+            assert monotonic() < deadline, f"no process {name} runs in {self.space(number)}"
+            for pid in self.running(name, number):
+                os.kill(pid, signal.SIGSTOP)
+                if self.running(name, number) == [pid]:  # it still was in the middle
+                    return pid
+                os.kill(pid, signal.SIGCONT)
+            sleep(0.005)
+
     def close(self) -> None:
         """End all processes in the namespaces, and delete these."""
         deadline = monotonic() + 30

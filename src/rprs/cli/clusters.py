@@ -184,7 +184,7 @@ def _engine(address: str | None, local: int | None) -> Iterator[Engine]:
         return
     if address is None:
         raise UsageError("Name the head of the Ray cluster with --address HOST:PORT, or start nodes with --local 2")
-    engine = connected(address, to_build=True)
+    engine = connected(address)
     try:
         yield engine
     finally:

@@ -17,14 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["connected", "local_engine", "require_token"]
 
 
-def connected(address: str, patience: Patience | None = None, *, to_build: bool = False) -> Engine:
-    """The engine of the Ray cluster at an address.
-
-    A process that builds ends a minute after the head is lost, and continues when it is run again: without a head, no
-    task can be started. One that searches goes on.
-    """
-    own = {"RAY_gcs_rpc_server_reconnect_timeout_s": "60"} if to_build else {}
-    values = {**environment(address), **own}
+def connected(address: str, patience: Patience | None = None) -> Engine:
+    """The engine of the Ray cluster at an address."""
+    values = environment(address)
     os.environ.update({name: value for name, value in values.items() if name not in os.environ})
     require_token()
     from rprs.cluster.engine import Engine

@@ -1,4 +1,4 @@
-"""Ray: the only module that imports it. Holders keep shards open on the nodes, tasks build them.
+"""Ray: the only module that imports it. Holders keep shards open on the nodes, builders make them.
 
 A holder is a process that has opened some shards of one generation. Several holders, on different nodes, have the same
 shards: they are replicas. Ray restarts a holder that dies; until then, `rprs.cluster.replicas` asks another.
@@ -8,34 +8,39 @@ Ray reads its environment when it is imported: `connect` sets it before.
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
+import os
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from rprs.cluster.builders import Builders
 from rprs.cluster.holding import Held, failure
 from rprs.cluster.manifest import Manifest
 from rprs.cluster.repeated import run_repeated
 from rprs.cluster.replicas import Calls, Lost
-from rprs.cluster.settings import NAMESPACE, RESOURCE, Patience
+from rprs.cluster.settings import NAMESPACE, RESOURCE, Patience, is_loopback, own_address
 from rprs.errors import MissingExtra, RprsError, ShardUnavailable, UsageError
 from rprs.files.hashes import digest
+from rprs.read.bounded import ReadingProcesses
 from rprs.scoring.threads import limit_cores
 
 try:
     import ray
     from ray._common.utils import get_ray_address_file
-    from ray._private import worker
+    from ray._private import services, worker
     from ray.exceptions import GetTimeoutError, RayError, RayTaskError, TaskCancelledError
     from ray.util import list_named_actors
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 except ModuleNotFoundError as missing:
     raise MissingExtra("A cluster of several machines", "ray", "cluster") from missing
 
-__all__ = ["Engine", "Holder", "HolderState", "LocalNodes", "forget_last_head", "node_command"]
+__all__ = ["Builder", "Engine", "Holder", "HolderState", "LocalNodes", "forget_last_head", "node_command"]
 
 OBJECTS = 100_000_000  # bytes of Ray's object store: results are small
 CAPACITY = 1_000_000  # holders on a node
@@ -59,14 +64,33 @@ class Holder:
         return {**self._held.state(), "node": ray.get_runtime_context().get_node_id()}
 
 
-@ray.remote(num_cpus=1, max_retries=0)
-def _run(function: Callable[..., Any], arguments: tuple[Any, ...], most: int) -> Any:
-    """Run a step of a build on at most so many cores; an error of a user comes back as plain values."""
-    try:
-        with limit_cores(most):
-            return True, function(*arguments)
-    except (RprsError, OSError) as error:
-        return False, failure(error)
+@ray.remote(num_cpus=0, max_restarts=0, max_task_retries=0, concurrency_groups={"life": 1})
+class Builder:
+    """A process that runs steps of builds, one after the other, and answers meanwhile.
+
+    Steps share the process that reads files, which takes as long to start as many small files to read.
+    """
+
+    def __init__(self) -> None:
+        self._reading = ReadingProcesses(1)
+        gc.freeze()  # what was imported stays, and need not be searched for garbage
+
+    def run(self, function: Callable[..., Any], arguments: tuple[Any, ...], most: int) -> tuple[bool, Any]:
+        """Run a step on at most so many cores; an error of a user comes back as plain values."""
+        try:
+            with limit_cores(most), self._reading.used():
+                return True, function(*arguments)
+        except (RprsError, OSError) as error:
+            return False, failure(error)
+
+    @ray.method(concurrency_group="life")
+    def answer(self) -> None:
+        """Show that the process is there."""
+
+    @ray.method(concurrency_group="life")
+    def end(self) -> None:
+        """End the process, whatever it does."""
+        os._exit(0)
 
 
 # ---------------------------------------------------------------------------- the engine
@@ -90,11 +114,14 @@ class Engine:
 
     def __init__(self, address: str, patience: Patience | None = None) -> None:
         self.address, self.patience = address, patience or Patience()
+        self._builders: Builders | None = None  # which are started for the first step of a build
         if ray.is_initialized():
             return
         # Ray prints the logs of every process that is lost, hundreds of lines; our own messages say what matters.
         worker.print_to_stdstream = lambda *_, **__: None
         try:
+            if not is_loopback(address):
+                services.get_node_to_connect_for_driver = partial(_own_node, own_address(address))
             ray.init(
                 address=address,
                 namespace=NAMESPACE,
@@ -102,7 +129,7 @@ class Engine:
                 logging_level=logging.CRITICAL,
                 configure_logging=False,
             )
-        except (ConnectionError, RuntimeError, ValueError, RayError, TimeoutError) as error:
+        except (OSError, RuntimeError, ValueError, RayError) as error:
             reason = " ".join(str(error).split())[:200]
             raise UsageError(
                 f"No Ray cluster answers at {address} ({reason}): start this machine's node with `rprs cluster node`, "
@@ -111,6 +138,8 @@ class Engine:
 
     def close(self) -> None:
         """Leave the cluster; holders stay."""
+        if self._builders is not None:
+            self._builders.close()
         ray.shutdown()
 
     # ------------------------------------------------------------------------ tasks
@@ -118,17 +147,19 @@ class Engine:
     def run(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
         """Run a function on the nodes: the results as they come, each with the place of its arguments.
 
-        A task whose node is lost runs again elsewhere. So does one that takes much longer than the others, since a
-        stopped process cannot be told from a slow one; tasks give the same result wherever they run.
+        A task whose process is lost or does not answer runs again elsewhere, and so does one that takes much longer
+        than the others; tasks give the same result wherever they run.
         """
-        most = max(1, _cores() // max(1, len(arguments)))  # one step alone may use what all would use together
-        yield from run_repeated(_Nodes(most), function, arguments)
+        if self._builders is None:
+            self._builders = Builders(_BuilderProcesses())
+        self._builders.share_cores(len(arguments))
+        yield from run_repeated(self._builders, function, arguments)
 
     # ------------------------------------------------------------------------ holders
 
     def nodes(self) -> list[str]:
         """The ids of the nodes that can hold shards."""
-        return sorted(node["NodeID"] for node in ray.nodes() if node["Alive"] and node["Resources"].get(RESOURCE))
+        return sorted(node["NodeID"] for node in ray.nodes() if _holds(node))
 
     def start(self, url: str, manifest: Manifest, replicas: int, processes: int | None = None) -> None:
         """Start the holders of a generation, and wait until each has opened its shards."""
@@ -271,33 +302,70 @@ class _Holders:
         return _outcome(reference)
 
 
-class _Nodes:
-    """Tasks on nodes, each on at most so many cores."""
+_choose_node = services.get_node_to_connect_for_driver
 
-    def __init__(self, most: int) -> None:
-        self._most = most
 
-    def submit(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Hashable:
-        """Run a function somewhere, without waiting."""
-        reference: Hashable = _run.options(scheduling_strategy="SPREAD").remote(function, arguments, self._most)
+def _own_node(own: str, client: Any, **options: Any) -> Any:
+    """The node of this machine that this process belongs to: the one with the address `own`, if there are several.
+
+    Ray prefers the head; but when a head is started again, it ends whatever belonged to the one before.
+    """
+    return _choose_node(_WithoutHead(own, client), **options)
+
+
+@dataclass(frozen=True, slots=True)
+class _WithoutHead:
+    own: str
+    client: Any
+
+    def get_all_node_info(self, **options: Any) -> dict[Any, Any]:
+        """The nodes of this machine but the head; that one, if there are no others."""
+        every = self.client.get_all_node_info(**options)
+        nodes = {id: node for id, node in every.items() if not node.is_head_node}
+        return {id: node for id, node in nodes.items() if node.node_manager_address == self.own} or nodes or every
+
+
+class _BuilderProcesses:
+    """The processes that build, which end with this one."""
+
+    def cores(self) -> dict[str, int]:
+        """The cores of each node that can build."""
+        try:
+            return {node["NodeID"]: int(node["Resources"].get("CPU", 0)) for node in ray.nodes() if _holds(node)}
+        except (RayError, RuntimeError, ConnectionError, TimeoutError, ValueError) as error:
+            raise Lost(f"the head: {type(error).__name__}") from None
+
+    def start(self, node: str) -> Any:
+        """A new process on a node."""
+        try:
+            strategy = NodeAffinitySchedulingStrategy(node, soft=False)
+            return Builder.options(scheduling_strategy=strategy).remote()  # type: ignore[attr-defined]  # of Ray
+        except (RayError, RuntimeError, ConnectionError, TimeoutError, ValueError) as error:
+            raise Lost(f"the head: {type(error).__name__}") from None
+
+    def ask(self, process: Any) -> Hashable:
+        """Ask a process whether it is there."""
+        reference: Hashable = process.answer.remote()
         return reference
 
-    def slots(self) -> int:
-        """How many tasks can run at the same time: one on each core."""
-        return _cores()
+    def run(self, process: Any, function: Callable[..., Any], arguments: tuple[Any, ...], most: int) -> Hashable:
+        """Run a function in a process."""
+        reference: Hashable = process.run.remote(function, arguments, most)
+        return reference
 
     def wait(self, references: Sequence[Hashable], seconds: float) -> Sequence[Hashable]:
-        """Wait until at least one task has ended; those that have."""
+        """Wait until at least one answer is there; those that are."""
         return _ready(references, seconds)
 
     def outcome(self, reference: Hashable) -> Any:
-        """What a task that has ended gave."""
+        """An answer that is there."""
         return _outcome(reference)
 
-    def cancel(self, reference: Hashable) -> None:
-        """End a task whose result is not needed any more."""
+    def end(self, process: Any) -> None:
+        """End a process, by itself if it can hear us, which needs no head; else by the head."""
         with suppress(RayError, ValueError):
-            ray.cancel(reference, force=True)
+            process.end.remote()
+            ray.kill(process)
 
 
 def _ready(references: Sequence[Hashable], seconds: float) -> Sequence[Hashable]:
@@ -319,6 +387,10 @@ def _outcome(reference: Hashable) -> Any:
 
 def _cores() -> int:
     return int(sum(node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]))
+
+
+def _holds(node: dict[str, Any]) -> bool:
+    return bool(node["Alive"] and node["Resources"].get(RESOURCE))
 
 
 def _groups(shards: int, processes: int) -> list[list[int]]:

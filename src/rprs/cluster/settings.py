@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ipaddress
+import socket
 from dataclasses import dataclass
 
 from rprs.errors import UsageError
 
-__all__ = ["NAMESPACE", "RAY", "RESOURCE", "Patience", "environment", "is_loopback", "private_address"]
+__all__ = ["NAMESPACE", "RAY", "RESOURCE", "Patience", "environment", "is_loopback", "own_address", "private_address"]
 
 NAMESPACE = "rprs"
 RESOURCE = "rprs"  # which every node has that can hold shards; the head has none
@@ -41,6 +42,7 @@ def environment(address: str) -> dict[str, str]:
         "RAY_raylet_start_wait_time_s": "180",  # a busy machine takes longer than the 30 seconds of the default
         "RAY_max_direct_call_object_size": str(DIRECT),
         "RAY_gcs_rpc_server_reconnect_timeout_s": "3600",  # nodes and searches go on while the head is down
+        "RAY_worker_niceness": "0",  # at 15, the default, every other program of the machine delays searches
         "RAY_DEDUP_LOGS": "0",
         "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # the present default only warns that this will change
     }
@@ -53,6 +55,18 @@ def is_loopback(address: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def own_address(address: str) -> str:
+    """The address of this machine in the network of another one; nothing is sent."""
+    host, _, port = address.rpartition(":")
+    [(family, *_, place), *_] = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_DGRAM)
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(place)
+        except OSError:  # no way there, which connecting will report
+            return ""
+        return str(probe.getsockname()[0])
 
 
 def private_address(text: str) -> str:

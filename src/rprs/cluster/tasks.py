@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -20,12 +21,13 @@ from rprs.cluster.store import Store, open_store
 from rprs.cluster.transfer import download, file_entry, scratch, store_files, store_index
 from rprs.document import Document
 from rprs.encode import Fittable, FittedEncoder
+from rprs.encode.fitted import Table
 from rprs.index import Writer
 from rprs.index.batches import batches
 from rprs.index.encoders import LoadedEncoder, load_encoder
 from rprs.index.sample import choose_sentences
 from rprs.progress import silent
-from rprs.read.bounded import use_processes
+from rprs.read.bounded import reads_in_processes, use_processes
 from rprs.read.files import read_contents
 from rprs.read.ocr import use_ocr
 from rprs.read.source import USUAL, Skipped
@@ -123,7 +125,7 @@ def read_part(job: Job, number: int, part: Part) -> Record:
     """Read the files of a part, and store their documents by shard."""
     skipped: list[tuple[str, str, bool]] = []
     by_shard: dict[int, list[Document]] = {}
-    with use_ocr(job.ocr), use_processes(1):
+    with use_ocr(job.ocr), nullcontext() if reads_in_processes() else use_processes(1):
         for _, items in read_contents.get()(source_files(part), USUAL):
             for item in items:
                 if isinstance(item, Skipped):
@@ -278,6 +280,8 @@ def fit(job: Job, sentences: int) -> Record:
         used = component
         samples = [_read_sample(store, job, shard) for shard in range(job.shards)]
         table: FittedEncoder = component.fit(choose_sentences(samples, component.sample), silent)
+        if isinstance(table, Table):  # by the clock, each fit would have other bytes
+            table = replace(table, report={name: value for name, value in table.report.items() if name != "seconds"})
         with scratch() as folder:
             table.save(folder)
             files = tuple(file_entry(folder, place.name) for place in sorted(folder.iterdir()))

@@ -30,7 +30,7 @@ from rprs.read.ocr import ocr_mode
 from rprs.read.source import Fields, Skipped, suffix_of
 from rprs.read.storable import displayed
 
-__all__ = ["DAMAGED", "MALFORMED", "parse_document", "use_processes"]
+__all__ = ["DAMAGED", "MALFORMED", "ReadingProcesses", "parse_document", "reads_in_processes", "use_processes"]
 
 DAMAGED = "this file can't be read; it may be damaged or need too much memory"
 TOO_SLOW = "reading it took too long; it may be damaged"
@@ -47,14 +47,17 @@ def use_processes(number: int | None = None, memory: int = 0, seconds: float = 6
     `memory` is the address space of each in bytes; by default half of the memory of the machine, from 2 to 8 GB.
     `seconds` is the processor time that a process may take between two documents, pages or other signs of life.
     """
-    workers = [_Worker(memory, seconds) for _ in range(number or min(4, os.cpu_count() or 1))]
-    pool = _Pool(workers)
-    token = read_contents.set(pool.read)
+    pool = ReadingProcesses(number, memory, seconds)
     try:
-        yield
+        with pool.used():
+            yield
     finally:
-        read_contents.reset(token)
         pool.close()
+
+
+def reads_in_processes() -> bool:
+    """Whether this is within a block that reads files in other processes."""
+    return isinstance(getattr(read_contents.get(), "__self__", None), ReadingProcesses)
 
 
 def parse_document(line: dict[str, Any]) -> Document:
@@ -69,11 +72,23 @@ def parse_document(line: dict[str, Any]) -> Document:
 # ---------------------------------------------------------------------------- the pool
 
 
-class _Pool:
-    """Processes that take turns: file i is read by process i mod n, each in its order."""
+class ReadingProcesses:
+    """Processes that take turns: file i is read by process i mod n, each in its order.
 
-    def __init__(self, workers: list[_Worker]) -> None:
-        self._workers = workers
+    They start when they are needed and can be used until they are closed; the arguments are those of `use_processes`.
+    """
+
+    def __init__(self, number: int | None = None, memory: int = 0, seconds: float = 600.0) -> None:
+        self._workers = [_Worker(memory, seconds) for _ in range(number or min(4, os.cpu_count() or 1))]
+
+    @contextmanager
+    def used(self) -> Iterator[None]:
+        """Within this block, files are read in these processes."""
+        token = read_contents.set(self.read)
+        try:
+            yield
+        finally:
+            read_contents.reset(token)
 
     def read(
         self, files: Iterable[SourceFile | Skipped], fields: Fields
