@@ -147,7 +147,7 @@ class Words(Component):
     def terms(self, text: str) -> list[str]:
         """The terms in text order, repeated as often as they occur; always single words, whatever `ngrams` is."""
         table = _table(self.language, self.stop, self.stem)
-        if len(text) <= PIECE:  # one of many passages, for which the rest takes longer than their words
+        if len(text) < min(PIECE, _LONG_TEXT):  # often one of many passages, for which the rest takes longer
             return " ".join(map(table.__getitem__, text.casefold().split())).split()
         terms: list[str] = []
         progress = reading_progress.get() if len(text) >= _LONG_TEXT else silent
