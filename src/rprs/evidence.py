@@ -94,24 +94,22 @@ class Evidence:
 
         Boilerplate is recognised in these pairs alone, which is fast, unless it is left out of the coverage.
         """
-        comparisons = self._compare_all(ids)
-        orders = [_by_length(comparison.matches) for comparison in comparisons]
-        shortlists = [_passages_of(comparison, []) for comparison in comparisons]
+        compared = self._compare_all(ids, FIRST * size)
         chosen: dict[int, tuple[Pair, ...]] = {}
         weighed = FIRST * size
         while rest := [number for number in range(len(ids)) if number not in chosen]:
             for number in rest:
-                more = orders[number].numbers[len(shortlists[number].pairs) : weighed]
-                shortlists[number].add(comparisons[number].pairs(more))
-            self._look_up([text for number in rest for text in shortlists[number].texts])
+                comparison, order, shortlist = compared[number]
+                shortlist.add(comparison.pairs(order.numbers[len(shortlist.pairs) : weighed]))
+            self._look_up([text for number in rest for text in compared[number].shortlist.texts])
             for number in rest:
-                telling = self._telling(shortlists[number], orders[number], size)
+                telling = self._telling(compared[number].shortlist, compared[number].order, size)
                 if telling is not None:
                     chosen[number] = telling
             weighed = SHORTLIST * (weighed if weighed >= SHORTLIST * size else size)
         return [
             replace(self._covered(comparison, boilerplate), pairs=chosen[number])
-            for number, comparison in enumerate(comparisons)
+            for number, (comparison, _, _) in enumerate(compared)
         ]
 
     def _covered(self, comparison: Comparison, boilerplate: bool) -> Alignment:
@@ -121,13 +119,18 @@ class Evidence:
     def _compare(self, side: Side) -> Comparison:
         return compare_sides(self.query_side, side, self.index.calibration, self.knows_query)
 
-    def _compare_all(self, ids: Sequence[str]) -> list[Comparison]:
-        """The query with several documents, in threads."""
+    def _compare_all(self, ids: Sequence[str], weighed: int) -> list[_Compared]:
+        """The query with several documents, in threads; each with its longest pairs, the first to be weighed."""
         self.query_side.prepare(ideas=self.knows_query)
         if cores() == 1:
-            return [self._compare(self.side(id)) for id in ids]
+            return [self._compared(id, weighed) for id in ids]
         with one_blas_thread():
-            return list(_threads().map(lambda id: self._compare(self.side(id)), ids))
+            return list(_threads().map(lambda id: self._compared(id, weighed), ids))
+
+    def _compared(self, id: str, weighed: int) -> _Compared:
+        comparison = self._compare(self.side(id))
+        order = _by_length(comparison.matches)
+        return _Compared(comparison, order, _passages_of(comparison, comparison.pairs(order.numbers[:weighed])))
 
     def _align(self, side: Side, boilerplate: bool) -> Alignment:
         alignment = self._flagged(self._compare(side))
@@ -221,6 +224,14 @@ class _Order(NamedTuple):
 
     numbers: list[int]
     lengths: list[float]
+
+
+class _Compared(NamedTuple):
+    """The query and a document, their matches by length, and the passages that are weighed so far."""
+
+    comparison: Comparison
+    order: _Order
+    shortlist: _Passages
 
 
 def _by_length(matches: Matches) -> _Order:
