@@ -162,7 +162,7 @@ def parse(kind: Kind, source: str) -> Any:
 
 
 def _build(kind: Kind, call: Call) -> Any:
-    cls = find(kind, call.name)
+    cls: Any = find(kind, call.name)
     fields = [field.name for field in dataclasses.fields(cls) if field.init]
     values: dict[str, Any] = {}
     for position, (field, value) in enumerate(call.args):
