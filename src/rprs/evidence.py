@@ -94,9 +94,9 @@ class Evidence:
 
         Boilerplate is recognised in these pairs alone, which is fast, unless it is left out of the coverage.
         """
-        compared = self._compare_all(ids, FIRST * size)
-        chosen: dict[int, tuple[Pair, ...]] = {}
         weighed = FIRST * size
+        compared = self._compare_all(ids, weighed)
+        chosen: dict[int, tuple[Pair, ...]] = {}
         while rest := [number for number in range(len(ids)) if number not in chosen]:
             for number in rest:
                 comparison, order, shortlist = compared[number]
