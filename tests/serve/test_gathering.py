@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import weakref
 
 import pytest
 
@@ -76,3 +77,17 @@ def test_a_body_without_a_length_ends_with_its_last_chunk_or_after_a_while(monke
 
     asyncio.run(arrive())
     assert len(passed) == 2
+
+
+def test_a_lost_connection_is_not_referred_to() -> None:
+    class Connection:
+        def __init__(self) -> None:
+            self.body = Gathering(self.pass_on)
+
+        def pass_on(self, _data: bytes) -> None: ...
+
+    connection = Connection()
+    lost = weakref.ref(connection)
+    connection.body.drop()
+    del connection
+    assert lost() is None  # without the garbage collector

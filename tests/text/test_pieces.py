@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from rprs.index.language import main_script
 from rprs.text import pieces, split
 from rprs.text.analyze import Words
-from rprs.text.pieces import at_spaces
+from rprs.text.pieces import LongList, at_spaces, codes_of
 
 TEXTS = st.text(alphabet="ab .é\n\u3000\u0431", max_size=60)
 
@@ -22,6 +23,7 @@ def _small_pieces() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for module in (pieces, split):
             patch.setattr(module, "PIECE", 4)
+        patch.setattr(split, "_ROWS", 4)
         yield
 
 
@@ -36,6 +38,31 @@ def test_pieces_are_short_where_words_are(text: str) -> None:
     longest = max(map(len, text.split()), default=0)
     blank = max(map(len, text.replace("a", "x").split("x")), default=0)
     assert all(len(piece) <= 5 + longest + blank for piece in at_spaces(text))
+
+
+@given(st.text(alphabet="ab\u0431\U0001f600\ud800", max_size=20))
+def test_characters_as_numbers(text: str) -> None:
+    codes = codes_of(text)
+    assert codes.tolist() == [ord(character) for character in text]
+    assert codes.dtype == np.uint32
+    assert not codes.flags.writeable
+
+
+@given(st.lists(st.text(max_size=2), max_size=20))
+def test_a_long_list_is_let_go_in_pieces(words: list[str]) -> None:
+    many = LongList(words)
+    assert many == words
+    many.__del__()
+    assert many == []
+
+
+@given(st.integers(0, 40))
+def test_spans_become_one_array(number: int) -> None:
+    spans = [(place, place + 3) for place in range(number)]
+    sentences = split._as_sentences(spans, [0] * number)
+    assert sentences.spans.tolist() == [list(span) for span in spans]
+    assert sentences.spans.shape == (number, 2)
+    assert sentences.spans.dtype == np.int64
 
 
 @given(TEXTS)

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rprs.alignment.words import codes_of
 from rprs.compiled import compiled
 from rprs.text.marks import UNSPACED
+from rprs.text.pieces import codes_of
 
 __all__ = ["LEAST_MANY", "MANY_SHARE", "MOST_MANY", "Formal", "formal_texts", "is_formal", "many_documents"]
 

@@ -13,11 +13,12 @@ from rprs.alignment.boilerplate import Formal
 from rprs.alignment.candidates import WordPairs
 from rprs.alignment.values import Span
 from rprs.alignment.verbatim import Sequences
-from rprs.alignment.words import Words, codes_of, fold_words, full_stops, resolve_breaks
+from rprs.alignment.words import Words, fold_words, full_stops, resolve_breaks
 from rprs.compiled import compiled
 from rprs.document import Document, Sentences
 from rprs.once import cached_property
 from rprs.scoring.neighbours import widen
+from rprs.text.pieces import codes_of
 
 __all__ = ["LEAST_WORDS", "Side", "make_excerpt", "make_side", "settle_breaks"]
 

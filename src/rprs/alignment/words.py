@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 from rprs.compiled import compiled
 from rprs.once import cached_property
 from rprs.text.marks import COMBINING, UNSPACED
+from rprs.text.pieces import codes_of
 
-__all__ = ["Words", "codes_of", "fold_words", "full_stops", "resolve_breaks"]
+__all__ = ["Words", "fold_words", "full_stops", "resolve_breaks"]
 
 Ints = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
@@ -164,11 +165,6 @@ def _fold(word: str) -> str:
 
 def _hash_text(text: str) -> np.uint64:
     return np.uint64(_hash(codes_of(text)))
-
-
-def codes_of(text: str) -> NDArray[np.uint32]:
-    """The characters of a text as numbers."""
-    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
 
 
 # ---------------------------------------------------------------------------- compiled

@@ -207,7 +207,7 @@ def _options(context: typer.Context, limits: Limits) -> Options:
         token=token,
         writable=values["allow_write"],
         limits=limits,
-        log=stamped(messages.print),
+        log=stamped(messages.log),
         root_path=prefix,
         matters=matters,
         folders=check_folders(values["files"] or ()),

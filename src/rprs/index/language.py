@@ -30,6 +30,7 @@ from rprs.index.catalog import Catalog
 from rprs.index.sample import sample_sentences
 from rprs.index.segment import Segment
 from rprs.text.marks import COMBINING, UNSPACED
+from rprs.text.pieces import codes_of
 
 __all__ = [
     "MANY_PIECES",
@@ -116,7 +117,7 @@ def main_script(text: str) -> str | None:
 
 def _letter_counts(text: str) -> Iterator[tuple[str, int]]:
     """The different characters of a text, and how often it has each."""
-    counts = np.bincount(np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32))
+    counts = np.bincount(codes_of(text))
     for code in np.flatnonzero(counts).tolist():
         yield chr(code), int(counts[code])
 

@@ -22,6 +22,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from time import monotonic
 from typing import Any, cast
 
@@ -33,6 +34,7 @@ from rprs.serve.gathering import Gathering, Timer
 from rprs.serve.guard import HEADERS
 from rprs.serve.limits import LINGER, ASGIApp, Limits, Message, Receive, Scope, Send, declared
 from rprs.serve.log import frames
+from rprs.serve.turns import Turns
 
 __all__ = ["serve"]
 
@@ -40,6 +42,7 @@ BACKLOG = 512
 MIN_PROGRESS = 2**14  # bytes of a response that a client must read in `idle_seconds`
 SWITCH = 0.0005  # seconds that a thread may compute while the event loop waits for Python's lock, where it can be taken
 JUST_COME = 1.0  # seconds
+HEALTH = b"/api/v1/health HTTP/1.1"  # ends the first line of a request that does not wait for its turn
 COLLECT_AFTER = 700  # new objects, as Python does by default: garbage of many requests takes longer to collect at once
 GRACE = 3  # seconds for running requests to finish when the server stops
 
@@ -195,6 +198,7 @@ class _Connections:
         self.open: dict[object, _Connection] = {}  # by the client's address and port
         self.waiting: dict[_Connection, float] = {}  # since when, oldest first
         self.sending: dict[_Connection, None] = {}  # those with a body that is still arriving, oldest first
+        self.turns = Turns()
 
     def admit(self, connection: _Connection) -> bool:
         """Register a connection, if necessary in place of the oldest slow one; false if all requests are complete."""
@@ -265,13 +269,17 @@ class _Connections:
 
 
 class _Connection(asyncio.Protocol):
-    """uvicorn's protocol with two timers: one for data to arrive, one for the client to read the response."""
+    """uvicorn's protocol with two timers: one for data to arrive, one for the client to read the response.
+
+    What is not part of a body waits for its turn, except a request for /health.
+    """
 
     def __init__(self, inner: asyncio.Protocol, connections: _Connections) -> None:
         self.inner, self.connections, self.limits = inner, connections, connections.limits
         self.transport: asyncio.Transport
         self.client: object = self
         self.arriving, self.draining, self.body = Timer(), Timer(), Gathering(self._pass_on)
+        self.held = b""  # what has arrived and waits for its turn
         self.admitted = self.paused = False
         self.kept = False  # alive after a response, and nothing of the next request has arrived
         self.unread = False  # the last request may have had a body that was not read to its end
@@ -290,10 +298,11 @@ class _Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self.arriving.stop()
         self.draining.stop()
+        self.held = b""
         self.body.drop()
         self.connections.discard(self)
         if self.admitted:
-            self.inner.connection_lost(exc)
+            self.connections.turns.add(partial(self.inner.connection_lost, exc))
 
     def data_received(self, data: bytes) -> None:
         """Pass data on. Only the first piece of a request's head starts the timer, so a slow head cannot extend it."""
@@ -303,7 +312,19 @@ class _Connection(asyncio.Protocol):
             self.kept = False
             # This may be the rest of a body that nobody reads, which is discarded for a short while only.
             self.arriving.start(LINGER if self.unread else self.limits.header_seconds, self.transport.abort)
-        self.body.add(data)
+        if self.body.gathers or (not self.held and data.split(b"\r", 1)[0].endswith(HEALTH)):
+            self.body.add(data)
+            return
+        if not self.held:
+            self.transport.pause_reading()
+            self.connections.turns.add(self._take_turn)
+        self.held += data
+
+    def _take_turn(self) -> None:
+        held, self.held = self.held, b""
+        if held and not self.transport.is_closing():
+            self.transport.resume_reading()
+            self.body.add(held)
 
     def _pass_on(self, data: bytes) -> None:
         if self.transport.is_closing():
@@ -314,6 +335,7 @@ class _Connection(asyncio.Protocol):
             self.transport.abort()
 
     def eof_received(self) -> bool | None:
+        self._take_turn()
         self.body.flush()
         return self.inner.eof_received() if self.admitted else None
 

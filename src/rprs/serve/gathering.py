@@ -19,6 +19,10 @@ LAST_CHUNK = b"0\r\n\r\n"
 UNKNOWN_END = (1.0, 3.0)  # seconds, drawn at random, until less of a body without a length is passed on
 
 
+def _ignore(_data: bytes) -> None:
+    """Nobody is there to receive it."""
+
+
 class Timer:
     """One pending call, which can be cancelled or replaced."""
 
@@ -51,6 +55,11 @@ class Gathering:
         self._gathers = False
         self._missing: int | None = None  # bytes that the application has not read; None if the length is unknown
         self._timer = Timer()
+
+    @property
+    def gathers(self) -> bool:
+        """Whether a body is arriving that the application has not read to its end."""
+        return self._gathers
 
     def begin(self, length: int | None) -> None:
         """The head of a request announces a body, with a length or without."""
@@ -87,6 +96,10 @@ class Gathering:
             self._pass_on(data)
 
     def drop(self) -> None:
-        """The connection is lost."""
+        """The connection is lost.
+
+        Without the reference to it, Python frees it at once: the garbage of hundreds takes a tenth of a second.
+        """
         self._timer.stop()
         self._pieces.clear()
+        self._pass_on = _ignore

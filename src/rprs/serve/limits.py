@@ -9,6 +9,7 @@ import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from random import uniform
 from typing import Any
 
 from rprs.errors import UsageError
@@ -40,6 +41,7 @@ LINGER = 2.0  # seconds
 RETRY = "3"  # seconds that a client is asked to wait when the server is busy
 DISCARD = 16 * 2**20
 
+SPREAD = 1.1  # at most, times the time limit of slow bodies: if hundreds began together, they are not cut together
 MIN_ARRIVAL = 2**14  # bytes of a body that must arrive in `header_seconds`, unless that is its end
 
 
@@ -115,6 +117,7 @@ class _Body:
         self._complete = False
         self._started = False  # the application's answer
         self._due: float | None = None  # when the body must be complete
+        self._patience = self._limits.header_seconds * uniform(1, SPREAD)
         self._next_due = 0.0  # when the next `MIN_ARRIVAL` bytes must have arrived
         self._last_size = 0
         self.refused = False
@@ -128,7 +131,7 @@ class _Body:
         loop = asyncio.get_running_loop()
         if self._due is None:  # counted from the first read
             now = loop.time()
-            self._due, self._next_due = now + self._limits.body_seconds, now + self._limits.header_seconds
+            self._due, self._next_due = now + self._limits.body_seconds, now + self._patience
         try:
             async with asyncio.timeout_at(min(self._due, self._next_due)):
                 message = await self._receive()
@@ -150,7 +153,7 @@ class _Body:
         self._held += size
         self._all.held += size
         if self._size_so_far >= self._last_size + MIN_ARRIVAL:
-            self._last_size, self._next_due = self._size_so_far, now + self._limits.header_seconds
+            self._last_size, self._next_due = self._size_so_far, now + self._patience
 
     def release(self) -> None:
         """The application needs the body no longer."""

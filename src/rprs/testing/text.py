@@ -66,7 +66,7 @@ def check_analyzer(analyzer: Analyzer) -> None:
         _require(analyzer.terms(text) == [], f"{text!r} has no content, but has terms")
     for text in TEXTS:
         terms = analyzer.terms(text)
-        _require(type(terms) is list, f"terms must be a list, not {type(terms).__name__}")
+        _require(isinstance(terms, list), f"terms must be a list, not {type(terms).__name__}")
         for term in terms:
             _require(type(term) is str and term.split() == [term], f"{term!r:.80} is not a term: empty, or white space")
         doubled = analyzer.terms(f"{text}\n\n{text}")

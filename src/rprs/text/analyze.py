@@ -22,7 +22,7 @@ from rprs.forks import ForkLock
 from rprs.progress import reading_progress, silent
 from rprs.spec import Component, Kind, require
 from rprs.text.marks import COMBINING
-from rprs.text.pieces import PIECE, at_spaces
+from rprs.text.pieces import PIECE, LongList, at_spaces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -149,7 +149,7 @@ class Words(Component):
         table = _table(self.language, self.stop, self.stem)
         if len(text) < min(PIECE, _LONG_TEXT):  # often one of many passages, for which the rest takes longer
             return " ".join(map(table.__getitem__, text.casefold().split())).split()
-        terms: list[str] = []
+        terms = LongList()
         progress = reading_progress.get() if len(text) >= _LONG_TEXT else silent
         with progress("counting the words of a long text", len(text), "characters") as advance:
             for piece in at_spaces(text):

@@ -9,7 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-__all__ = ["PIECE", "at_spaces"]
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["PIECE", "LongList", "at_spaces", "codes_of"]
 
 PIECE = 2**16  # characters or words: at most a few milliseconds
 _SPACE = re.compile(r"\s")
@@ -25,3 +28,22 @@ def at_spaces(text: str) -> Iterator[str]:
         yield text[start : space.start()]
         start = space.start()
     yield text[start:]
+
+
+def codes_of(text: str) -> NDArray[np.uint32]:
+    """The characters of a text as numbers."""
+    if len(text) <= PIECE:
+        return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    codes = np.empty(len(text), dtype=np.uint32)
+    for start in range(0, len(text), PIECE):
+        codes[start : start + PIECE] = codes_of(text[start : start + PIECE])
+    codes.flags.writeable = False  # as those of a short text: compiled functions distinguish the two
+    return codes
+
+
+class LongList(list[str]):
+    """Strings that are let go in pieces: Python frees millions of them in one call."""
+
+    def __del__(self) -> None:
+        while self:
+            del self[-PIECE:]

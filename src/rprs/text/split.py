@@ -151,6 +151,7 @@ _LONGEST_RUN = 1_000  # nupunkt takes quadratic time in runs without white space
 _RUN = re.compile(rf"\S{{{_LONGEST_RUN}}}")
 _LONGEST_FRAGMENT = 40  # characters
 _LONG_TEXT, _STEP = 2_000_000, 100_000  # characters of a text whose progress is shown, and of a step
+_ROWS = 2**14  # spans that become an array in one call, a few milliseconds
 
 
 @cache
@@ -257,7 +258,9 @@ def _pieces(text: str, start: int, end: int, limit: int, piece: int) -> Iterator
         yield start, end
         return
     number = len(range(0, max(count - 2, 1), piece))
-    yield from zip(begins[:number], [*ends[1:number], last], strict=True)
+    spans = zip(begins[:number], [*ends[1:number], last], strict=True)
+    while span := next(spans, None):  # unlike `yield from`, this lets other threads go on
+        yield span
 
 
 def _is_short(text: str, start: int, end: int, limit: int, plain: bool) -> bool:
@@ -295,7 +298,8 @@ def _progress(length: int) -> Iterator[Callable[[int], None]]:
 
 
 def _as_sentences(spans: list[Span], paragraphs: list[int]) -> Sentences:
-    return Sentences(np.array(spans, np.int64).reshape(-1, 2), np.array(paragraphs, np.int32))
+    pieces = [np.array(spans[start : start + _ROWS], np.int64) for start in range(0, len(spans), _ROWS)]
+    return Sentences(np.concatenate([np.empty((0, 2), np.int64), *pieces]), np.array(paragraphs, np.int32))
 
 
 @dataclass(frozen=True)
