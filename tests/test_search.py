@@ -284,7 +284,7 @@ class TestEvidenceOfAnyReranker:
         assert all(math.isnan(hit.qp) and math.isnan(hit.dp) for hit in results)
 
     def test_is_not_computed_if_it_is_not_used(self, index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("rprs.evidence.compare_sides", None)
+        monkeypatch.setattr("rprs.evidence.find_matches", None)
         searcher = Searcher(index, rerank=Shortest())
         assert len(searcher.rank(QUERY)) == 30
         assert all(hit.pairs == () and hit.query_coverage is None for hit in searcher.search(QUERY, pairs=0))

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rprs.compiled import compiled
 from rprs.index import Index
 from rprs.index.segment import term_hashes
 from rprs.rank.grams import phrase_frequencies
 from rprs.scoring.logarithms import log
-from rprs.scoring.phrases import phrase_hashes
+from rprs.scoring.phrases import hash_pair, hash_triple
+from rprs.text.analyze import LONGEST, Words
 
 __all__ = ["Commonness", "commonness"]
+
+REMEMBERED = 100_000  # texts between white space
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,34 +33,77 @@ class Commonness:
 
 def commonness(passages: Sequence[str], index: Index) -> Commonness:
     """How common passages are; without phrases in the index, none counts as common."""
-    most, counts = np.zeros(len(passages), dtype=np.int64), np.zeros(len(passages), dtype=np.int64)
+    most = np.zeros(len(passages), dtype=np.int64)
     distinctness = np.ones(len(passages), dtype=np.float64)
     if not index.has_phrases or not len(index):
-        return Commonness(most, counts, distinctness)
-    phrases, bounds = _phrases([index.analyzer.terms(passage) for passage in passages])
+        return Commonness(most, np.zeros_like(most), distinctness)
+    hashes, sizes = _term_hashes(passages, index)
+    phrases, bounds = _phrases(hashes, sizes)
     distinct, inverse = np.unique(phrases, return_inverse=True)
-    frequencies = phrase_frequencies(distinct, index)[inverse]
+    frequencies = phrase_frequencies(distinct, index)
     scale = float(log(max(len(index), 2)))
     rarity = np.clip(1 - log(np.maximum(frequencies, 1)) / scale, 0, 1)
-    counts = np.diff(bounds)
-    some = np.flatnonzero(counts)
-    if len(some):
-        ordered = frequencies[np.lexsort((frequencies, np.repeat(np.arange(len(counts)), counts)))]
-        most[some] = ordered[(bounds[:-1] + (counts - 1) // 2)[some]]  # the lower median of each
-        places = bounds.tolist()
-        sums = [np.add.reduce(rarity[places[number] : places[number + 1]]) for number in some.tolist()]
-        distinctness[some] = sums / counts[some]
-    return Commonness(most, counts, distinctness)
+    _summarise(inverse, bounds, frequencies, rarity, most, distinctness)
+    return Commonness(most, np.diff(bounds), distinctness)
 
 
-def _phrases(passages: Sequence[Sequence[str]]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+def _term_hashes(passages: Sequence[str], index: Index) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """The hashes of the terms of all passages, and how many each has."""
+    analyzer = index.analyzer
+    if isinstance(analyzer, Words):  # the terms of a text are those of what is between its white space
+        remembered = _remembered(analyzer)
+        own = [b"".join(map(remembered.__getitem__, passage.casefold().split())) for passage in passages]
+    else:
+        own = [term_hashes(analyzer.terms(passage)).tobytes() for passage in passages]
+    return np.frombuffer(b"".join(own), dtype="<u8"), np.array(list(map(len, own)), dtype=np.int64) // 8
+
+
+class _Remembered(dict[str, bytes]):
+    """A bounded cache: case-folded text between white space → the hashes of its terms."""
+
+    def __init__(self, analyzer: Words) -> None:
+        super().__init__()
+        self.analyzer = analyzer
+
+    def __missing__(self, chunk: str) -> bytes:
+        hashes = term_hashes(self.analyzer.terms(chunk)).tobytes()
+        if len(chunk) <= LONGEST:
+            if len(self) >= REMEMBERED:
+                self.clear()
+            self[chunk] = hashes
+        return hashes
+
+
+_remembered = cache(_Remembered)
+
+
+# ---------------------------------------------------------------------------- compiled
+
+
+@compiled
+def _phrases(hashes, sizes):  # type: ignore[no-untyped-def]
     """The phrases of three terms of all passages, and where those of each start; of two terms, the phrase of both."""
-    sizes = np.array([len(terms) for terms in passages], dtype=np.int64)
-    starts = np.cumsum(sizes) - sizes
-    pairs, triples = phrase_hashes(term_hashes([term for terms in passages for term in terms]))
-    counts = np.where(sizes > 2, sizes - 2, sizes == 2)
-    own = [
-        triples[start : start + size - 2] if size > 2 else pairs[start : start + size // 2]
-        for start, size in zip(starts.tolist(), sizes.tolist(), strict=True)
-    ]
-    return np.concatenate([np.empty(0, np.uint32), *own]), np.append(0, np.cumsum(counts))
+    bounds = np.zeros(len(sizes) + 1, np.int64)
+    for passage in range(len(sizes)):
+        bounds[passage + 1] = bounds[passage] + (sizes[passage] - 2 if sizes[passage] > 2 else sizes[passage] // 2)
+    phrases, at = np.empty(bounds[-1], np.uint32), 0
+    for passage in range(len(sizes)):
+        first = bounds[passage]
+        for number in range(bounds[passage + 1] - first):
+            place = at + number
+            if sizes[passage] > 2:
+                phrases[first + number] = hash_triple(hashes[place], hashes[place + 1], hashes[place + 2])
+            else:
+                phrases[first + number] = hash_pair(hashes[place], hashes[place + 1])
+        at += sizes[passage]
+    return phrases, bounds
+
+
+@compiled
+def _summarise(numbers, bounds, frequencies, rarity, most, distinctness):  # type: ignore[no-untyped-def]
+    """The lower median of the frequencies of each passage's phrases, and the mean of their rarity."""
+    for passage in range(len(bounds) - 1):
+        own = numbers[bounds[passage] : bounds[passage + 1]]
+        if len(own):
+            most[passage] = np.sort(frequencies[own])[(len(own) - 1) // 2]
+            distinctness[passage] = rarity[own].sum() / len(own)

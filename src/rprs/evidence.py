@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rprs.alignment.align import Comparison, compare_sides
+from rprs.alignment.align import Comparison, Findings, find_matches, make_comparison
 from rprs.alignment.boilerplate import formal_texts, many_documents
 from rprs.alignment.evidence import choose_telling, length_of, lengths_of, unchanged
 from rprs.alignment.matches import Matches
@@ -29,6 +29,7 @@ __all__ = ["Evidence"]
 
 # The longest pairs are weighed: first twice as many as are shown, then four times, then four times those.
 FIRST, SHORTLIST = 2, 4
+PART = 2  # documents whose matches are found together
 LONG_PASSAGE = 8  # sentences: a longer passage is no boilerplate
 
 # Shared by all searches of a process: starting threads takes a noticeable part of a short search.
@@ -116,24 +117,28 @@ class Evidence:
         """An alignment whose coverage counts; its pairs do not."""
         return comparison.alignment(pairs=()) if boilerplate else self._flagged(comparison).without_boilerplate()
 
-    def _compare(self, side: Side) -> Comparison:
-        return compare_sides(self.query_side, side, self.index.calibration, self.knows_query)
+    def _find_matches(self, sides: Sequence[Side]) -> list[Findings]:
+        return find_matches(self.query_side, sides, self.index.calibration, self.knows_query)
 
     def _compare_all(self, ids: Sequence[str], weighed: int) -> list[_Compared]:
-        """The query with several documents, in threads; each with its longest pairs, the first to be weighed."""
-        self.query_side.prepare(ideas=self.knows_query)
-        if cores() == 1:
-            return [self._compared(id, weighed) for id in ids]
-        with one_blas_thread():
-            return list(_threads().map(lambda id: self._compared(id, weighed), ids))
+        """The query with several documents, each with its longest pairs, the first to be weighed.
 
-    def _compared(self, id: str, weighed: int) -> _Compared:
-        comparison = self._compare(self.side(id))
-        order = _by_length(comparison.matches)
-        return _Compared(comparison, order, _passages_of(comparison, comparison.pairs(order.numbers[:weighed])))
+        Threads find the matches of a few documents at a time, because those that need Python's lock for each document
+        wait for each other most of the time. The rest, which needs the lock, is done here meanwhile.
+        """
+        self.query_side.prepare(ideas=self.knows_query)
+        number = max(1, min(cores(), len(ids)))
+        parts = [ids[start::number] for start in range(number)]
+        with one_blas_thread():
+            others = [_threads().submit(self._find_matches_of, part) for part in parts[1:]]
+            found = [self._find_matches_of(parts[0]), *(other.result() for other in others)]
+        return [_compared(found[place % number][place // number], weighed) for place in range(len(ids))]
+
+    def _find_matches_of(self, ids: Sequence[str]) -> list[Findings]:
+        return self._find_matches([self.side(id) for id in ids])
 
     def _align(self, side: Side, boilerplate: bool) -> Alignment:
-        alignment = self._flagged(self._compare(side))
+        alignment = self._flagged(make_comparison(self._find_matches([side])[0]))
         return alignment if boilerplate else alignment.without_boilerplate()
 
     def _flagged(self, comparison: Comparison) -> Alignment:
@@ -232,6 +237,12 @@ class _Compared(NamedTuple):
     comparison: Comparison
     order: _Order
     shortlist: _Passages
+
+
+def _compared(findings: Findings, weighed: int) -> _Compared:
+    comparison = make_comparison(findings)
+    order = _by_length(comparison.matches)
+    return _Compared(comparison, order, _passages_of(comparison, comparison.pairs(order.numbers[:weighed])))
 
 
 def _by_length(matches: Matches) -> _Order:

@@ -5,24 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rprs.alignment.calibration import FALLBACK, Calibration
 from rprs.alignment.coverage import cover_words
-from rprs.alignment.ideas import same_ideas
+from rprs.alignment.ideas import Partners, find_partners, same_ideas
 from rprs.alignment.matches import Match, Matches, Range, join_matches, ranges_of
 from rprs.alignment.reworded import reworded
 from rprs.alignment.sides import Side, settle_breaks
 from rprs.alignment.tables import Ints
 from rprs.alignment.values import KINDS, Alignment, Change, Coverage, Pair, Relation, Span
 from rprs.alignment.verbatim import LEAST_ANYWHERE, LEAST_RUN
-from rprs.alignment.word_matches import match_words
+from rprs.alignment.word_matches import WordMatches, match_words
 from rprs.compiled import compiled
 
-__all__ = ["NEAR_DUPLICATE", "Comparison", "align_sides", "compare_sides", "make_pairs"]
+__all__ = [
+    "NEAR_DUPLICATE",
+    "Comparison",
+    "Findings",
+    "align_sides",
+    "compare_sides",
+    "find_matches",
+    "make_comparison",
+    "make_pairs",
+]
 
 NEAR_DUPLICATE = 0.8  # of the words of both texts are identical or reworded
 
@@ -42,14 +51,54 @@ def compare_sides(
     query: Side, document: Side, calibration: Calibration | None = None, ideas: bool = True
 ) -> Comparison:
     """All matches of two texts, in words; without `ideas`, vectors are not compared."""
-    ours, theirs = settle_breaks(query, document)
-    found = match_words(ours, theirs)
+    return make_comparison(find_matches(query, [document], calibration, ideas)[0])
+
+
+class Findings(NamedTuple):
+    """What the words and vectors of two texts have in common."""
+
+    query: Side  # words that are divided at the end of a line are joined here
+    document: Side
+    words: WordMatches
+    partners: Partners | None  # of sentences; None if none are needed
+
+
+def find_matches(
+    query: Side, documents: Sequence[Side], calibration: Calibration | None = None, ideas: bool = True
+) -> list[Findings]:
+    """The part of comparisons that takes long and hardly needs Python's lock; all documents at once need it least."""
+    settled = [settle_breaks(query, document) for document in documents]
+    groups: dict[int, list[int]] = {}  # by the query, which differs for documents that join its divided words
+    for place, (ours, _) in enumerate(settled):
+        groups.setdefault(id(ours), []).append(place)
+    found: dict[int, Findings] = {}
+    for places in groups.values():
+        theirs = [settled[place][1] for place in places]
+        together = _find_together(settled[places[0]][0], theirs, calibration or FALLBACK, ideas)
+        found |= dict(zip(places, together, strict=True))
+    return [found[place] for place in range(len(settled))]
+
+
+def _find_together(query: Side, documents: Sequence[Side], calibration: Calibration, ideas: bool) -> list[Findings]:
+    words = match_words(query, documents)
+    wanted = [ideas and each.has_open for each in words]
+    some = [document for document, want in zip(documents, wanted, strict=True) if want]
+    partners = iter(find_partners(query, some, calibration))
+    return [
+        Findings(query, document, own, next(partners) if want else None)
+        for document, own, want in zip(documents, words, wanted, strict=True)
+    ]
+
+
+def make_comparison(findings: Findings) -> Comparison:
+    """The other part of it: identical runs, reworded sentences, and the same ideas in the rest of both texts."""
+    ours, theirs, found, partners = findings
     runs = found.runs
     edited = [match for match in reworded(ours, theirs, found) if match.similarity < 1]
     edited = [match for match in edited if not _is_run_with_more(match, runs)]
     ranges = ranges_of(edited)
     matched = np.concatenate((runs, ranges)) if edited else runs
-    others = same_ideas(ours, theirs, calibration or FALLBACK, matched) if ideas else NONE
+    others = NONE if partners is None else same_ideas(ours, theirs, partners, matched)
     kept = _without_included(ours, theirs, runs, edited)
     sizes = [len(kept), len(edited), len(others[0])]
     matches = Matches(

@@ -5,7 +5,9 @@ Captions, headings and bare citations express no idea, so they are left out.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,34 +15,83 @@ from numpy.typing import NDArray
 from rprs.alignment.calibration import Calibration
 from rprs.alignment.sides import Side
 from rprs.alignment.tables import Ints
-from rprs.alignment.word_matches import shares
+from rprs.alignment.word_matches import ends_of, shares
 from rprs.compiled import compiled
+from rprs.scoring.neighbours import widen_rows
 from rprs.scoring.threads import one_blas_thread
 
-__all__ = ["same_ideas"]
+__all__ = ["Partners", "find_partners", "same_ideas"]
 
-ROWS = 512  # sentences that are compared at a time
+ROWS = 512  # sentences of the query that are compared at a time
+COLUMNS = 2**13  # sentences of several documents that are compared in one go
+NONE = -2.0  # less similar than any two vectors
 MOSTLY = 0.5  # of the words of a sentence: if more of them have a stronger match, no weaker one is looked for
 
-Flags = NDArray[np.bool_]
 
+class Partners(NamedTuple):
+    """Sentences with vectors and their best partners, where these reach the bar: those of the query come first.
 
-def same_ideas(
-    query: Side, document: Side, calibration: Calibration, matched: Ints
-) -> tuple[Ints, NDArray[np.float64]]:
-    """(m, 4) and (m,): the best partner of each open sentence by its vector, in both directions, above the bar.
-
-    A sentence is open unless most of its words are `matched` already. Ranges of words with the similarity of each; two
-    sentences that are the best of each other are there twice.
+    Numbers are those of the vectors. Two sentences that are the best of each other are there twice.
     """
-    ours, theirs = query.with_ideas, document.with_ideas
-    opened = _opened(matched, query.bounds, document.bounds, ours, theirs)
-    if not len(ours) or not len(theirs) or not (opened[0].any() or opened[1].any()):
-        return np.empty((0, 4), dtype=np.int64), np.empty(0)
-    bars = calibration.bar(len(document.sentences)), calibration.bar(len(query.sentences))
-    with one_blas_thread():  # two would wait for each other when several searches run
-        rows, columns, similarity = _best_partners(query.vectors, document.vectors, opened, bars)
-    left, right = ours[rows], theirs[columns]
+
+    queries: int  # how many are the best partners of sentences of the query
+    rows: Ints  # (p,): sentences of the query
+    columns: Ints  # (p,): of the document
+    similarity: NDArray[Any]  # (p,)
+
+
+def find_partners(query: Side, documents: Sequence[Side], calibration: Calibration) -> list[Partners | None]:
+    """The best partner of each sentence by its vector, in both directions, for each document that has vectors."""
+    found: list[Partners | None] = [None] * len(documents)
+    places = [place for place, document in enumerate(documents) if len(document.with_ideas)]
+    if not len(query.with_ideas):
+        return found
+    other_bar = calibration.bar(len(query.sentences))
+    for some in _groups(places, [len(documents[place].with_ideas) for place in places]):
+        bars = np.array([calibration.bar(len(documents[place].sentences)) for place in some])
+        vectors, ends = _joined_vectors([documents[place] for place in some])
+        with one_blas_thread():  # two would wait for each other when several searches run
+            for place, partners in zip(
+                some, _best_partners(query.vectors, vectors, ends, bars, other_bar), strict=True
+            ):
+                found[place] = partners
+    return found
+
+
+def _groups(places: Sequence[int], sizes: Sequence[int]) -> Iterator[list[int]]:
+    """Documents that are compared in one go, in their order: one, or several with at most `COLUMNS` sentences."""
+    group: list[int] = []
+    count = 0
+    for place, size in zip(places, sizes, strict=True):
+        if group and count + size > COLUMNS:
+            yield group
+            group, count = [], 0
+        group.append(place)
+        count += size
+    if group:
+        yield group
+
+
+def _joined_vectors(documents: Sequence[Side]) -> tuple[NDArray[Any], Ints]:
+    """The vectors of the sentences that have ideas, one document after the other, and where those of each end."""
+    if len(documents) == 1:
+        return documents[0].vectors, ends_of([len(documents[0].with_ideas)])
+    starts = ends_of([len(document.sentences) for document in documents])[:-1].tolist()
+    rows = [start + document.with_ideas for start, document in zip(starts, documents, strict=True)]
+    stored = np.concatenate([document.sentences.vectors for document in documents])
+    return widen_rows(stored, np.concatenate(rows)), ends_of([len(own) for own in rows])
+
+
+def same_ideas(query: Side, document: Side, partners: Partners, matched: Ints) -> tuple[Ints, NDArray[np.float64]]:
+    """(m, 4) and (m,): ranges of words, and how similar they are, for the partners of open sentences.
+
+    A sentence is open unless most of its words are `matched` already.
+    """
+    opened, other_opened = _opened(matched, query.bounds, document.bounds, query.with_ideas, document.with_ideas)
+    rows, columns, similarity = partners.rows, partners.columns, partners.similarity
+    kept = np.append(opened[rows[: partners.queries]], other_opened[columns[partners.queries :]])
+    left, right = query.with_ideas[rows[kept]], document.with_ideas[columns[kept]]
+    similarity = similarity[kept]
     kept = ~(query.formal.of(left) | document.formal.of(right))
     left, right = left[kept], right[kept]
     ranges = query.bounds[left], query.bounds[left + 1], document.bounds[right], document.bounds[right + 1]
@@ -56,57 +107,86 @@ def _opened(matched: Any, bounds: Any, other_bounds: Any, ours: Any, theirs: Any
 
 
 def _best_partners(
-    query: NDArray[Any], document: NDArray[Any], opened: tuple[Flags, Flags], bars: tuple[float, float]
-) -> tuple[Ints, Ints, NDArray[Any]]:
-    """Rows, columns and similarities of the best partners of open rows and columns that reach the bar of their side.
+    query: NDArray[Any], documents: NDArray[Any], ends: Ints, bars: NDArray[np.float64], other_bar: float
+) -> list[Partners]:
+    """The best partners of rows, among the columns of each document, and of columns; of equal ones, the first.
 
-    Of equally similar partners, the first counts. Only where the best reaches the bar, it is looked for.
+    Those of rows reach the bar of their document, those of columns the other one.
     """
-    best = np.full(len(document), -2, dtype=query.dtype)  # of each column so far
-    row_of_column = np.zeros(len(document), dtype=np.int64)
-    parts = []
+    rows, columns = _Best.of((len(bars), len(query)), query.dtype), _Best.of((len(documents),), query.dtype)
     for start in range(0, len(query), ROWS):
-        similarity = query[start : start + ROWS] @ document.T
-        parts.append(_choose(similarity, start, *opened, *bars, best, row_of_column))
-    good = np.flatnonzero(best > -2)
-    rows, columns, values = zip(*parts, (row_of_column[good], good, best[good]), strict=True)
-    return np.concatenate(rows), np.concatenate(columns), np.concatenate(values)
+        similarity = query[start : start + ROWS] @ documents.T
+        _choose(similarity, start, ends, bars, other_bar, *rows, *columns)
+    return [
+        _as_partners(_Best(*(each[place] for each in rows)), _Best(*(each[first:stop] for each in columns)))
+        for place, (first, stop) in enumerate(pairwise(ends.tolist()))
+    ]
+
+
+class _Best(NamedTuple):
+    """The most similar partners so far; one of `NONE` similarity is none."""
+
+    similarity: NDArray[Any]
+    partner: Ints
+
+    @classmethod
+    def of(cls, shape: tuple[int, ...], dtype: Any) -> _Best:
+        """No partners yet."""
+        return cls(np.full(shape, NONE, dtype=dtype), np.zeros(shape, dtype=np.int64))
+
+
+def _as_partners(rows: _Best, columns: _Best) -> Partners:
+    own, other = np.flatnonzero(rows.similarity > NONE), np.flatnonzero(columns.similarity > NONE)
+    return Partners(
+        len(own),
+        np.concatenate((own, columns.partner[other])),
+        np.concatenate((rows.partner[own], other)),
+        np.concatenate((rows.similarity[own], columns.similarity[other])),
+    )
 
 
 @compiled
 def _choose(
-    similarity: Any, start: int, rows: Any, columns: Any, bar: Any, other_bar: Any, best: Any, row_of_column: Any
-) -> Any:
-    """The best columns of open rows, which start with number `start`; the best rows of columns are updated."""
-    highest, highest_of_columns = _maxima(similarity)
-    chosen, count = np.empty((len(similarity), 2), dtype=np.int64), 0
-    values = np.empty(len(similarity), dtype=similarity.dtype)
-    for row in range(len(similarity)):
-        if rows[start + row] and highest[row] >= bar:
-            column = 0
-            while similarity[row, column] != highest[row]:
-                column += 1
-            chosen[count, 0], chosen[count, 1], values[count] = start + row, column, highest[row]
-            count += 1
+    similarity: Any,
+    start: int,
+    ends: Any,
+    bars: Any,
+    other_bar: Any,
+    best: Any,
+    column_of: Any,
+    other: Any,
+    row_of: Any,
+) -> None:
+    """Find the best columns of rows, which start with number `start`, in each document; update the best rows."""
+    highest, highest_of_columns = _maxima(similarity, ends)
+    for document in range(len(bars)):
+        first = ends[document]
+        for row in range(len(similarity)):
+            if highest[document, row] >= bars[document]:
+                column = first
+                while similarity[row, column] != highest[document, row]:
+                    column += 1
+                best[document, start + row], column_of[document, start + row] = highest[document, row], column - first
     for column in range(similarity.shape[1]):
         value = highest_of_columns[column]
-        if columns[column] and value >= other_bar and value > best[column]:
+        if value >= other_bar and value > other[column]:
             row = 0
             while similarity[row, column] != value:
                 row += 1
-            best[column], row_of_column[column] = value, start + row
-    return chosen[:count, 0].copy(), chosen[:count, 1].copy(), values[:count]
+            other[column], row_of[column] = value, start + row
 
 
 @compiled(fastmath={"nnan", "nsz"})
-def _maxima(similarity: Any) -> Any:
-    """The greatest value of each row and of each column."""
-    rows, columns = similarity[:, 0].copy(), similarity[0].copy()
+def _maxima(similarity: Any, ends: Any) -> Any:
+    """The greatest value of each row in each document, and of each column."""
+    rows = np.empty((len(ends) - 1, len(similarity)), dtype=similarity.dtype)
+    columns = similarity[0].copy()
     for row in range(similarity.shape[0]):
-        greatest = rows[row]
-        for column in range(similarity.shape[1]):  # two loops, so that each compiles to vector instructions
-            greatest = max(greatest, similarity[row, column])
-        rows[row] = greatest
+        for document in range(len(ends) - 1):
+            greatest = similarity[row, ends[document]]
+            for column in range(ends[document], ends[document + 1]):  # two loops: each compiles to vector instructions
+                greatest = max(greatest, similarity[row, column])
+            rows[document, row] = greatest
         for column in range(similarity.shape[1]):
             columns[column] = max(columns[column], similarity[row, column])
     return rows, columns

@@ -17,7 +17,7 @@ from rprs.alignment.words import Words, fold_words, full_stops, resolve_breaks
 from rprs.compiled import compiled
 from rprs.document import Document, Sentences
 from rprs.once import cached_property
-from rprs.scoring.neighbours import widen
+from rprs.scoring.neighbours import widen_rows
 from rprs.text.pieces import codes_of
 
 __all__ = ["LEAST_WORDS", "Side", "make_excerpt", "make_side", "settle_breaks"]
@@ -91,7 +91,7 @@ class Side:
     @cached_property
     def vectors(self) -> NDArray[np.floating[Any]]:
         """The vectors of these sentences in the type in which their products are exact."""
-        return widen(self.sentences.vectors[self.with_ideas])
+        return widen_rows(self.sentences.vectors, self.with_ideas)
 
     def span(self, first: int, stop: int) -> Span:
         """The characters of the words from `first` to `stop`, with the punctuation of sentences that they fill."""

@@ -41,6 +41,7 @@ __all__ = [
     "tie_keys",
     "tie_priority",
     "widen",
+    "widen_rows",
 ]
 
 Vectors = NDArray[np.floating[Any]]  # float16 or float32, on the grid of scoring.vectors
@@ -223,6 +224,15 @@ def widen(vectors: Vectors) -> Wide:
     return wide
 
 
+def widen_rows(vectors: Vectors, rows: NDArray[np.int64]) -> Wide:
+    """Some rows, widened."""
+    if vectors.itemsize != 2:
+        return widen(vectors[rows])
+    wide = np.empty((len(rows), vectors.shape[1]), dtype=precision_of(vectors).wide)
+    _widen_rows(np.ascontiguousarray(vectors).view(np.uint16), rows, wide)
+    return wide
+
+
 def _copy(vectors: Vectors, wide: Wide) -> None:
     if vectors.itemsize == 2:
         _widen(vectors.view(np.uint16), wide)
@@ -232,13 +242,25 @@ def _copy(vectors: Vectors, wide: Wide) -> None:
 
 @compiled
 def _widen(half, wide):  # type: ignore[no-untyped-def]
-    """Move sign, exponent and fraction to their places in float32, then correct the exponent's bias by 2^112."""
     for row in range(half.shape[0]):
         for column in range(half.shape[1]):
-            bits = np.uint32(half[row, column])
-            sign = (bits & np.uint32(0x8000)) << np.uint32(16)
-            moved = np.uint32(sign | ((bits & np.uint32(0x7FFF)) << np.uint32(13)))
-            wide[row, column] = moved.view(np.float32) * np.float32(2.0**112)
+            wide[row, column] = _as_float32(half[row, column])
+
+
+@compiled
+def _widen_rows(half, rows, wide):  # type: ignore[no-untyped-def]
+    for row in range(len(rows)):
+        for column in range(half.shape[1]):
+            wide[row, column] = _as_float32(half[rows[row], column])
+
+
+@compiled(inline="always")
+def _as_float32(half):  # type: ignore[no-untyped-def]
+    """Move sign, exponent and fraction to their places in float32, then correct the exponent's bias by 2^112."""
+    bits = np.uint32(half)
+    sign = (bits & np.uint32(0x8000)) << np.uint32(16)
+    moved = np.uint32(sign | ((bits & np.uint32(0x7FFF)) << np.uint32(13)))
+    return moved.view(np.float32) * np.float32(2.0**112)
 
 
 @compiled(fastmath={"nnan", "nsz"})

@@ -39,6 +39,8 @@ __all__ = [
     "decode",
     "encode",
     "find",
+    "hash_pair",
+    "hash_triple",
     "in_order",
     "invert",
     "phrase_hashes",
@@ -58,18 +60,39 @@ _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 def phrase_hashes(terms: NDArray[np.uint64]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """(t − 1,) and (t − 2,): the phrases of two and of three terms in a text, from the hashes (t,) of its terms."""
-    pairs = _mix(terms[:-1] * _FACTOR + terms[1:])
-    triples = _mix(pairs[:-1] * _FACTOR + terms[2:])
-    length = np.uint64(1)  # the last bit is 0 for two terms, 1 for three
-    high = np.uint64(32)
-    return (pairs >> high & ~length).astype(np.uint32), (triples >> high | length).astype(np.uint32)
+    pairs, triples = _phrase_hashes(terms)
+    return pairs, triples
 
 
-def _mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Spread the bits of every value (the finaliser of SplitMix64)."""
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(values ^ (values >> np.uint64(31)))
+@compiled(inline="always")
+def hash_pair(first, second):  # type: ignore[no-untyped-def]
+    """The phrase of two terms: the last bit is 0."""
+    return np.uint32(_join(first, second) >> np.uint64(32) & ~np.uint64(1))
+
+
+@compiled(inline="always")
+def hash_triple(first, second, third):  # type: ignore[no-untyped-def]
+    """The phrase of three terms: the last bit is 1."""
+    return np.uint32(_join(_join(first, second), third) >> np.uint64(32) | np.uint64(1))
+
+
+@compiled(inline="always")
+def _join(hashed, term):  # type: ignore[no-untyped-def]
+    """One hash of two, with its bits spread (the finaliser of SplitMix64)."""
+    value = hashed * _FACTOR + term
+    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return value ^ (value >> np.uint64(31))
+
+
+@compiled
+def _phrase_hashes(terms):  # type: ignore[no-untyped-def]
+    pairs, triples = np.empty(max(len(terms) - 1, 0), np.uint32), np.empty(max(len(terms) - 2, 0), np.uint32)
+    for place in range(len(pairs)):
+        pairs[place] = hash_pair(terms[place], terms[place + 1])
+    for place in range(len(triples)):
+        triples[place] = hash_triple(terms[place], terms[place + 1], terms[place + 2])
+    return pairs, triples
 
 
 @dataclass(frozen=True, slots=True)
