@@ -282,14 +282,19 @@ def test_a_process_belongs_to_a_node_of_its_machine_rather_than_to_the_head() ->
     assert own_address("127.0.0.1:6379") == "127.0.0.1"
 
 
-def workers() -> set[int]:
-    """The processes that run tasks of a build."""
+def workers(node: int | None = None) -> set[int]:
+    """The processes that run tasks of a build, on all nodes or below the process of one."""
     found = set()
     for pid in _ray_processes():
         with suppress(OSError):
-            if b"Builder.run" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+            if is_working(pid) and node in (None, parent):
                 found.add(pid)
     return found
+
+
+def is_working(pid: int) -> bool:
+    return b"Builder.run" in Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
 def build_with_a_fault(setting: Setting, name: str, fault: Callable[[], object]) -> None:
@@ -303,23 +308,28 @@ def build_with_a_fault(setting: Setting, name: str, fault: Callable[[], object])
     assert manifest.manifest == build(setting.folder / "plain", DOCUMENTS[:30], 6, encoder="hashed").manifest
 
 
-def first_worker() -> int:
+def first_worker(node: int | None = None) -> int:
     deadline = monotonic() + 60
-    while not (found := workers()):
+    while not (found := workers(node)):
         assert monotonic() < deadline, "no task has started"
         sleep(0.02)
     return min(found)
 
 
+def stopped_worker(node: int | None = None) -> int:
+    """A process, of any node or a given one, that cannot finish its task."""
+    while True:
+        pid = first_worker(node)
+        os.kill(pid, signal.SIGSTOP)
+        if is_working(pid):
+            return pid
+        os.kill(pid, signal.SIGCONT)  # it was faster
+
+
 def test_a_build_survives_a_killed_and_a_stopped_task(setting: Setting) -> None:
     build_with_a_fault(setting, "killed task", lambda: os.kill(first_worker(), signal.SIGKILL))
     stopped: list[int] = []
-
-    def stop() -> None:
-        stopped.append(first_worker())
-        os.kill(stopped[0], signal.SIGSTOP)
-
-    build_with_a_fault(setting, "stopped task", stop)
+    build_with_a_fault(setting, "stopped task", lambda: stopped.append(stopped_worker()))
     with suppress(ProcessLookupError):  # it has been ended and replaced
         os.kill(stopped[0], signal.SIGCONT)
 
@@ -335,8 +345,10 @@ def test_a_lost_node_is_survived_by_queries_and_by_a_build(
         os.kill(lost, signal.SIGKILL)
 
     def kill_in_the_middle() -> None:
-        first_worker()
+        worker = stopped_worker(lost)
         seconds = in_the_middle(cluster, kill, expected["default"], 60)
+        assert is_working(worker)
+        os.kill(worker, signal.SIGKILL)  # stopped, it does not notice that its node is gone
         print(f"node killed: answered after {seconds:.1f} s")
 
     build_with_a_fault(setting, "killed node", kill_in_the_middle)

@@ -19,13 +19,13 @@ from rprs.index import Index, Writer, verify
 from rprs.index import writer as writing
 from rprs.index.blocks import BLOCK, block_sums
 from rprs.index.files import File
-from rprs.index.segment import NAMES, PHRASE_NAMES
+from rprs.index.segment import NAMES, NEWER_NAMES, PHRASE_NAMES
 from rprs.search import Searcher
 from tests.index.test_damage import HEADER, attempt, change, flip
 from tests.support.cli import rprs_error, rprs_ok
 from tests.support.crash import COLLECTION, QUERIES, invented, memory_folder, rankings
 
-ARRAYS = [f"segments/000002/{name}.npy" for name in (*NAMES, *PHRASE_NAMES, "vectors.000001")]
+ARRAYS = [f"segments/000002/{name}.npy" for name in (*NAMES, *NEWER_NAMES, *PHRASE_NAMES, "vectors.000001")]
 DOCUMENTS = [*COLLECTION, invented("d01", 1, 4)]
 
 

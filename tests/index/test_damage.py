@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from rprs.errors import IndexCorrupt, IndexMismatch, InvalidIndex, RprsError
 from rprs.index import Index, Writer, verify
-from rprs.index.segment import NAMES, PHRASE_NAMES, Segment
+from rprs.index.segment import NAMES, NEWER_NAMES, PHRASE_NAMES, Segment
 from rprs.progress import Progress
 from tests.support.crash import COLLECTION, HASHED, LearnedTable, invented, memory_folder, rankings
 from tests.support.flips import small_index
 
-FILES = [f"segments/000002/{name}.npy" for name in (*NAMES, *PHRASE_NAMES, "vectors.000001")]
+FILES = [f"segments/000002/{name}.npy" for name in (*NAMES, *NEWER_NAMES, *PHRASE_NAMES, "vectors.000001")]
 HEADER = 128  # bytes of header in every array of an index as small as this
 
 

@@ -93,6 +93,7 @@ def _merge_postings(root: Path, place: str, segments: Sequence[Segment], live: M
     arrays = (
         ("hashes", "term_hash", np.uint64),
         ("bytes", "term_bytes", np.uint8),
+        ("occurrences", "term_counts", np.int64),
         ("documents", "posting_documents", np.int32),
         ("counts", "posting_counts", np.uint32 if wide else np.uint16),
     )

@@ -31,6 +31,7 @@ from rprs.scoring.vectors import PRECISIONS, VectorType
 __all__ = [
     "ARRAYS",
     "NAMES",
+    "NEWER_NAMES",
     "PHRASE_NAMES",
     "TYPES",
     "Entry",
@@ -63,7 +64,9 @@ TYPES = {  # of the arrays
     "paragraphs": ("<i4",),
 }
 NAMES = tuple(TYPES)
-ARRAYS = len(NAMES) + 3  # all of a new segment; phrases take three steps
+NEWER_TYPES = {"term_counts": ("<i8",)}  # of the arrays that older indexes do not have
+NEWER_NAMES = tuple(NEWER_TYPES)
+ARRAYS = len(NAMES) + len(NEWER_NAMES) + 3  # all of a new segment; phrases take three steps
 PHRASE_TYPES = {"phrase_directory": ("<i8",), "phrase_data": ("|u1",)}  # of the arrays that an index may do without
 PHRASE_NAMES = tuple(PHRASE_TYPES)
 _OF_TERMS = ("term_offsets", "term_bytes", "posting_offsets")  # and their hashes, which are checked at once
@@ -110,6 +113,7 @@ class Segment:
         self.term_hash: NDArray[np.uint64] = arrays["term_hash"]
         self.term_offsets: NDArray[np.int64] = arrays["term_offsets"]
         self.term_bytes: NDArray[np.uint8] = arrays["term_bytes"]
+        self.term_counts: NDArray[np.int64] | None = arrays.get("term_counts")
         self.posting_offsets: NDArray[np.int64] = arrays["posting_offsets"]
         self.posting_documents: NDArray[np.int32] = arrays["posting_documents"]
         self.posting_counts: NDArray[Any] = arrays["posting_counts"]
@@ -119,7 +123,8 @@ class Segment:
         self.paragraphs: NDArray[np.int32] = arrays["paragraphs"]
         self.vectors, self._vector_type = vectors, vector_type
         self.phrases = phrases
-        types = {name: array.dtype.str in TYPES[name] for name, array in arrays.items()}
+        allowed = TYPES | NEWER_TYPES
+        types = {name: array.dtype.str in allowed[name] for name, array in arrays.items()}
         for name, valid in chain(types.items(), self._checks()):  # in turn: a wrong type may be no number
             if not valid:
                 raise self._corrupt(name)
@@ -144,6 +149,8 @@ class Segment:
         paths = {name: f"{folder(number)}/{name}.npy" for name in (*NAMES, *(PHRASE_NAMES if phrases else ()))}
         if generation is not None:
             paths["vectors"] = vectors_path(number, generation)
+        newer = {name: f"{folder(number)}/{name}.npy" for name in NEWER_NAMES}
+        paths |= {name: path for name, path in newer.items() if _is_there(sums, root, path)}
         loaded = {name: load_checked(root, path, _sums(sums, root, path)) for name, path in paths.items()}
         arrays = {name: array for name, (array, _) in loaded.items()}
         blocks = {name: checks for name, (_, checks) in loaded.items() if checks is not None}
@@ -204,6 +211,7 @@ class Segment:
         stored = PRECISIONS[self._vector_type].stored
         yield from {
             "term_offsets": complete(self.term_offsets, len(self.term_hash), len(self.term_bytes)),
+            "term_counts": self.term_counts is None or self.term_counts.shape == self.term_hash.shape,
             "posting_offsets": complete(self.posting_offsets, len(self.term_hash), len(self.posting_documents)),
             "posting_counts": self.posting_counts.shape == self.posting_documents.shape,
             "sentence_offsets": complete(self.sentence_offsets, len(self.lengths), sentences),
@@ -259,13 +267,17 @@ class Segment:
     def occurrences(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.int64]:
         """(t,): how often all documents of the segment have each term, from where its postings start and stop."""
         places = np.searchsorted(self.posting_offsets, starts, side="right") - 1
-        return np.where(stops > starts, self._term_counts[np.minimum(places, len(self.term_hash) - 1)], 0)
+        places = np.minimum(places, len(self.term_hash) - 1)
+        if self.term_counts is not None:
+            self._check_rows("term_counts", self.term_counts, places, places + 1)
+        counts = self.counted if self.term_counts is None else self.term_counts
+        return np.where(stops > starts, counts[places], 0)
 
     @cached_property
-    def _term_counts(self) -> NDArray[np.int64]:
-        """(terms,): how often all documents have each term, counted in one pass when a query needs it."""
+    def counted(self) -> NDArray[np.int64]:
+        """(terms,): how often all documents have each term, counted in one pass where it is not stored."""
         self._check_all("posting_counts", "posting_offsets")
-        return np.add.reduceat(self.posting_counts, self.posting_offsets[:-1], dtype=np.int64)
+        return _sums_of(self.posting_counts, self.posting_offsets)
 
 
 def _sums(sums: Mapping[str, bytes] | None, root: Path, path: str) -> bytes | None:
@@ -275,6 +287,11 @@ def _sums(sums: Mapping[str, bytes] | None, root: Path, path: str) -> bytes | No
     if path not in sums:
         raise IndexCorrupt(f"The checksums of {path} are missing: run `rprs verify {root}`")
     return sums[path]
+
+
+def _is_there(sums: Mapping[str, bytes] | None, root: Path, path: str) -> bool:
+    """Whether an index has a file that older ones do not have."""
+    return (root / path).exists() if sums is None else path in sums
 
 
 def open_phrases(root: Path, number: int, name: str = "phrase") -> Stream:
@@ -349,6 +366,7 @@ def _postings(entries: Sequence[Entry]) -> dict[str, NDArray[Any]]:
         "term_hash": inverted.hashes,
         "term_offsets": ends(inverted.sizes),
         "term_bytes": inverted.bytes,
+        "term_counts": inverted.occurrences,
         "posting_offsets": ends(inverted.frequencies),
         "posting_documents": inverted.documents,
         "posting_counts": inverted.counts.astype(narrow),
@@ -363,6 +381,7 @@ class Inverted:
     sizes: NDArray[np.int64]  # bytes of each term
     bytes: NDArray[np.uint8]
     frequencies: NDArray[np.int64]  # postings of each term
+    occurrences: NDArray[np.int64]  # of each term, in all documents
     documents: NDArray[np.int32]
     counts: NDArray[np.int64]
 
@@ -376,14 +395,21 @@ def invert(terms: Sequence[bytes], term: NDArray[Any], documents: NDArray[Any], 
     place = rank[term]
     order = np.argsort(place, kind="stable")
     ordered = [terms[position] for position in by_hash]
+    frequencies = np.bincount(place, minlength=len(terms)).astype(np.int64)
     return Inverted(
         hashes[by_hash],
         np.array([len(encoded) for encoded in ordered], dtype=np.int64),
         np.frombuffer(b"".join(ordered), dtype=np.uint8),
-        np.bincount(place, minlength=len(terms)).astype(np.int64),
+        frequencies,
+        _sums_of(counts[order], ends(frequencies)),
         documents[order].astype(np.int32),
         counts[order].astype(np.int64),
     )
+
+
+def _sums_of(counts: NDArray[Any], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The sum of each term's counts; every term has at least one."""
+    return np.add.reduceat(counts, offsets[:-1], dtype=np.int64)
 
 
 def ends(sizes: NDArray[Any]) -> NDArray[np.int64]:

@@ -16,7 +16,7 @@ from rprs.index.damage import damaged_files, document_damage
 from rprs.index.files import File
 from rprs.index.leftovers import leftovers
 from rprs.index.rows import SegmentRow, StoredDocument
-from rprs.index.segment import NAMES, PHRASE_NAMES, Segment, folder, vectors_path
+from rprs.index.segment import NAMES, NEWER_NAMES, PHRASE_NAMES, Segment, folder, vectors_path
 from rprs.progress import Progress, as_progress
 from rprs.scoring.phrases import in_order
 
@@ -142,6 +142,7 @@ def _segments(catalog: Catalog) -> Iterator[str]:
     named = {file.path for file in catalog.files() if file.path.startswith("segments/")}
     if catalog.refit is not None:  # the vectors that an interrupted refit has made so far
         named -= {vectors_path(row.number, catalog.refit[0]) for row in rows}
+    named -= {f"{folder(row.number)}/{name}.npy" for row in rows for name in NEWER_NAMES}  # older segments have none
     if not catalog.phrases:  # an upgrade may have been interrupted
         named = {path for path in named if "/phrase_" not in path}
     yield from (f"catalog.sqlite: {path} and its segment do not fit" for path in sorted((arrays | vectors) ^ named))
@@ -180,6 +181,15 @@ def _segment(catalog: Catalog, segment: Segment, row: SegmentRow) -> Iterator[st
         "the number of words": int(segment.lengths.sum()) == row.tokens,
         "the encoder of its vectors": row.generation in (None, catalog.generation),
         "the order of its terms": bool(np.all(segment.term_hash[1:] >= segment.term_hash[:-1])),
+        "the occurrences of its terms": _has_right_counts(segment),
         "the order of its phrases": phrases is None or bool(in_order(phrases.directory, phrases.data, row.documents)),
     }
     yield from (f"{name} does not fit" for name, valid in checks.items() if not valid)
+
+
+def _has_right_counts(segment: Segment) -> bool:
+    """Whether the occurrences of terms are the sums of those in their postings, if they are stored."""
+    if segment.term_counts is None:
+        return True
+    ascending = bool(np.all(np.diff(segment.posting_offsets) > 0))  # otherwise there is nothing to count
+    return ascending and np.array_equal(segment.term_counts, segment.counted)
