@@ -26,9 +26,12 @@ class Threads:
         self.asked: list[str] = []
         self._pool = ThreadPoolExecutor(32)
 
-    def ask(self, replica: str, number: int, method: str, arguments: tuple[Any, ...]) -> Hashable:
+    def ask(self, replica: str, method: str, requests: Sequence[tuple[int, tuple[Any, ...]]]) -> Sequence[Hashable]:
         self.asked.append(replica)
-        return self._pool.submit(lambda: (True, self.behaviours[replica](number, method, *arguments)))
+        return [self._pool.submit(self._answer, replica, number, method, arguments) for number, arguments in requests]
+
+    def _answer(self, replica: str, number: int, method: str, arguments: tuple[Any, ...]) -> tuple[bool, Any]:
+        return True, self.behaviours[replica](number, method, *arguments)
 
     def probe(self, replica: str) -> Hashable:
         return self._pool.submit(lambda: (True, self.behaviours[replica](-1, "probe")))
@@ -138,10 +141,21 @@ def test_a_replica_that_answers_again_is_used_again(monkeypatch: pytest.MonkeyPa
     assert threads.asked[-3:] == ["a", "a", "a"]
 
 
+def test_requests_for_one_replica_are_one_message_and_are_repeated_one_by_one() -> None:
+    threads = Threads(a=answers, b=answers)
+    call, requests = calls(threads, ["a", "b"], ["a", "b"], ["a"]), [(0, ()), (1, ()), (2, ("x",)), (0, ("y",))]
+    call("rank", requests)
+    assert sorted(threads.asked) == ["a", "b"]
+    threads.behaviours["a"], threads.asked = is_lost, []
+    expected = [(number, "rank", arguments) for number, arguments in requests if number != 2]
+    assert call("rank", [each for each in requests if each[0] != 2]) == expected
+    assert threads.asked.count("b") == 3  # together with its own, then once for each that was lost
+
+
 def test_an_error_of_a_shard_has_its_own_class_and_message() -> None:
     class Wrong(Threads):
-        def ask(self, replica: str, number: int, method: str, arguments: tuple[Any, ...]) -> Hashable:
-            return self._pool.submit(lambda: (False, ("UsageError", "the filter is wrong")))
+        def _answer(self, *_: Any) -> tuple[bool, Any]:
+            return False, ("UsageError", "the filter is wrong")
 
     with pytest.raises(UsageError, match="the filter is wrong"):
         calls(Wrong(a=answers), ["a"])("rank", [(0, ())])

@@ -52,12 +52,13 @@ CAPACITY = 1_000_000  # holders on a node
 class Holder:
     """A process that has opened some shards."""
 
-    def __init__(self, url: str, manifest: bytes, numbers: Sequence[int]) -> None:
-        self._held = Held(url, manifest, numbers)
+    def __init__(self, url: str, manifest: bytes, numbers: Sequence[int], most_cores: int) -> None:
+        self._held, self._most_cores = Held(url, manifest, numbers), most_cores
 
-    def answer(self, number: int, method: str, arguments: tuple[Any, ...]) -> Any:
-        """What a shard answers, or the error that it raises, as plain values."""
-        return self._held.answer(number, method, arguments)
+    def answer(self, method: str, requests: Sequence[tuple[int, tuple[Any, ...]]]) -> list[Any]:
+        """What shards answer, or the errors that they raise, as plain values."""
+        with limit_cores(self._most_cores):  # other holders have the rest of this machine
+            return [self._held.answer(number, method, arguments) for number, arguments in requests]
 
     def state(self) -> dict[str, Any]:
         """What `status` shows."""
@@ -169,6 +170,7 @@ class Engine:
                 f"{replicas} replicas need {replicas} nodes, and there are {len(nodes)}: start more, or give --replicas"
             )
         groups = _groups(len(manifest.shards), processes or max(1, _cores() // replicas))
+        most_cores = max(1, _cores() // (len(groups) * replicas))
         present = {each[0] for each in self._names(url) if each[1] == manifest.generation}
         handles = []
         for group, numbers in enumerate(groups):
@@ -184,7 +186,7 @@ class Engine:
                     "resources": {RESOURCE: 1},
                     "scheduling_strategy": NodeAffinitySchedulingStrategy(node, soft=True),
                 }
-                handles.append((name, Holder.options(**options).remote(url, manifest.to_json(), numbers)))  # type: ignore[attr-defined]  # of Ray
+                handles.append((name, Holder.options(**options).remote(url, manifest.to_json(), numbers, most_cores)))  # type: ignore[attr-defined]  # of Ray
         waiting: dict[Any, str] = {handle.state.remote(): name for name, handle in handles}
         while waiting:
             ready, _ = ray.wait(list(waiting), timeout=self.patience.opening)
@@ -283,10 +285,10 @@ class _Holders:
                 present.add(name)
         return present
 
-    def ask(self, replica: str, number: int, method: str, arguments: tuple[Any, ...]) -> Hashable:
+    def ask(self, replica: str, method: str, requests: Sequence[tuple[int, tuple[Any, ...]]]) -> Sequence[Hashable]:
         """Ask a holder, without waiting."""
-        reference: Hashable = self._actors[replica].answer.remote(number, method, arguments)
-        return reference
+        batch = _Batch(self._actors[replica].answer.remote(method, requests))
+        return [_Part(batch, place) for place in range(len(requests))]
 
     def probe(self, replica: str) -> Hashable:
         """Ask a holder whether it is there, without waiting."""
@@ -295,11 +297,39 @@ class _Holders:
 
     def wait(self, references: Sequence[Hashable], seconds: float) -> Sequence[Hashable]:
         """Wait until at least one answer is there; those that are."""
-        return _ready(references, seconds)
+        ready = set(_ready(list({_sent(each): None for each in references}), seconds))
+        return [each for each in references if _sent(each) in ready]
 
     def outcome(self, reference: Hashable) -> Any:
         """An answer that is there."""
-        return _outcome(reference)
+        return reference.batch.answer(reference.place) if isinstance(reference, _Part) else _outcome(reference)
+
+
+class _Batch:
+    """Requests that a holder was asked together, and their answers once they were read."""
+
+    def __init__(self, sent: Hashable) -> None:
+        self.sent = sent
+        self._answers: list[Any] | None = None
+
+    def answer(self, place: int) -> Any:
+        """One of the answers, which are there."""
+        if self._answers is None:
+            self._answers = _outcome(self.sent)
+        return self._answers[place]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One request of a batch."""
+
+    batch: _Batch
+    place: int
+
+
+def _sent(reference: Hashable) -> Hashable:
+    """What Ray knows a reference by."""
+    return reference.batch.sent if isinstance(reference, _Part) else reference
 
 
 _choose_node = services.get_node_to_connect_for_driver

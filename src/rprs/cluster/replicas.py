@@ -31,8 +31,8 @@ class Lost(Exception):
 class Transport(Protocol):
     """Sends requests to processes and waits for their answers. A reference stands for an answer that may come."""
 
-    def ask(self, replica: str, number: int, method: str, arguments: tuple[Any, ...]) -> Hashable:
-        """Ask a replica for a shard, without waiting."""
+    def ask(self, replica: str, method: str, requests: Sequence[tuple[int, tuple[Any, ...]]]) -> Sequence[Hashable]:
+        """Ask a replica in one message, without waiting: numbers of shards, and arguments. A reference for each."""
 
     def probe(self, replica: str) -> Hashable:
         """Ask a replica whether it is there, without waiting."""
@@ -75,8 +75,7 @@ class Calls:
             _Request(place, number, arguments, self._order(number))
             for place, (number, arguments) in enumerate(requests)
         ]
-        for request in waiting:
-            self._ask(request, method)
+        self._ask_all(waiting, method)
         while waiting:
             ready = self._wait(waiting)
             for request in waiting:
@@ -90,6 +89,17 @@ class Calls:
 
     # ------------------------------------------------------------------------ one request
 
+    def _ask_all(self, requests: Sequence[_Request], method: str) -> None:
+        """Ask the first replica of each, all requests for the same one together: a message takes a millisecond."""
+        together: dict[str, list[_Request]] = {}
+        for request in requests:
+            together.setdefault(request.rest.pop(0), []).append(request)
+        for replica, own in together.items():
+            references = self._transport.ask(replica, method, [(each.number, each.arguments) for each in own])
+            for request, reference in zip(own, references, strict=True):
+                request.asked[reference] = replica
+                request.until = monotonic() + self._patience.replica
+
     def _ask(self, request: _Request, method: str) -> None:
         """Ask the next replica; with none left, all of them once more after a pause."""
         if not request.rest:
@@ -100,7 +110,8 @@ class Calls:
             request.rest = self._order(request.number)
         if request.rest:
             replica = request.rest.pop(0)
-            request.asked[self._transport.ask(replica, request.number, method, request.arguments)] = replica
+            (reference,) = self._transport.ask(replica, method, [(request.number, request.arguments)])
+            request.asked[reference] = replica
         request.until = monotonic() + self._patience.replica
 
     def _wait(self, waiting: Sequence[_Request]) -> set[Hashable]:

@@ -29,6 +29,7 @@ import numpy as np
 from rprs.index.catalog import Catalog
 from rprs.index.sample import sample_sentences
 from rprs.index.segment import Segment
+from rprs.scoring.distinct import count_values
 from rprs.text.marks import COMBINING, UNSPACED
 from rprs.text.pieces import codes_of
 
@@ -117,7 +118,7 @@ def main_script(text: str) -> str | None:
 
 def _letter_counts(text: str) -> Iterator[tuple[str, int]]:
     """The different characters of a text, and how often it has each."""
-    counts = np.bincount(codes_of(text))
+    counts = count_values(codes_of(text))
     for code in np.flatnonzero(counts).tolist():
         yield chr(code), int(counts[code])
 

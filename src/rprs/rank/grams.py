@@ -13,6 +13,7 @@ from rprs.index.phrases import find_phrases, live_frequencies
 from rprs.index.terms import count_terms
 from rprs.rank.steps import Counts, Steps, alone
 from rprs.scoring import phrases
+from rprs.scoring.distinct import distinct, first_places
 from rprs.scoring.phrases import Postings
 
 __all__ = ["Grams", "Places", "QueryGrams", "gram_steps", "phrase_frequencies", "query_grams"]
@@ -35,7 +36,7 @@ class Grams:
     @property
     def first(self) -> Ints:
         """(g,): where each occurs first."""
-        return np.unique(self.numbers, return_index=True)[1].astype(np.int64)
+        return first_places(self.numbers, len(self.counts))
 
     @property
     def places(self) -> Places:
@@ -91,15 +92,15 @@ def _phrases(longer: Sequence[NDArray[np.uint32]], index: Index) -> list[Grams]:
     """Phrases by length, those of each in the order of their hashes, from the phrases at each place of the text."""
     if not longer:
         return []
-    distinct = [np.unique(each, return_inverse=True, return_counts=True) for each in longer]
-    every = np.sort(np.concatenate([queried for queried, _, _ in distinct]))  # one pass is faster than one per length
+    by_length = [distinct(each) for each in longer]
+    every = np.sort(np.concatenate([queried for queried, _, _ in by_length]))  # one pass is faster than one per length
     located = find_phrases(index.segments, every)
     grams = []
-    for length, (queried, numbers, counts) in enumerate(distinct, start=2):
+    for length, (queried, numbers, counts) in enumerate(by_length, start=2):
         rows = np.searchsorted(every, queried)
         postings = [Postings(each.starts[rows], each.stops[rows], each.documents, each.counts) for each in located]
         df = live_frequencies(postings, len(queried), index.numbers)
-        grams.append(Grams(length, numbers.astype(np.int64), counts.astype(np.int64), postings, df, queried))
+        grams.append(Grams(length, numbers, counts, postings, df, queried))
     return grams
 
 

@@ -44,6 +44,10 @@ SWITCH = 0.0005  # seconds that a thread may compute while the event loop waits 
 JUST_COME = 1.0  # seconds
 HEALTH = b"/api/v1/health HTTP/1.1"  # ends the first line of a request that does not wait for its turn
 COLLECT_AFTER = 700  # new objects, as Python does by default: garbage of many requests takes longer to collect at once
+# Searching the objects of hundreds of connections for garbage takes 60 ms: it is done in half minutes in which there
+# are few, and otherwise a hundred times less often than usual.
+FULL_AFTER, TIDY_EVERY, FEW = 1000, 30.0, 50
+FREEZE_AFTER = (1, 10, 100)  # requests: what the first ones import stays, too
 GRACE = 3  # seconds for running requests to finish when the server stops
 
 
@@ -70,6 +74,7 @@ def serve(
             await connections.handle(app, scope, receive, send)
             return
         asyncio.get_running_loop().set_exception_handler(lambda _loop, context: log(_describe(context)))
+        connections.tidy()
         try:
             await app(scope, receive, _on_startup(send, lambda: ready(host, listener.getsockname()[1])))
         except Exception as error:  # kept, because uvicorn does not report why the application failed to start
@@ -79,7 +84,7 @@ def serve(
     _silence_loggers()
     gc.collect()
     gc.freeze()  # what was imported stays: searching it for garbage would stop all threads for a tenth of a second
-    gc.set_threshold(COLLECT_AFTER, *gc.get_threshold()[1:])
+    gc.set_threshold(COLLECT_AFTER, gc.get_threshold()[1], FULL_AFTER)
     server = uvicorn.Server(_config(main, limits, connections))
     try:
         with _signals_stop(server):
@@ -199,6 +204,7 @@ class _Connections:
         self.waiting: dict[_Connection, float] = {}  # since when, oldest first
         self.sending: dict[_Connection, None] = {}  # those with a body that is still arriving, oldest first
         self.turns = Turns()
+        self.requests = 0  # that were handled
 
     def admit(self, connection: _Connection) -> bool:
         """Register a connection, if necessary in place of the oldest slow one; false if all requests are complete."""
@@ -218,6 +224,12 @@ class _Connections:
         if waiting is None or (sending is not None and monotonic() - self.waiting[waiting] < JUST_COME):
             return sending or waiting
         return waiting
+
+    def tidy(self) -> None:
+        """Collect garbage now and then, unless there are many connections."""
+        if len(self.open) <= FEW:
+            gc.collect()
+        asyncio.get_running_loop().call_later(TIDY_EVERY, self.tidy)
 
     def discard(self, connection: _Connection) -> None:
         self.waiting.pop(connection, None)
@@ -263,6 +275,9 @@ class _Connections:
             connection.body.end()
             if not ended:
                 connection.end_request(unread)
+            self.requests += 1
+            if self.requests in FREEZE_AFTER:
+                gc.freeze()
 
 
 # ---------------------------------------------------------------------------- one connection
@@ -301,6 +316,8 @@ class _Connection(asyncio.Protocol):
         self.held = b""
         self.body.drop()
         self.connections.discard(self)
+        if hasattr(self.transport, "_read_ready_cb"):
+            self.transport._read_ready_cb = None  # asyncio's own reference to itself, which would make it garbage
         if self.admitted:
             self.connections.turns.add(partial(self.inner.connection_lost, exc))
 
