@@ -13,6 +13,7 @@ from rprs.compiled import compiled
 from rprs.index import Index
 from rprs.index.segment import term_hashes
 from rprs.rank.grams import phrase_frequencies
+from rprs.scoring.distinct import distinct
 from rprs.scoring.logarithms import log
 from rprs.scoring.phrases import hash_pair, hash_triple
 from rprs.text.analyze import LONGEST, Words
@@ -39,11 +40,11 @@ def commonness(passages: Sequence[str], index: Index) -> Commonness:
         return Commonness(most, np.zeros_like(most), distinctness)
     hashes, sizes = _term_hashes(passages, index)
     phrases, bounds = _phrases(hashes, sizes)
-    distinct, inverse = np.unique(phrases, return_inverse=True)
-    frequencies = phrase_frequencies(distinct, index)
+    different, numbers, _ = distinct(phrases)
+    frequencies = phrase_frequencies(different, index)
     scale = float(log(max(len(index), 2)))
     rarity = np.clip(1 - log(np.maximum(frequencies, 1)) / scale, 0, 1)
-    _summarise(inverse, bounds, frequencies, rarity, most, distinctness)
+    _summarise(numbers, bounds, frequencies, rarity, most, distinctness)
     return Commonness(most, np.diff(bounds), distinctness)
 
 

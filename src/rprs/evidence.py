@@ -29,7 +29,6 @@ __all__ = ["Evidence"]
 
 # The longest pairs are weighed: first twice as many as are shown, then four times, then four times those.
 FIRST, SHORTLIST = 2, 4
-PART = 2  # documents whose matches are found together
 LONG_PASSAGE = 8  # sentences: a longer passage is no boilerplate
 
 # Shared by all searches of a process: starting threads takes a noticeable part of a short search.
@@ -123,18 +122,18 @@ class Evidence:
     def _compare_all(self, ids: Sequence[str], weighed: int) -> list[_Compared]:
         """The query with several documents, each with its longest pairs, the first to be weighed.
 
-        Threads find the matches of a few documents at a time, because those that need Python's lock for each document
-        wait for each other most of the time. The rest, which needs the lock, is done here meanwhile.
+        Each thread, this one included, finds the matches of its share of the documents in a few long calls: threads
+        that need Python's lock for every document wait for each other most of the time.
         """
         self.query_side.prepare(ideas=self.knows_query)
         number = max(1, min(cores(), len(ids)))
         parts = [ids[start::number] for start in range(number)]
         with one_blas_thread():
-            others = [_threads().submit(self._find_matches_of, part) for part in parts[1:]]
-            found = [self._find_matches_of(parts[0]), *(other.result() for other in others)]
+            others = [_threads().submit(self._find_matches_by_id, part) for part in parts[1:]]
+            found = [self._find_matches_by_id(parts[0]), *(other.result() for other in others)]
         return [_compared(found[place % number][place // number], weighed) for place in range(len(ids))]
 
-    def _find_matches_of(self, ids: Sequence[str]) -> list[Findings]:
+    def _find_matches_by_id(self, ids: Sequence[str]) -> list[Findings]:
         return self._find_matches([self.side(id) for id in ids])
 
     def _align(self, side: Side, boilerplate: bool) -> Alignment:

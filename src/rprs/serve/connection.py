@@ -44,10 +44,11 @@ SWITCH = 0.0005  # seconds that a thread may compute while the event loop waits 
 JUST_COME = 1.0  # seconds
 HEALTH = b"/api/v1/health HTTP/1.1"  # ends the first line of a request that does not wait for its turn
 COLLECT_AFTER = 700  # new objects, as Python does by default: garbage of many requests takes longer to collect at once
-# Searching the objects of hundreds of connections for garbage takes 60 ms: it is done in half minutes in which there
-# are few, and otherwise a hundred times less often than usual.
-FULL_AFTER, TIDY_EVERY, FEW = 1000, 30.0, 50
-FREEZE_AFTER = (1, 10, 100)  # requests: what the first ones import stays, too
+# Searching the objects of hundreds of connections for garbage takes 60 ms, in which nobody gets an answer. So Python
+# itself hardly ever does it; we do, every half minute with few connections, and every five minutes with many.
+FULL_AFTER = 1000  # of the smaller collections; Python's default is 10
+TIDY_EVERY, FEW, MOST_POSTPONED = 30.0, 50, 10  # seconds; connections; times in a row
+FREEZE_AFTER = (1, 10, 100)  # requests: what the first ones import is never garbage, and need not be searched again
 GRACE = 3  # seconds for running requests to finish when the server stops
 
 
@@ -205,6 +206,7 @@ class _Connections:
         self.sending: dict[_Connection, None] = {}  # those with a body that is still arriving, oldest first
         self.turns = Turns()
         self.requests = 0  # that were handled
+        self.postponed = 0  # collections of garbage
 
     def admit(self, connection: _Connection) -> bool:
         """Register a connection, if necessary in place of the oldest slow one; false if all requests are complete."""
@@ -226,9 +228,12 @@ class _Connections:
         return waiting
 
     def tidy(self) -> None:
-        """Collect garbage now and then, unless there are many connections."""
-        if len(self.open) <= FEW:
+        """Collect garbage now and then, less often while there are many connections."""
+        if len(self.open) <= FEW or self.postponed >= MOST_POSTPONED:
+            self.postponed = 0
             gc.collect()
+        else:
+            self.postponed += 1
         asyncio.get_running_loop().call_later(TIDY_EVERY, self.tidy)
 
     def discard(self, connection: _Connection) -> None:
@@ -317,7 +322,7 @@ class _Connection(asyncio.Protocol):
         self.body.drop()
         self.connections.discard(self)
         if hasattr(self.transport, "_read_ready_cb"):
-            self.transport._read_ready_cb = None  # asyncio's own reference to itself, which would make it garbage
+            self.transport._read_ready_cb = None  # a reference of asyncio to itself: without it, it is freed at once
         if self.admitted:
             self.connections.turns.add(partial(self.inner.connection_lost, exc))
 
