@@ -110,7 +110,7 @@ class BrokenAnalyzer:
             case "type":
                 return tuple(words) if words else []  # type: ignore[return-value]
             case _:  # "state"
-                return words if next(self.calls) < 100 else words[:1]
+                return words if next(self.calls) < 60 else words[:1]
 
 
 @pytest.mark.parametrize(
