@@ -59,10 +59,10 @@ def test_a_long_list_is_let_go_in_pieces(words: list[str]) -> None:
 @given(st.integers(0, 40))
 def test_spans_become_one_array(number: int) -> None:
     spans = [(place, place + 3) for place in range(number)]
-    sentences = split._as_sentences(spans, [0] * number)
-    assert sentences.spans.tolist() == [list(span) for span in spans]
-    assert sentences.spans.shape == (number, 2)
-    assert sentences.spans.dtype == np.int64
+    array = split._as_array(spans)
+    assert array.tolist() == [list(span) for span in spans]
+    assert array.shape == (number, 2)
+    assert array.dtype == np.int64
 
 
 @given(TEXTS)

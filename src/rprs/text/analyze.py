@@ -25,9 +25,9 @@ from rprs.text.marks import COMBINING
 from rprs.text.pieces import PIECE, LongList, at_spaces
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-__all__ = ["STOP_WORDS", "Words", "ngrams"]
+__all__ = ["EDGES", "LONG_TEXT", "STOP_WORDS", "Words", "ngrams"]
 
 # Lucene's list for English. Other languages need none: BM25 gives frequent words little weight anyway.
 STOP_WORDS = frozenset(
@@ -36,7 +36,7 @@ STOP_WORDS = frozenset(
 )
 LONGEST = 64  # characters of a term
 _CACHED = 2**18  # chunks
-_LONG_TEXT = 2_000_000  # characters of a text whose progress is shown
+LONG_TEXT = 2_000_000  # characters of a text whose progress is shown
 _ELIDING = frozenset(["catalan", "french", "italian"])  # l'homme is two words
 
 _W = rf"[\w{COMBINING}]"
@@ -46,7 +46,7 @@ _TOKEN = re.compile(
     rf"|(?<!{_W})c(?:\+\+|\#)(?!{_W})"
     rf"|{_W}+(?:['’]{_W}+)*"
 )
-_EDGES = ".,;:!?()[]{}<>\"'`*“”‘’—–"  # no token begins or ends with these
+EDGES = ".,;:!?()[]{}<>\"'`*“”‘’—–"  # no token begins or ends with these
 _PAIRED = r"\u0e00-\u11ff\u1780-\u17ff⺀-⿟々〆〇\u3041-\u318fㇰ-ㇿ㐀-䶿一-鿿가-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 _RUNS = re.compile(rf"([{_PAIRED}]+)")
 _EAST_ASIAN = re.compile(rf"[{_PAIRED}\uff01-\uffdc]")  # including full-width and half-width letters
@@ -77,7 +77,7 @@ class _Table(dict[str, str]):
         self.lock = ForkLock()  # a stemmer is not thread-safe
 
     def __missing__(self, chunk: str) -> str:
-        bare = chunk.strip(_EDGES)
+        bare = chunk.strip(EDGES)
         if bare != chunk:
             terms = self[bare]
         else:
@@ -144,13 +144,20 @@ class Words(Component):
         require(self, "language", self.language in _languages(), f"one of {', '.join(_languages())}")
         require(self, "ngrams", self.ngrams >= 1, "an integer in [1, inf)")
 
+    def terms_of_words(self, words: Iterable[str]) -> list[str]:
+        """The terms of each case-folded word, joined by spaces; a text is cut into words at white space.
+
+        Characters of `EDGES` at both ends of a word may be left out.
+        """
+        return list(map(_table(self.language, self.stop, self.stem).__getitem__, words))
+
     def terms(self, text: str) -> list[str]:
         """The terms in text order, repeated as often as they occur; always single words, whatever `ngrams` is."""
         table = _table(self.language, self.stop, self.stem)
-        if len(text) < min(PIECE, _LONG_TEXT):  # often one of many passages, for which the rest takes longer
+        if len(text) < min(PIECE, LONG_TEXT):  # often one of many passages, for which the rest takes longer
             return " ".join(map(table.__getitem__, text.casefold().split())).split()
         terms = LongList()
-        progress = reading_progress.get() if len(text) >= _LONG_TEXT else silent
+        progress = reading_progress.get() if len(text) >= LONG_TEXT else silent
         with progress("counting the words of a long text", len(text), "characters") as advance:
             for piece in at_spaces(text):
                 terms += " ".join(map(table.__getitem__, piece.casefold().split())).split()

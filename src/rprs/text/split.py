@@ -24,20 +24,25 @@ from __future__ import annotations
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
-from itertools import islice, pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from itertools import chain, islice, pairwise
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
 from rprs.document import Sentences
 from rprs.progress import no_op, reading_progress, stopper
 from rprs.spec import Component, Kind, require
+from rprs.text import scan
+from rprs.text.boundaries import boundaries
 from rprs.text.marks import CJK, COMBINING, UNSPACED
 from rprs.text.pieces import PIECE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from rprs.text.scan import Ints
 
 __all__ = ["SentenceSplitter", "TokenSplitter"]
 
@@ -154,17 +159,6 @@ _LONG_TEXT, _STEP = 2_000_000, 100_000  # characters of a text whose progress is
 _ROWS = 2**14  # spans that become an array in one call, a few milliseconds
 
 
-@cache
-def _punkt() -> Any:
-    """nupunkt with our abbreviations; its caches are bounded and never change a result, so threads may share it."""
-    from nupunkt.models import load_default_model
-
-    tokenizer = load_default_model()
-    for abbreviation in _ABBREVIATIONS:
-        tokenizer.add_abbreviation(abbreviation)
-    return tokenizer
-
-
 def _tight(text: str, cuts: Iterable[int]) -> Iterator[Span]:
     """The spans between adjacent cuts, without surrounding white space; empty spans are omitted."""
     for start, end in pairwise(cuts):
@@ -213,36 +207,24 @@ def _is_unfinished(text: str, at: int) -> bool:
     return last.lower() in _UNFINISHED or (len(last) == 2 and last[0].isupper() and text[at].islower())
 
 
-def _sentences(text: str, start: int, end: int, plain: bool) -> list[Span]:
-    """The sentences of a paragraph, including fragments."""
-    tokenize = _punkt().span_tokenize
-    sentences: list[Span] = []
-    for a, b in _blocks(text, start, end, plain):
-        begins = [a + begin for begin, _ in tokenize(text[a:b].replace("\n", " "))][1:]
-        cuts = [a, *(begin for begin in begins if not _is_unfinished(text, begin)), b]
-        sentences.extend(_tight(text, cuts))
-    return sentences
-
-
 def _is_fragment(text: str, start: int, end: int) -> bool:
     return end - start <= _LONGEST_FRAGMENT and len(list(islice(_TOKEN.finditer(text, start, end), 3))) < 3
 
 
-def _merged(text: str, sentences: list[Span]) -> Iterator[Span]:
+def _sentences(text: str, marks: scan.Bytes, blocks: Ints) -> tuple[Ints, Ints]:
+    """The sentences of blocks, including fragments, and the block of each."""
+    begins = boundaries(_ABBREVIATIONS).begins(text, scan.contexts(marks, blocks))
+    kept = [begin for begin in begins if not _is_unfinished(text, begin)]
+    return scan.sentences(marks, blocks, np.array(kept, dtype=np.int64))
+
+
+def _merged(text: str, spans: Ints, paragraphs: Ints, fragments: NDArray[np.bool_]) -> tuple[Ints, Ints]:
     """Merge fragments with their neighbours: markers and a first fragment forwards, all others backwards."""
-    held: Span | None = None
-    ahead = False  # the held span is to be merged with the next sentence
-    for start, end in sentences:
-        fragment = _is_fragment(text, start, end)
-        forward = fragment and (held is None or _is_marker(text, start, end))
-        if held is not None and (ahead or (fragment and not forward)):
-            held, ahead = (held[0], end), ahead and fragment
-        else:
-            if held is not None:
-                yield held
-            held, ahead = (start, end), forward
-    if held is not None:
-        yield held
+    markers = fragments.copy()
+    for row in np.flatnonzero(fragments).tolist():
+        markers[row] = _is_marker(text, *spans[row].tolist())
+    size = scan.merge(spans, paragraphs, fragments, markers)
+    return spans[:size], paragraphs[:size]
 
 
 def _pieces(text: str, start: int, end: int, limit: int, piece: int) -> Iterator[Span]:
@@ -263,12 +245,13 @@ def _pieces(text: str, start: int, end: int, limit: int, piece: int) -> Iterator
         yield span
 
 
-def _is_short(text: str, start: int, end: int, limit: int, plain: bool) -> bool:
-    """Whether a sentence certainly has at most `limit` words: a cheap check that avoids counting in most sentences."""
-    size = end - start
-    if size <= limit or (plain and size <= 2 * limit):
-        return True
-    return plain and size // 50 <= limit and len(text[start:end].split()) + size // 50 <= limit
+def _pieces_of_any_script(text: str, spans: Ints, paragraphs: Ints, limit: int, piece: int) -> tuple[Ints, Ints]:
+    found: list[Span] = []
+    numbers: list[int] = []
+    for (start, end), number in zip(spans.tolist(), paragraphs.tolist(), strict=True):
+        found += [(start, end)] if end - start <= limit else _pieces(text, start, end, limit, piece)
+        numbers += [number] * (len(found) - len(numbers))
+    return _as_array(found), np.array(numbers, dtype=np.int64)
 
 
 def _prefix(text: str, first: int | None) -> str:
@@ -297,9 +280,22 @@ def _progress(length: int) -> Iterator[Callable[[int], None]]:
         yield reached
 
 
-def _as_sentences(spans: list[Span], paragraphs: list[int]) -> Sentences:
+def _groups(paragraphs: list[Span]) -> Iterator[tuple[int, list[Span]]]:
+    """Successive paragraphs of about `_STEP` characters, and the number of the first one."""
+    first = 0
+    for number, (_, end) in enumerate(paragraphs):
+        if end - paragraphs[first][0] >= _STEP or number + 1 == len(paragraphs):
+            yield first, paragraphs[first : number + 1]
+            first = number + 1
+
+
+def _joined(arrays: list[Ints], empty: tuple[int, ...]) -> Ints:
+    return np.concatenate([np.empty(empty, np.int64), *arrays])
+
+
+def _as_array(spans: list[Span]) -> Ints:
     pieces = [np.array(spans[start : start + _ROWS], np.int64) for start in range(0, len(spans), _ROWS)]
-    return Sentences(np.concatenate([np.empty((0, 2), np.int64), *pieces]), np.array(paragraphs, np.int32))
+    return _joined(pieces, (0, 2))
 
 
 @dataclass(frozen=True)
@@ -327,20 +323,34 @@ class SentenceSplitter(Component):
         """The sentences in text order; none for an empty text or white space."""
         text = _prefix(text, self.first)
         plain = text.isascii() or _OTHER_SCRIPT.search(text) is None
-        spans: list[Span] = []
-        paragraphs: list[int] = []
+        spans: list[Ints] = []
+        owners: list[Ints] = []
         check = stopper.get()  # splitting a book takes seconds
         with _progress(len(text)) as reached:
-            for number, (begin, finish) in enumerate(_paragraphs(text)):
+            for first, paragraphs in _groups(_paragraphs(text)):
                 check()
-                for start, end in _merged(text, _sentences(text, begin, finish, plain)):
-                    if _is_short(text, start, end, self.limit, plain):
-                        spans.append((start, end))
-                    else:
-                        spans.extend(_pieces(text, start, end, self.limit, self.piece))
-                paragraphs.extend([number] * (len(spans) - len(paragraphs)))
-                reached(finish)
-        return _as_sentences(spans, paragraphs)
+                start, end = paragraphs[0][0], paragraphs[-1][1]
+                own = [(begin - start, finish - start) for begin, finish in paragraphs]
+                found, numbers = self._split_paragraphs(text[start : end + 1], own, plain)  # and what follows "v."
+                spans.append(found + start)
+                owners.append(numbers + first)
+                reached(end)
+        return Sentences(_joined(spans, (0, 2)), _joined(owners, (0,)).astype(np.int32))
+
+    def _split_paragraphs(self, text: str, paragraphs: list[Span], plain: bool) -> tuple[Ints, Ints]:
+        """The sentences of some paragraphs, and the number of the paragraph of each."""
+        marks = scan.marks(text)
+        blocks, numbers = _as_array(paragraphs), np.arange(len(paragraphs))
+        if not plain or scan.longest_chunk(marks) > _LONGEST_RUN:
+            parts = [list(_blocks(text, start, end, plain)) for start, end in paragraphs]
+            blocks, numbers = _as_array(list(chain(*parts))), np.repeat(numbers, [len(part) for part in parts])
+        sentences, owners = _sentences(text, marks, blocks)
+        owners = numbers[owners]
+        if plain:
+            fragments = scan.fragments(marks, sentences, _LONGEST_FRAGMENT)
+            return scan.pieces(marks, *_merged(text, sentences, owners, fragments), self.limit, self.piece)
+        fragments = np.array([_is_fragment(text, start, end) for start, end in sentences.tolist()], dtype=np.bool_)
+        return _pieces_of_any_script(text, *_merged(text, sentences, owners, fragments), self.limit, self.piece)
 
 
 @dataclass(frozen=True)
@@ -368,4 +378,4 @@ class TokenSplitter(Component):
         spans = [(tokens[i][0], tokens[min(i + self.length, len(tokens)) - 1][1]) for i in firsts]
         begins = [start for start, _ in _paragraphs(text)]
         numbers = np.searchsorted(begins, [start for start, _ in spans], side="right")
-        return _as_sentences(spans, np.unique(numbers, return_inverse=True)[1].tolist())
+        return Sentences(_as_array(spans), np.unique(numbers, return_inverse=True)[1].astype(np.int32))
