@@ -18,7 +18,7 @@ from rprs.encode.onnx import Onnx, OnnxEncoder
 from rprs.encode.remembered import RememberedTokens, RememberedVectors, is_word_by_word, tokenize
 from tests.support.tiny_models import make_bert
 
-WORDS = "the The COURT's don't (a)(1) §12 12,000.50 naïve e\u0301 \u0301x ΣΑΣ ß İ 中文 かな 각 ไทย [CLS] ##ing".split()
+WORDS = "the The COURT's don't (a)(1) §12 e\u0301 \u0301x ΣΑΣ ß İ 中文 かな 각 ไทย [CLS] ##ing | a|b ‖".split()
 SEPARATORS = [" ", "\t", "\n", "\r\n", "  ", *"\x00\x0b\x0c\x1c\x85\xa0\u2028\u200b\ufeff"]
 PIECES = st.sampled_from([*WORDS, *SEPARATORS, "x" * 130])
 TEXTS = st.lists(PIECES, max_size=12).map("".join) | st.lists(PIECES, max_size=12).map(" ".join) | st.text(max_size=30)
@@ -52,6 +52,28 @@ def test_tokens_are_those_of_the_tokenizer(tokenizer: Any, texts: list[str]) -> 
     tokens = RememberedTokens(tokenizer)
     for _ in range(2):  # the second time, every word is known
         assert equal(tokens(texts), tokenize(tokenizer, texts))
+
+
+def test_a_token_between_words_is_found_although_it_is_one_of_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Words are passed on together, with a character between them that another one may be folded to."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+
+    folding = Tokenizer(models.WordPiece({"[UNK]": 0, "a": 1, "b": 2, "|": 3}, unk_token="[UNK]"))
+    folding.normalizer = normalizers.Replace("ⱶ", "|")
+    folding.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    monkeypatch.setattr(remembered, "WORDS_OF_A_TEXT", 3)
+    for texts in (["a b a b b"], ["a ⱶ b", "ⱶ ⱶ", "b a"], ["a aⱶb |b", "b"], ["||", "a"]):
+        assert equal(RememberedTokens(folding)(texts), tokenize(folding, texts))
+
+
+def test_a_tokenizer_that_fails_leaves_a_table_that_works(tokenizer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    tokens = RememberedTokens(tokenizer)
+    tokens(["one two"])
+    with monkeypatch.context() as patched:
+        patched.setattr(remembered, "tokenize", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            tokens(["two three"])
+    assert equal(tokens(["three two one four"]), tokenize(tokenizer, ["three two one four"]))
 
 
 def test_the_table_starts_again_when_it_is_full(tokenizer: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from rprs.errors import ReadError
 from rprs.read import Skipped, read
 from rprs.read.dates import iso_date
-from rprs.read.encoding import clean, decode, detect
+from rprs.read.encoding import clean, decode, detect, is_doubtful
 
 TEXTS = {
     "french": "La cour d'appel a jugé que le créancier n'était pas fondé à réclamer des intérêts à cette date.\n",
@@ -146,3 +147,13 @@ def test_a_text_in_another_encoding_is_reported(tmp_path: Path) -> None:
     assert [(item.path, item.reason, item.partly) for item in skipped] == [
         (str(tmp_path / "a.txt"), "some letters look wrong: check its encoding and save it as UTF-8", True)
     ]
+
+
+@given(st.text(alphabet="aAbZ éÉßŽ’–Ã©…\xa0\xad ñ§1_中я\n", max_size=16))
+def test_doubtful_letters_are_those_between_letters(text: str) -> None:
+    """The same by one expression for the whole text, which takes several times as long."""
+    beyond = re.findall("[^\x00-\x7f]", text)
+    latin = sum("\x80" <= char <= "\u024f" or "\u2000" <= char <= "\u25ff" for char in beyond)
+    inside = re.findall(r"(?<=[^\W\d_A-Z])[^\x00-\x7f](?=[^\W\d_A-Z])", text)
+    strange = [char for char in inside if char not in "’‘·‐‑‒–—―…•\xa0\xad" and (char.isupper() or not char.isalpha())]
+    assert is_doubtful(text) == (len(beyond) >= 3 and latin == len(beyond) and len(strange) > len(beyond) / 3)

@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 
 from rprs.files.atomic import errors_of
 
-__all__ = ["map_file"]
+__all__ = ["map_file", "release"]
 
-_READ, _SHARED = 1, 1  # PROT_READ and MAP_SHARED, the same on all systems
+_READ, _SHARED, _NOT_NEEDED = 1, 1, 4  # PROT_READ, MAP_SHARED and MADV_DONTNEED, the same on all systems
+_mapped: dict[int, int] = {}  # the size of each file that is mapped, by its address
 
 
 def map_file(path: Path) -> NDArray[np.uint8]:
@@ -33,11 +34,26 @@ def map_file(path: Path) -> NDArray[np.uint8]:
             size = os.fstat(descriptor).st_size
             if size == 0:
                 return np.empty(0, dtype=np.uint8)
-            content = np.frombuffer(_map(descriptor, size), dtype=np.uint8)
+            mapping = _map(descriptor, size)
         finally:
             os.close(descriptor)
+    content = np.frombuffer(mapping, dtype=np.uint8)
     content.flags.writeable = False
+    _mapped[content.ctypes.data] = size
+    weakref.finalize(mapping, _mapped.pop, content.ctypes.data, None).atexit = False
     return content
+
+
+def release(array: NDArray[Any]) -> None:
+    """Give back the memory of an array that is part of a mapped file; what is used again is read again.
+
+    The memory of files counts as that of the process, although the system would take it back if others needed it.
+    """
+    first, last = array.ctypes.data, array.ctypes.data + array.nbytes
+    if any(start <= first and last <= start + size for start, size in list(_mapped.items())):
+        first = -(-first // mmap.PAGESIZE) * mmap.PAGESIZE
+        if last > first:
+            _library().madvise(first, last - first, _NOT_NEEDED)
 
 
 def _map(descriptor: int, size: int) -> Any:
@@ -71,4 +87,5 @@ def _library() -> Any:
         ctypes.c_ssize_t,  # off_t
     )
     library.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+    library.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
     return library

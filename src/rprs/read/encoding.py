@@ -135,13 +135,22 @@ def is_doubtful(text: str) -> bool:
     if len(beyond) < 3 or latin < len(beyond):
         return False
     # Letters of other languages in Latin script are not in the list, but they are neither capitals nor signs.
-    inside: list[str] = [char for char in _INSIDE.findall(sample) if char not in _BETWEEN]
-    return sum(char.isupper() or not char.isalpha() for char in inside) > len(beyond) / 3
+    strange = (
+        match.start()
+        for match in _BEYOND.finditer(sample)
+        if match[0] not in _BETWEEN and (match[0].isupper() or not match[0].isalpha())
+    )
+    return sum(_is_inside(sample, place) for place in strange) > len(beyond) / 3
+
+
+def _is_inside(text: str, place: int) -> bool:
+    """Whether a character is between letters, none of them A to Z."""
+    return place > 0 and all(_LETTER.match(text, beside) is not None for beside in (place - 1, place + 1))
 
 
 _BETWEEN = "’‘·‐‑‒–—―…•\xa0\xad"  # signs that stand between two words without a space
 _BEYOND = re.compile(r"[^\x00-\x7f]")
-_INSIDE = re.compile(r"(?<=[^\W\d_A-Z])[^\x00-\x7f](?=[^\W\d_A-Z])")
+_LETTER = re.compile(r"[^\W\d_A-Z]")
 
 
 def _legacy(data: bytes) -> str:
