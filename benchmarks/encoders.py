@@ -38,7 +38,7 @@ Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 
 def run(options: Options) -> Iterator[Row]:
     """All encode the same sentences of Python's documentation, with their default settings, on all cores."""
-    chosen, sample = _sentences(300 if options.quick else 1000, 1000 if options.quick else 10_000)
+    chosen, sample = _sentences(300 if options.quick else 1000, 1000 if options.quick else Fitted().sample)
     specs: dict[str, Any] = {name: spec.parse("encoder", name) for name in GOALS}
     encoders: dict[str, Any] = {
         name: replace(each.load(), remembered=RememberedVectors(0)) for name, each in specs.items() if name != "fitted"

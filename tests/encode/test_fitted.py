@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from rprs.encode.fitted import Fitted, Table
 from rprs.encode.onnx import Onnx, frame, unit
 from rprs.errors import IndexCorrupt, UsageError
 from rprs.index import Index, Writer
+from rprs.progress import Advance, Progress, no_op
 from rprs.spec import parse, text
 from rprs.testing.encoders import check_encoder
 from tests.support.tiny_models import WORDS, load_encoder, make_bert
@@ -28,6 +31,19 @@ def sentences(number: int, seed: int = 1) -> list[str]:
     """Distinct texts of three to twelve words of the small model."""
     random = np.random.default_rng(seed)
     return list(dict.fromkeys(" ".join(random.choice(WORDS, random.integers(3, 13))) for _ in range(number)))
+
+
+def count_progress(shown: dict[str, int]) -> Progress:
+    """Adds up the steps of each task."""
+
+    @contextmanager
+    def progress(what: str, total: int | None = None, unit: str = "") -> Iterator[Advance]:
+        def advance(steps: int) -> None:
+            shown[what] = shown.get(what, 0) + steps
+
+        yield advance
+
+    return progress
 
 
 @pytest.fixture(scope="module")
@@ -159,8 +175,10 @@ def test_a_fit_that_was_interrupted_goes_on_where_it_stopped(
     (tmp_path / "lessons" / "abandoned.npz").touch()
     os.utime(tmp_path / "lessons" / "abandoned.npz", (0, 0))
     begun.clear()
-    resumed = fitted.fit(texts)
+    shown: dict[str, int] = {}
+    resumed = fitted.fit(texts, count_progress(shown))
     assert len(begun) == -(-len(texts) // 200) - 2
+    assert shown["encoding a sample with the teacher"] == len(texts)
     assert not list((tmp_path / "lessons").iterdir())
     monkeypatch.setattr(teaching, "_learn", learn)
     assert fitted.fit(texts).fingerprint == resumed.fingerprint
@@ -215,7 +233,7 @@ def test_only_the_beginning_of_a_long_sentence_teaches(fitted: Fitted) -> None:
     in_context = teacher.in_context()
     assert in_context is not None
     long = " ".join(sentences(20))
-    learnt = teaching._learn(teacher, in_context, [long, sentences(1)[0]])
+    learnt = teaching._learn(teacher, in_context, [long, sentences(1)[0]], no_op)
     assert learnt["lengths"].max() == min(teaching.LONGEST, teacher.window - 2)
     assert learnt["counts"].sum() == learnt["lengths"].sum()
 
@@ -247,6 +265,9 @@ def test_text_forms_parse_back() -> None:
     assert spec == Fitted(Onnx(precision="fp32"), 500)
     assert parse("encoder", text(spec, full=True)) == spec
     assert str(Fitted()) == "fitted"
+    assert str(Fitted(sample=10_000, prior="tokens")) == "fitted(sample=10000,prior=tokens)"
+    earlier = text(Fitted(sample=10_000, prior="tokens"), full=True)  # the default of earlier versions
+    assert parse("encoder", earlier) == Fitted(sample=10_000, prior="tokens")
     assert [isinstance(spec, kind) for kind in (Fittable, Loadable)] == [True, False]
     assert [isinstance(Onnx(), kind) for kind in (Fittable, Loadable)] == [False, True]
     with pytest.raises(UsageError, match="'sample' parameter of fitted must be an integer in"):

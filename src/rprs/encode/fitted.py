@@ -46,9 +46,10 @@ Prior = Literal["contexts", "tokens"]
 class Fitted(Component):
     """A token table fitted to the teacher's vectors of a sample of the collection's sentences.
 
-    `prior` is where the fit starts: from the teacher's vectors of tokens in the contexts of the sample, or from those
-    of single tokens, which need a larger sample ("tokens"). A teacher that gives no vectors of tokens in context (some
-    exported graphs) always teaches in the second way.
+    `prior` is where the fit starts: from the teacher's vectors of tokens in the contexts of the sample, of whose
+    sentences the first 20 tokens teach, or from those of single tokens ("tokens"), which need whole sentences and a
+    larger sample, such as 10,000. A teacher that gives no vectors of tokens in context (some exported graphs) always
+    teaches in the second way.
 
     In the text form, the teacher may be just the name or folder of a model: `fitted(teacher=FOLDER)` uses onnx(FOLDER).
     """
@@ -57,8 +58,8 @@ class Fitted(Component):
     kinds: ClassVar[tuple[Kind, ...]] = ("encoder",)
 
     teacher: Onnx | SBert = field(default_factory=Onnx)
-    sample: int = 10_000
-    prior: Prior = "tokens"
+    sample: int = 4_500
+    prior: Prior = "contexts"
 
     def __post_init__(self) -> None:
         require(self, "sample", self.sample >= 100, "an integer in [100, inf)")

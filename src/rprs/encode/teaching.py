@@ -1,9 +1,9 @@
 """What a table learns from: the teacher's vectors of sentences, and of each of their tokens in its context.
 
-A teacher that pools has a vector for each token of a sentence, which a table can learn from too: 3,000 sentences then
-teach nearly as much as 6,000 without (docs/method.md). What was learnt from a few hundred sentences, or two thousand
-without their tokens, is kept in the cache until the table is complete, so that a fit that was interrupted goes on
-where it stopped.
+A teacher that pools has a vector for each token of a sentence, which a table can learn from too: the beginnings of
+4,500 sentences then teach as much as 10,000 whole ones without (docs/method.md). What was learnt from 1,500 sentences,
+or 2,000 without their tokens, is kept in the cache until the table is complete, so that a fit that was interrupted goes
+on where it stopped.
 """
 
 from __future__ import annotations
@@ -33,12 +33,13 @@ __all__ = ["InContext", "Lessons", "Teacher", "encode", "forget", "teach"]
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
+Arrays = Mapping[str, NDArray[Any]]
 InContext = Callable[[list[list[int]]], tuple[Floats, Floats]]
 """Token sequences of the same length → their unit vectors (b, d) and those of their tokens (b, l, e)."""
 
-PART = 25 * HELD_OUT  # sentences that are kept together
-VECTORS_PART = 100 * HELD_OUT  # the same where only their own vectors are kept: full batches need many of each length
-LONGEST = 64  # tokens without special ones: the rest of a sentence is not used
+PART = 75 * HELD_OUT  # sentences that are kept together: full batches need many of each length
+VECTORS_PART = 100 * HELD_OUT  # the same where only their own vectors are kept
+LONGEST = 20  # tokens without special ones: more sentences teach more than longer ones for the same time
 DAYS = 7  # after which the parts of a fit that was never resumed are deleted
 FAMILIAR = 4  # occurrences from which the contexts of a token count as much as its vector without context
 MAPPING = 1e-3  # the ridge of the map from vectors without context to those in context
@@ -98,37 +99,20 @@ def forget(files: Sequence[Path]) -> None:
 
 def encode(teacher: Teacher, sentences: Sequence[str], advance: Advance) -> tuple[Floats, list[Path]]:
     """The teacher's vectors of sentences, and the files of the parts."""
-    files: list[Path] = []
-    vectors: list[NDArray[Any]] = []
-    for start in range(0, len(sentences), VECTORS_PART):
-        part = list(sentences[start : start + VECTORS_PART])
-        files.append(_folder() / f"{digest([teacher.fingerprint, 'vectors', part])}.npz")
-        advanced: list[int] = []
-
-        def count(number: int, advanced: list[int] = advanced) -> None:
-            advanced.append(number)
-            advance(number)
-
-        vectors.append(_kept(files[-1], partial(_encode, teacher, part, count))["vectors"])
-        advance(len(part) - sum(advanced))
-    return np.concatenate(vectors), files
+    key = [teacher.fingerprint, "vectors"]
+    parts, files = _in_parts(sentences, VECTORS_PART, key, partial(_encode, teacher), advance)
+    return np.concatenate([part["vectors"] for part in parts]), files
 
 
-def _encode(teacher: Teacher, sentences: list[str], advance: Advance) -> dict[str, NDArray[Any]]:
+def _encode(teacher: Teacher, sentences: list[str], advance: Advance) -> Arrays:
     return {"vectors": teacher.encode(sentences, advance)}
 
 
 def teach(teacher: Teacher, in_context: InContext, sentences: Sequence[str], advance: Advance) -> Lessons:
     """What a teacher has to say about sentences, each with at least one token."""
     words = teacher.words
-    files: list[Path] = []
-    parts: list[Mapping[str, NDArray[Any]]] = []
-    for start in range(0, len(sentences), PART):
-        part = list(sentences[start : start + PART])
-        file = _folder() / f"{digest([teacher.fingerprint, LONGEST, HELD_OUT, part])}.npz"
-        parts.append(_kept(file, partial(_learn, teacher, in_context, part)))
-        files.append(file)
-        advance(len(part))
+    key = [teacher.fingerprint, LONGEST, HELD_OUT]
+    parts, files = _in_parts(sentences, PART, key, partial(_learn, teacher, in_context), advance)
     lengths = np.concatenate([part["lengths"] for part in parts])
     sums = np.zeros((words.get_vocab_size(), parts[0]["sums"].shape[1]), dtype=np.float32)
     counts = np.zeros(len(sums), dtype=np.float32)
@@ -145,7 +129,7 @@ def teach(teacher: Teacher, in_context: InContext, sentences: Sequence[str], adv
     )
 
 
-def _learn(teacher: Teacher, in_context: InContext, sentences: list[str]) -> dict[str, NDArray[Any]]:
+def _learn(teacher: Teacher, in_context: InContext, sentences: list[str], advance: Advance) -> Arrays:
     """The tokens and vectors of sentences, and the sums and counts of the tokens in those that are not held out."""
     before, after = frame(teacher.words)
     room = min(LONGEST, teacher.window - len(before) - len(after))
@@ -165,6 +149,7 @@ def _learn(teacher: Teacher, in_context: InContext, sentences: list[str]) -> dic
         vectors[numbers] = own
         for number, rows in zip(numbers, tokens, strict=True):
             contexts[offsets[number] : offsets[number + 1]] = rows[len(before) : len(before) + lengths[number]]
+        advance(len(numbers))
     every = np.concatenate([np.array(each, dtype=np.int64) for each in ids])
     used = np.flatnonzero(np.repeat(np.arange(len(ids)) % HELD_OUT != HELD_OUT - 1, lengths))
     order = used[np.argsort(every[used], kind="stable")]
@@ -188,7 +173,28 @@ def _folder() -> Path:
     return models.cache_folder() / "lessons"
 
 
-def _kept(file: Path, compute: Callable[[], Mapping[str, NDArray[Any]]]) -> Mapping[str, NDArray[Any]]:
+def _in_parts(
+    sentences: Sequence[str], size: int, key: list[Any], learn: Callable[[list[str], Advance], Arrays], advance: Advance
+) -> tuple[list[Arrays], list[Path]]:
+    """What is learnt from each part of the sentences, and the files where it is kept; `advance` counts sentences."""
+    parts: list[Arrays] = []
+    files: list[Path] = []
+    for start in range(0, len(sentences), size):
+        part = list(sentences[start : start + size])
+        file = _folder() / f"{digest([*key, part])}.npz"
+        advanced: list[int] = []
+
+        def count(number: int, advanced: list[int] = advanced) -> None:
+            advanced.append(number)
+            advance(number)
+
+        parts.append(_kept(file, partial(learn, part, count)))
+        files.append(file)
+        advance(len(part) - sum(advanced))
+    return parts, files
+
+
+def _kept(file: Path, compute: Callable[[], Arrays]) -> Arrays:
     """The arrays in a file, or else computed and, where the cache can be written, kept."""
     with (
         suppress(OSError, EOFError, ValueError, zipfile.BadZipFile),
