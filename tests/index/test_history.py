@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from rprs.document import Document
 from rprs.errors import ReadError, UsageError
-from rprs.index import Added, Index, Writer, compact, encoders, phrases, segment, terms, verify, writer
+from rprs.index import Added, Index, Writer, compact, phrases, segment, sentence_vectors, terms, verify, writer
 from rprs.rank import BM25
 from rprs.scoring.vectors import VECTOR_TYPES, VectorType
 from rprs.search import Searcher
@@ -52,7 +52,7 @@ def small_pieces() -> Iterator[None]:
         patch.object(compact, "TERMS", 9),
         patch.object(compact, "POSTINGS", 20),
         patch.object(compact, "ROWS", 2),
-        patch.object(encoders, "ENCODE_ROWS", 3),
+        patch.object(sentence_vectors, "ENCODE_ROWS", 3),
         patch.object(phrases, "RANGE", 16),
         patch.object(writer, "MANY_SEGMENTS", 7),
         patch.object(writer, "MOST_DOCUMENTS", 4),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 
 from rprs.errors import IndexCorrupt
 from rprs.files import mapping
-from rprs.files.mapping import map_file
+from rprs.files.mapping import map_file, release
 from rprs.index import Index, Writer, verify
 from rprs.index.writer import MANY_SEGMENTS
 from tests.support.crash import COLLECTION, HASHED, invented, memory_folder, rankings
@@ -112,3 +113,23 @@ def test_a_mapping_outlives_its_file_and_ends_with_its_array(tmp_path: Path, dir
     assert len(map_file(tmp_path / "empty")) == 0
     with pytest.raises(FileNotFoundError):
         map_file(tmp_path / "missing")
+
+
+def resident(kind: str) -> int:
+    """The memory of this process in bytes, of one kind."""
+    return 1024 * int(Path("/proc/self/status").read_text().partition(f"{kind}:")[2].split()[0])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_the_memory_of_a_mapped_file_can_be_given_back(tmp_path: Path) -> None:
+    file, size = tmp_path / "file", 2**24
+    file.write_bytes(bytes(range(256)) * (size // 256))
+    content = map_file(file)
+    total = int(content.sum(dtype=np.int64))
+    before = resident("RssFile")
+    release(content)
+    assert before - resident("RssFile") > size * 0.9
+    assert int(content.sum(dtype=np.int64)) == total
+    own = np.full(2**20, 7, dtype=np.uint8)
+    release(own)
+    assert own.sum() == 7 * 2**20, "memory that is not a file's keeps its content"

@@ -46,7 +46,7 @@ def build(path: Path, progress: Recorded | None = None) -> dict[str, bytes]:
 
 def test_every_stage_of_a_huge_document_shows_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = build(tmp_path / "plain.rprs")
-    monkeypatch.setattr(analyze, "_LONG_TEXT", 1_000)
+    monkeypatch.setattr(analyze, "LONG_TEXT", 1_000)
     monkeypatch.setattr(pieces, "PIECE", 4_000)
     monkeypatch.setattr(batches, "PIECE", 300)
     monkeypatch.setattr(split, "_LONG_TEXT", 1_000)

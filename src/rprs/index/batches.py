@@ -16,8 +16,10 @@ from rprs.index.arguments import require_document
 from rprs.index.catalog import Catalog
 from rprs.index.rows import metadata_json
 from rprs.index.segment import Entry, term_hashes
+from rprs.index.term_numbers import term_numbers
 from rprs.progress import reading_progress, silent
-from rprs.text.analyze import ngrams
+from rprs.text import analyze
+from rprs.text.analyze import Words, ngrams
 
 __all__ = ["FAST_BATCH", "SLOW_BATCH", "Batch", "batches", "prepare", "same_label", "take_characters"]
 
@@ -87,6 +89,14 @@ def take_characters(documents: Iterator[Document], size: int) -> Iterator[Docume
 
 def prepare(text: str, splitter: Any, analyzer: Any, *, phrases: bool) -> Entry:
     """Split a text into sentences and count its terms; with `phrases`, keep the order of its words too."""
+    if isinstance(analyzer, Words) and analyzer.ngrams == 1 and len(text) < analyze.LONG_TEXT:
+        found = term_numbers(analyzer).count(text, hashed=phrases)
+        return Entry(splitter.split(text), found.terms, found.counts, found.length, found.sequence)
+    return _prepare_step_by_step(text, splitter, analyzer, phrases=phrases)
+
+
+def _prepare_step_by_step(text: str, splitter: Any, analyzer: Any, *, phrases: bool) -> Entry:
+    """The same for any analyzer, and for a long text, which shows how far this has come."""
     words = analyzer.terms(text)
     counted: Counter[str] = Counter()
     hashes = []
@@ -101,7 +111,8 @@ def prepare(text: str, splitter: Any, analyzer: Any, *, phrases: bool) -> Entry:
     for n in range(2, analyzer.ngrams + 1):
         counted.update(ngrams(words, n))
     sequence = np.concatenate(hashes) if phrases else None
-    return Entry(splitter.split(text), tuple(counted), tuple(counted.values()), len(words), sequence)
+    counts = np.fromiter(counted.values(), dtype=np.int64, count=len(counted))
+    return Entry(splitter.split(text), tuple(counted), counts, len(words), sequence)
 
 
 def _check(document: Document) -> None:

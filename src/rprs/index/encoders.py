@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any, cast
-
-import numpy as np
-from numpy.typing import NDArray
 
 from rprs import spec
 from rprs.encode import Encoder, Fittable, FittedEncoder, models
@@ -22,15 +18,12 @@ from rprs.index.files import File, file_mode, folder_mode, register, sync_place
 from rprs.index.rows import EncoderRow
 from rprs.index.sample import sample_sentences
 from rprs.index.segment import Segment
-from rprs.progress import Advance, Progress, no_op
-from rprs.scoring.vectors import VectorType, to_grid
+from rprs.progress import Progress
 
 __all__ = [
-    "ENCODE_ROWS",
     "Load",
     "LoadedEncoder",
     "StoredEncoder",
-    "encode_sentences",
     "fit_encoder",
     "folder",
     "grown_enough",
@@ -40,8 +33,6 @@ __all__ = [
     "reusable_encoder",
     "store_encoder",
 ]
-
-ENCODE_ROWS = 8192  # sentences encoded at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,24 +190,3 @@ def reusable_encoder(catalog: Catalog, root: Path) -> str:
     if not isinstance(spec.parse("encoder", row.spec), Fittable):
         return row.spec
     return spec.text(spec.find("encoder", "table")(str((root / folder(row.generation)).resolve())), full=True)
-
-
-# ---------------------------------------------------------------------------- vectors
-
-
-def encode_sentences(
-    encoder: Encoder,
-    texts: Iterable[tuple[int, str]],
-    offsets: NDArray[Any],
-    spans: NDArray[Any],
-    vector_type: VectorType,
-    advance: Advance = no_op,
-) -> Iterator[NDArray[np.floating[Any]]]:
-    """The vectors of a segment's sentences, block by block; `texts` are ordinals and texts in their order."""
-    sentences = (
-        text[start:end]
-        for ordinal, text in texts
-        for start, end in spans[offsets[ordinal] : offsets[ordinal + 1]].tolist()
-    )
-    while block := list(islice(sentences, ENCODE_ROWS)):
-        yield to_grid(encoder.encode(block, advance), vector_type)

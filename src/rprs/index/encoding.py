@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +15,24 @@ from rprs.index.catalog import Catalog
 from rprs.index.encoders import (
     LoadedEncoder,
     StoredEncoder,
-    encode_sentences,
     fit_encoder,
     load_encoder,
     open_encoder,
     store_encoder,
 )
+from rprs.index.encoders import folder as encoder_folder
 from rprs.index.files import File, load, save_rows, sync_place
 from rprs.index.leftovers import delete_leftovers
+from rprs.index.rows import SegmentRow
 from rprs.index.segment import Segment, folder, vectors_path
+from rprs.index.sentence_vectors import (
+    LEAST_SENTENCES,
+    EncodeSentences,
+    encode_blocks,
+    encode_in_processes,
+    sentence_blocks,
+)
+from rprs.index.workers import Workers
 from rprs.progress import Advance, Progress, no_op
 from rprs.scoring.vectors import PRECISIONS
 
@@ -30,10 +40,11 @@ __all__ = ["Encoding"]
 
 
 class Encoding:
-    """Fits and loads the encoder of one index, and writes the vectors of its segments."""
+    """Fits and loads the encoder of an index, and writes the vectors of its segments in up to `processes` processes."""
 
-    def __init__(self, path: Path, catalog: Catalog, component: Any, progress: Progress) -> None:
+    def __init__(self, path: Path, catalog: Catalog, component: Any, progress: Progress, processes: int = 1) -> None:
         self.path, self.catalog, self.component, self.progress = path, catalog, component, progress
+        self.processes = processes
         self._loaded: Encoder | None = None
 
     @property
@@ -63,14 +74,18 @@ class Encoding:
         encoder: Encoder,
         texts: Iterable[tuple[int, str]],
         advance: Advance = no_op,
+        workers: Workers[list[str], Any] | None = None,
     ) -> File:
-        """Encode the sentences of a segment in their order and write the vectors as one array."""
+        """Encode the sentences of a segment in their order, here or by workers, and write the vectors as one array."""
         offsets = load(self.path, f"{folder(number)}/sentence_offsets.npy")
         spans = load(self.path, f"{folder(number)}/spans.npy")
-        vector_type = self.catalog.vectors
-        blocks = encode_sentences(encoder, texts, offsets, spans, vector_type, advance)
+        blocks, vector_type = sentence_blocks(texts, offsets, spans), self.catalog.vectors
+        if workers is None:
+            vectors = encode_blocks(encoder, blocks, vector_type, advance)
+        else:
+            vectors = encode_in_processes(workers, encoder, blocks, vector_type, advance)
         stored = PRECISIONS[vector_type].stored
-        return save_rows(self.path, vectors_path(number, generation), blocks, stored, (encoder.dimension,))
+        return save_rows(self.path, vectors_path(number, generation), vectors, stored, (encoder.dimension,))
 
     def encode_waiting(self) -> None:
         """Fit the encoder if there is none yet, and encode the segments without vectors."""
@@ -80,11 +95,11 @@ class Encoding:
         waiting = [row for row in self.catalog.segments() if row.generation != generation]
         if generation is None or not waiting:
             return
-        with self.progress("encoding", sum(row.sentences for row in waiting), "sentences") as advance:
-            for row in waiting:
-                file = self._encode(row.number, generation, self.encoder(), advance)
-                with self.catalog.transaction():
-                    self.catalog.add_vectors(row.number, generation, file)
+
+        def commit(row: SegmentRow, file: File) -> None:
+            self.catalog.add_vectors(row.number, generation, file)
+
+        self._encode(waiting, generation, self.encoder(), commit)
 
     def refit(self) -> None:
         """Fit the encoder to the present collection and encode all sentences anew, or resume where this stopped."""
@@ -96,11 +111,7 @@ class Encoding:
         encoder, generation = self._begin_refit()
         done = {file.path for file in self.catalog.files()}
         rows = [row for row in self.catalog.segments() if vectors_path(row.number, generation) not in done]
-        with self.progress("encoding", sum(row.sentences for row in rows), "sentences") as advance:
-            for row in rows:
-                file = self._encode(row.number, generation, encoder, advance)
-                with self.catalog.transaction():
-                    self.catalog.add_files([file])
+        self._encode(rows, generation, encoder, lambda _, file: self.catalog.add_files([file]))
         with self.catalog.transaction():
             self.catalog.end_refit(use=True)
         self._loaded = encoder
@@ -120,11 +131,38 @@ class Encoding:
             self.catalog.begin_refit(stored.row, stored.files, collection)
         return stored.encoder, stored.row.generation
 
-    def _encode(self, number: int, generation: int, encoder: Encoder, advance: Advance) -> File:
-        """Write the vectors of a segment whose texts are in the catalog, and sync them."""
-        file = self.write(number, generation, encoder, self.catalog.texts(number), advance)
-        sync_place(self.path, folder(number))
-        return file
+    def _encode(
+        self,
+        rows: Sequence[SegmentRow],
+        generation: int,
+        encoder: Encoder,
+        commit: Callable[[SegmentRow, File], None],
+    ) -> None:
+        """Write the vectors of segments whose texts are in the catalog, sync them, and commit each segment."""
+        sentences = sum(row.sentences for row in rows)
+        with (
+            self.progress("encoding", sentences, "sentences") as advance,
+            self._workers(generation, sentences) as workers,
+        ):
+            for row in rows:
+                file = self.write(row.number, generation, encoder, self.catalog.texts(row.number), advance, workers)
+                sync_place(self.path, folder(row.number))
+                with self.catalog.transaction():
+                    commit(row, file)
+
+    @contextmanager
+    def _workers(self, generation: int, sentences: int) -> Iterator[Workers[list[str], Any] | None]:
+        """Processes that encode many sentences with a fitted encoder of ours, which they load; for others, None."""
+        place = self.path / encoder_folder(generation)  # missing where a small collection uses the teacher
+        ours = type(self.component).__module__.startswith("rprs.")  # a program may have made its own
+        if self.processes < 2 or sentences < LEAST_SENTENCES or not (self.is_fitted and ours and place.is_dir()):
+            yield None
+            return
+        workers = Workers(EncodeSentences(self.component, place, self.catalog.vectors), self.processes)
+        try:
+            yield workers
+        finally:
+            workers.close()
 
     def _fit(self) -> StoredEncoder:
         """Fit the encoder to the present collection."""

@@ -20,11 +20,12 @@ from rprs.index.arguments import parse_components, require_choice, require_vecto
 from rprs.index.batches import batches, prepare
 from rprs.index.catalog import Catalog
 from rprs.index.database import create_tables, prepare_connection
-from rprs.index.encoders import Load, LoadedEncoder, encode_sentences, fit_encoder, load_encoder
+from rprs.index.encoders import Load, LoadedEncoder, fit_encoder, load_encoder
 from rprs.index.language import measure_language
 from rprs.index.reader import Index
 from rprs.index.rows import SegmentRow
 from rprs.index.segment import Entry, Segment, segment_arrays, segment_phrases
+from rprs.index.sentence_vectors import encode_blocks, sentence_blocks
 from rprs.progress import Progress
 from rprs.scoring.phrases import Stream
 from rprs.scoring.vectors import PRECISIONS, VectorType
@@ -170,9 +171,9 @@ def _encode(
 ) -> NDArray[np.floating[Any]]:
     offsets, spans = arrays["sentence_offsets"], arrays["spans"]
     vectors = np.empty((len(spans), loaded.encoder.dimension), dtype=PRECISIONS[catalog.vectors].stored)
-    start, texts = 0, catalog.texts(NUMBER)
+    start, blocks = 0, sentence_blocks(catalog.texts(NUMBER), offsets, spans)
     with progress("encoding", len(spans), "sentences") as advance:
-        for block in encode_sentences(loaded.encoder, texts, offsets, spans, catalog.vectors, advance):
+        for block in encode_blocks(loaded.encoder, blocks, catalog.vectors, advance):
             vectors[start : start + len(block)] = block
             start += len(block)
     vectors.flags.writeable = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rprs.files.mapping import release
 from rprs.index.files import File, RowFile, save
 from rprs.index.segment import Segment, ends, folder
 from rprs.progress import Advance, no_op
 from rprs.scoring import bm25, cosine, phrases
 from rprs.scoring.phrases import SPACE, Inverted, Postings, Stream
+from rprs.scoring.threads import spread
 
 __all__ = [
     "NO_PHRASES",
@@ -27,6 +30,8 @@ __all__ = [
 ]
 
 RANGE = 2**22  # bytes of postings that are decoded at a time
+RELEASED = 8  # ranges after which the memory of the files is given back
+LEAST_LOOKUPS = 20_000  # of phrases in segments: for fewer, threads gain nothing
 
 KnownPhrases = tuple[NDArray[np.uint32], NDArray[np.int64]]  # in ascending order; how many live documents have each
 NO_PHRASES: KnownPhrases = np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.int64)
@@ -45,7 +50,8 @@ def find_phrases(segments: Sequence[Segment], queried: NDArray[np.uint32]) -> li
     present = streams(segments)
     for segment in segments if present else ():
         segment.check_phrases(queried)
-    return [phrases.find(stream, queried) for stream in present]
+    few = len(present) * len(queried) < LEAST_LOOKUPS
+    return spread(partial(phrases.find, phrases=queried), present, one_thread=few)
 
 
 def live_frequencies(located: Sequence[Postings], size: int, numbers: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
@@ -100,6 +106,7 @@ def squared_norms(
     """
     for segment in segments:
         segment.check_postings()
+        segment.release_postings()
     live = [mapping >= 0 for mapping in numbers]
     idf = cosine.idf(np.arange(documents + 1), documents)
     terms = _term_squares(segments, live, idf)
@@ -118,6 +125,7 @@ def _term_squares(segments: Sequence[Segment], live: Masks, idf: NDArray[np.floa
         bounds = (segment.posting_offsets[:-1], segment.posting_offsets[1:])
         postings = (segment.posting_documents, segment.posting_counts)
         bm25.live_counts(*bounds, *postings, mask, df, np.zeros_like(df))
+        segment.release_postings()
     place = _term_numbers(segments)
     totals = np.bincount(place, np.concatenate([np.empty(0), *frequencies])).astype(np.int64)
     squares = [np.zeros(len(mask), dtype=np.float64) for mask in live]
@@ -126,6 +134,7 @@ def _term_squares(segments: Sequence[Segment], live: Masks, idf: NDArray[np.floa
         weights = idf[totals[place[start : start + len(segment.term_hash)]]]
         postings = (segment.posting_documents, segment.posting_counts)
         cosine.add_squares(segment.posting_offsets, weights, *postings, cosine.LOGARITHMS, sums)
+        segment.release_postings()
         start += len(segment.term_hash)
     return squares
 
@@ -148,7 +157,10 @@ def _phrase_squares(
     squares = [np.zeros((len(mask), 2), dtype=np.float64) for mask in live]
     if not parts:
         return squares
-    for low, high in _ranges(parts, 32):
+    for number, (low, high) in enumerate(_ranges(parts, 32)):
+        if number % RELEASED == 0:
+            for part in parts:
+                release(part.data)
         decoded = [phrases.decode(part, low, high) for part in parts]
         size = sum(len(postings.phrases) for postings in decoded)
         table = np.full(1 << (2 * size).bit_length(), -1, dtype=np.int64)

@@ -1,32 +1,48 @@
 """Documents are split and analysed in several processes if there are many; an index is the same whoever did it.
 
-Splitting and analysis take more than half of the time of indexing, in Python, where threads would wait for each other.
-The processes (`rprs.index.preparer`) are our own modules, started anew instead of forked or spawned, so that they
-neither inherit threads nor import the program that uses the library. They work ahead while a batch is being written.
+Splitting and analysis take much of the time of indexing, partly in Python, where threads would wait for each other.
+The processes (`rprs.index.workers`) work ahead while a batch is being written.
 """
 
 from __future__ import annotations
 
-import pickle
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
-from threading import Lock
-from typing import Any, cast
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 from rprs import spec
 from rprs.document import Document
 from rprs.index.batches import Batch, prepare
 from rprs.index.segment import Entry
-from rprs.processes import environment
+from rprs.index.workers import Workers
 
 __all__ = ["Ahead", "Preparing"]
 
-WORTH = 4_000_000  # characters of a batch: with fewer, processes are not started
+LEAST_CHARACTERS = 4_000_000  # of all batches: for fewer, processes are not started
 CHUNK = 300_000  # characters that a process gets at a time
 LONGEST = 2_000_000  # characters of a document: a longer one is split here, where its progress is shown
+
+
+@dataclass(frozen=True)
+class _Prepare:
+    """Splits and analyses texts in another process, with components that are made there."""
+
+    splitter_text: str
+    analyzer_text: str
+    phrases: bool
+
+    @cached_property
+    def splitter(self) -> Any:
+        return spec.parse("splitter", self.splitter_text)
+
+    @cached_property
+    def analyzer(self) -> Any:
+        return spec.parse("analyzer", self.analyzer_text)
+
+    def __call__(self, texts: Sequence[str]) -> list[Entry]:
+        return [prepare(text, self.splitter, self.analyzer, phrases=self.phrases) for text in texts]
 
 
 class Preparing:
@@ -34,41 +50,38 @@ class Preparing:
 
     def __init__(self, splitter: Any, analyzer: Any, *, phrases: bool, processes: int) -> None:
         self.splitter, self.analyzer, self.phrases, self.processes = splitter, analyzer, phrases, processes
-        self._threads: ThreadPoolExecutor | None = None
-        self._idle: list[_Process] = []
-        self._lock = Lock()
-        self._failed = False  # whether a process has ended unexpectedly; the rest is then done here
+        self._workers = Workers(self._function, processes) if processes > 1 and self._is_ours else None
+        self._characters = 0  # of all documents since the start, or since the processes were ended
 
     def entries(self, documents: Sequence[Document]) -> Iterator[Entry]:
         """The entries of documents in their order; processes begin with them at once."""
-        size = sum(len(document.text) for document in documents)
-        if size < WORTH or self.processes < 2 or self._failed or not self._is_ours:
+        self._characters += sum(len(document.text) for document in documents)
+        if self._characters < LEAST_CHARACTERS or self._workers is None or self._workers.failed:
             return (self._prepare(document.text) for document in documents)
-        if self._threads is None:
-            self._threads = ThreadPoolExecutor(self.processes, "preparing")
-        chunks = [(chunk, self._submit(chunk)) for chunk in _chunks(documents)]
-        return self._collect(chunks)
+        return self._collect([(chunk, self._submit(chunk)) for chunk in _chunks(documents)])
 
     def close(self) -> None:
         """End the processes."""
-        if self._threads is not None:
-            self._threads.shutdown(wait=True, cancel_futures=True)
-            self._threads = None
-        while self._idle:
-            self._idle.pop().end()
+        if self._workers is not None:
+            self._workers.close()
+        self._characters = 0
 
     @property
     def _is_ours(self) -> bool:
         """Whether another process can have the same components: a program may have made its own."""
         return all(type(part).__module__.startswith("rprs.") for part in (self.splitter, self.analyzer))
 
+    @property
+    def _function(self) -> _Prepare:
+        return _Prepare(spec.text(self.splitter), spec.text(self.analyzer), self.phrases)
+
     def _prepare(self, text: str) -> Entry:
         return prepare(text, self.splitter, self.analyzer, phrases=self.phrases)
 
     def _submit(self, chunk: list[Document]) -> Future[list[Entry] | None] | None:
-        if len(chunk) == 1 and len(chunk[0].text) >= LONGEST:
+        if self._workers is None or (len(chunk) == 1 and len(chunk[0].text) >= LONGEST):
             return None
-        return cast("ThreadPoolExecutor", self._threads).submit(self._ask, [document.text for document in chunk])
+        return self._workers.submit([document.text for document in chunk])
 
     def _collect(self, chunks: list[tuple[list[Document], Future[list[Entry] | None] | None]]) -> Iterator[Entry]:
         chunks.reverse()
@@ -76,24 +89,6 @@ class Preparing:
             chunk, future = chunks.pop()
             found = None if future is None else future.result()
             yield from (self._prepare(document.text) for document in chunk) if found is None else found
-
-    def _ask(self, texts: list[str]) -> list[Entry] | None:
-        """The entries of texts, by a process that is idle or new; None if it has ended unexpectedly."""
-        if self._failed:
-            return None
-        with self._lock:
-            process = self._idle.pop() if self._idle else None
-        try:
-            process = process or _Process([spec.text(self.splitter), spec.text(self.analyzer), self.phrases])
-            entries = process.ask(texts)
-        except (OSError, EOFError, pickle.UnpicklingError):
-            self._failed = True
-            if process is not None:
-                process.end()
-            return None
-        with self._lock:
-            self._idle.append(process)
-        return entries
 
 
 class Ahead:
@@ -116,38 +111,6 @@ class Ahead:
         if self._waiting is not None and (id is None or id in self._ids):
             waiting, self._waiting = self._waiting, None
             self._write(*waiting)
-
-
-class _Process:
-    def __init__(self, settings: list[Any]) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "rprs.index.preparer"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=environment(),
-        )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._tasks, self._answers = self._process.stdin, self._process.stdout
-        self._send(settings)
-
-    def _send(self, value: Any) -> None:
-        pickle.dump(value, self._tasks, pickle.HIGHEST_PROTOCOL)
-        self._tasks.flush()
-
-    def ask(self, texts: list[str]) -> list[Entry]:
-        """The entries of texts."""
-        self._send(texts)
-        return cast("list[Entry]", pickle.load(self._answers))  # of our own process
-
-    def end(self) -> None:
-        """End the process, whatever it is doing."""
-        self._process.kill()
-        for stream in (self._tasks, self._answers):
-            with suppress(OSError):
-                stream.close()
-        self._process.wait()
 
 
 def _chunks(documents: Sequence[Document]) -> Iterator[list[Document]]:

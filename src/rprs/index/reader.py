@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rprs import spec
 from rprs.alignment.calibration import FALLBACK, Calibration
-from rprs.document import NO_SENTENCES, Document, Sentences, document_id
+from rprs.document import Document, Sentences, document_id
 from rprs.encode import Encoder
 from rprs.errors import IndexCorrupt, InvalidIndex, NoDocument, UsageError
 from rprs.index.arguments import index_path, require_choice, require_count, require_document
@@ -27,13 +27,15 @@ from rprs.index.blocks import checks_wanted
 from rprs.index.calibrate import measure_calibration
 from rprs.index.catalog import Catalog
 from rprs.index.dates import Dates, read_dates
-from rprs.index.encoders import ENCODE_ROWS, open_encoder, reusable_encoder
+from rprs.index.encoders import open_encoder, reusable_encoder
 from rprs.index.fields import Field, metadata_fields
 from rprs.index.files import load_checked
 from rprs.index.language import knows_text
 from rprs.index.phrases import NO_PHRASES, find_phrases, live_frequencies, squared_norms
+from rprs.index.queries import KnownQueries
 from rprs.index.rows import places_checksum
 from rprs.index.segment import Segment, Terms
+from rprs.index.sentence_vectors import ENCODE_ROWS
 from rprs.index.where import to_sql
 from rprs.progress import Progress, as_progress
 from rprs.scoring.vectors import PRECISIONS, VectorType, to_grid
@@ -120,7 +122,7 @@ class Index(Mapping[str, Document]):
     def _initialise(self, path: Path, catalog: Catalog) -> None:
         self.path, self.catalog = path, catalog
         self._lock = catalog.lock
-        self._last_query: tuple[str | None, Sentences] = (None, NO_SENTENCES)
+        self.known_queries = KnownQueries()
         self.known_phrases = NO_PHRASES  # of the last query
         self._listed: object = None
         self._dates: dict[str, Dates] = {}  # by metadata field
@@ -390,14 +392,15 @@ class Index(Mapping[str, Document]):
     def query_sentences(self, query: Document, progress: Progress | bool | None = None) -> Sentences:
         """The sentences of a query with their vectors: the stored ones if the index holds the same document.
 
-        Those of the last query are kept, since both stages may need them.
+        Those of the last query are kept, since both stages may need them; `known_queries` may keep more.
         """
-        text, sentences = self._last_query
         if self.holds(query):
             sentences = self.sentences(query.id)
-        elif text != query.text:
+        elif (known := self.known_queries.find(query.text)) is not None:
+            sentences = known
+        else:
             sentences = self.encode(query, progress)
-            self._last_query = query.text, sentences
+            self.known_queries.add(query.text, sentences)
             return sentences
         with as_progress(progress)("sentences of the query", len(sentences), "sentences") as advance:
             advance(len(sentences))

@@ -8,10 +8,11 @@ Phrases of two and three terms have postings of their own, as a stream of bytes 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 
 from rprs.document import NOT_ENCODED, Sentences
 from rprs.errors import IndexCorrupt
+from rprs.files.mapping import release
 from rprs.index.blocks import Blocks
 from rprs.index.files import File, folder_mode, load, load_checked, save
 from rprs.index.terms import DAMAGED_TERMS, Terms, hash_places, hash_term, locate, term_hashes
@@ -89,7 +91,7 @@ class Entry:
 
     sentences: Sentences
     terms: tuple[str, ...]  # distinct
-    counts: tuple[int, ...]
+    counts: NDArray[np.int64]
     length: int  # words, repeated ones included
     sequence: NDArray[np.uint64] | None = None  # hashes of its words in text order; None without phrases
 
@@ -163,6 +165,14 @@ class Segment:
     def check_postings(self) -> None:
         """Check all terms, postings and phrases, before numbers that are stored are computed from them."""
         self._check_all(*(name for name in self._blocks if name not in ("vectors", "spans", "paragraphs")))
+
+    def release_postings(self) -> None:
+        """Give back the memory of all files of terms, postings and phrases."""
+        for array in (self.term_bytes, self.posting_documents, self.posting_counts):
+            release(array)
+        if self.phrases is not None:
+            release(self.phrases.directory)
+            release(self.phrases.data)
 
     def check_phrases(self, queried: NDArray[np.uint32]) -> None:
         """Check the buckets of these phrases."""
@@ -354,12 +364,10 @@ def _sentences(entries: Sequence[Entry]) -> dict[str, NDArray[Any]]:
 
 
 def _postings(entries: Sequence[Entry]) -> dict[str, NDArray[Any]]:
-    numbers: dict[str, int] = {}
-    terms = np.fromiter(
-        (numbers.setdefault(term, len(numbers)) for entry in entries for term in entry.terms), dtype=np.int64
-    )
+    numbers = defaultdict[str, int](count().__next__)
+    terms = np.fromiter(map(numbers.__getitem__, chain.from_iterable(entry.terms for entry in entries)), np.int64)
     documents = np.repeat(np.arange(len(entries), dtype=np.int32), [len(entry.terms) for entry in entries])
-    counts = np.fromiter((count for entry in entries for count in entry.counts), dtype=np.int64)
+    counts = np.concatenate([np.empty(0, np.int64), *(entry.counts for entry in entries)])
     inverted = invert([term.encode() for term in numbers], terms, documents, counts)
     narrow = np.uint16 if int(counts.max(initial=0)) < 2**16 else np.uint32  # nearly always 16 bits
     return {

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rprs.alignment.calibration import FALLBACK, Calibration
-from rprs.document import NO_SENTENCES, Document, Sentences
+from rprs.document import Document
 from rprs.encode import Encoder
 from rprs.errors import IndexMismatch
 from rprs.index.arguments import require_document
@@ -26,6 +26,7 @@ from rprs.index.dates import Dates
 from rprs.index.fields import MOST_FREQUENT, Field
 from rprs.index.language import knows_text, measure_language
 from rprs.index.phrases import NO_PHRASES
+from rprs.index.queries import KnownQueries
 from rprs.index.reader import Index, Mask
 from rprs.index.segment import Segment
 
@@ -98,7 +99,7 @@ class UnionIndex(Index):
         self.generation, self.pending = parts[0].generation, 0
         self._checked = self._labels_checked = False  # the parts check what they read
         self._lock = parts[0]._lock  # of that catalog
-        self._last_query: tuple[str | None, Sentences] = (None, NO_SENTENCES)
+        self.known_queries = KnownQueries()
         self.known_phrases = NO_PHRASES
         self._dates: dict[str, Dates] = {}
         self._combine()

@@ -152,7 +152,7 @@ class Writer:
             self.splitter = spec.parse("splitter", str(self.catalog.setting("splitter")))
             self.analyzer = spec.parse("analyzer", str(self.catalog.setting("analyzer")))
             self.encoder: Any = spec.parse("encoder", str(self.catalog.setting("encoder")))
-            self._encoding = Encoding(self.path, self.catalog, self.encoder, self.progress)
+            self._encoding = Encoding(self.path, self.catalog, self.encoder, self.progress, self.processes)
             self._preparing = Preparing(
                 self.splitter, self.analyzer, phrases=self.catalog.phrases, processes=self.processes
             )

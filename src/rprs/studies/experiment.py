@@ -36,6 +36,8 @@ from rprs.tuning.pools import NEAREST, Pool, pools_at_depths
 
 __all__ = ["Documents", "Experiment", "Kind", "find_collection"]
 
+QUERIES = 512 * 2**20  # bytes for the sentences of queries: each system asks the same ones
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Kind:
@@ -236,7 +238,8 @@ class Experiment:
     def open(self, step: Step) -> Index:
         """The index of a step; it stays open."""
         if step.key not in self._open:
-            self._open[step.key] = self._stack.enter_context(Index(step.path))
+            opened = self._open[step.key] = self._stack.enter_context(Index(step.path))
+            opened.known_queries.room = QUERIES
         return self._open[step.key]
 
     def mean_units(self, splitter: str) -> float:
