@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rprs.scoring import bm25, cosine, postings
-from rprs.scoring.postings import cut
-
-LISTS = st.lists(st.sets(st.integers(0, 29), max_size=30), max_size=6)
+from rprs.scoring.postings import add_live
 
 
-@given(LISTS, st.integers(1, 30))
-def test_blocks_divide_the_postings_of_every_term(lists: list[set[int]], size: int) -> None:
-    terms = [sorted(each) for each in lists]
-    documents = np.array([document for term in terms for document in term], dtype=np.int32)
-    stops = np.cumsum([len(term) for term in terms], dtype=np.int64)
-    ends = stops - np.array([len(term) for term in terms], dtype=np.int64)
-    starts, following = ends.copy(), np.full(len(terms), -1)
-    for first in range(0, 30, size):
-        limit = first + size
-        cut(documents, stops, limit if limit < 30 else -1, starts, ends, following)
-        found = [documents[start:stop].tolist() for start, stop in zip(starts, ends, strict=True)]
-        assert found == [[document for document in term if first <= document < limit] for term in terms]
-
-
-@pytest.mark.parametrize("documents", [1, postings.BLOCK, 2 * postings.BLOCK, 2 * postings.BLOCK + 5])
+@pytest.mark.parametrize("documents", [1, postings.BLOCK, 2 * postings.BLOCK, 4 * postings.BLOCK + 5])
 def test_scores_are_those_of_one_pass_to_the_last_bit(documents: int) -> None:
     random = np.random.default_rng(documents)
     terms = [np.flatnonzero(random.random(documents) < share) for share in (0.5, 0.001, 0.0, 1.0, 0.02, 0.3)]
+    terms += [np.array([documents - 1]), np.array([0]), np.flatnonzero(np.arange(documents) >= documents // 2)]
     places = np.concatenate(terms).astype(np.int32)
     stops = np.cumsum([len(term) for term in terms])
     starts = stops - [len(term) for term in terms]
@@ -57,3 +44,14 @@ def test_documents_of_a_damaged_file_that_do_not_exist_are_ignored() -> None:
     bm25.accumulate(starts, stops, np.ones(1), documents, counts, np.ones(size), scores)
     assert np.flatnonzero(scores).tolist() == [3, 5, size - 1]
     assert scores.sum() == 1.5
+
+
+@given(st.lists(st.booleans(), max_size=20), st.randoms())
+def test_scores_of_live_documents_are_added_by_their_numbers(live: list[bool], random: Random) -> None:
+    numbers = np.full(len(live), -1, dtype=np.int64)
+    numbers[np.array(live, dtype=bool)] = random.sample(range(20), sum(live))
+    local, scores = np.array([random.random() for _ in live]), np.arange(20.0)
+    expected = scores.copy()
+    expected[numbers[numbers >= 0]] += local[numbers >= 0]
+    add_live(scores, numbers, local)
+    assert np.array_equal(scores, expected)

@@ -349,7 +349,7 @@ class _Search:
     def _weigh(self, found: _Found) -> _Found:
         id = found.document
         flags = self.evidence.weigh(self.evidence.document(id), self.index.sentences(id), [found.pair])
-        return replace(found, pair=replace(found.pair, boilerplate=bool(flags[0])))
+        return replace(found, pair=replace(found.pair, boilerplate=flags[0]))
 
     def hit(self, rank: int, found: _Found, context: int) -> PassageHit:
         """A match with its context."""

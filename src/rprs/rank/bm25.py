@@ -15,9 +15,11 @@ from rprs.errors import UsageError
 from rprs.index import Index
 from rprs.index.terms import count_terms
 from rprs.rank.grams import Places, QueryGrams, gram_steps
+from rprs.rank.segments import add_segments
 from rprs.rank.stages import Mask
 from rprs.rank.steps import Counts, Steps, alone
 from rprs.scoring import bm25
+from rprs.scoring.phrases import Postings
 from rprs.spec import Component, Kind, require
 from rprs.text.analyze import ngrams
 
@@ -129,13 +131,7 @@ class BM25(Component):
             rsj, part = bm25.rsj(each.df, queried.documents), bm25.rsj(shorter.df, queried.documents)
             gain = bm25.gain(rsj, part[shorter.numbers[each.first]], part[shorter.numbers[each.first + 1]])
             weights = each.counts * gain
-            for postings, numbers in zip(each.postings, index.numbers, strict=True):
-                local = np.zeros(len(numbers), dtype=np.float64)
-                saturated = saturation[numbers] if len(saturation) else local
-                bounds, columns = (postings.starts, postings.stops), (postings.documents, postings.counts)
-                bm25.accumulate(*bounds, weights, *columns, saturated, local)
-                live = numbers >= 0
-                scores[numbers[live]] += local[live]
+            _add_postings(scores, index, each.postings, weights, saturation)
         return scores
 
     def _score_terms(self, terms: QueryTerms, index: Index) -> Floats:
@@ -143,13 +139,11 @@ class BM25(Component):
         weights = terms.weights[keep]
         saturation = bm25.saturation(terms.lengths, terms.mean_length, self.k1, self.b)
         scores = np.zeros(len(index), dtype=np.float64)
-        for segment, numbers, (starts, stops) in zip(index.segments, index.numbers, terms.postings, strict=True):
-            local = np.zeros(len(numbers), dtype=np.float64)
-            saturated = saturation[numbers] if len(saturation) else local
-            arrays = (segment.posting_documents, segment.posting_counts)
-            bm25.accumulate(starts[keep], stops[keep], weights, *arrays, saturated, local)
-            live = numbers >= 0
-            scores[numbers[live]] = local[live]
+        postings = [
+            Postings(starts[keep], stops[keep], segment.posting_documents, segment.posting_counts)
+            for segment, (starts, stops) in zip(index.segments, terms.postings, strict=True)
+        ]
+        _add_postings(scores, index, postings, weights, saturation)
         return scores
 
     def terms(self, query: Document, index: Index, *, counts: bool = False) -> QueryTerms:
@@ -203,3 +197,15 @@ class BM25(Component):
     def _counted_lengths(self, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
         """Lengths as they enter the scores."""
         return bm25.lucene_lengths(lengths) if self.lengths == "lucene" else lengths
+
+
+def _add_postings(
+    scores: Floats, index: Index, postings: Sequence[Postings], weights: Floats, saturation: Floats
+) -> None:
+    """Add what terms or phrases contribute to the score of every document."""
+
+    def add(place: int, numbers: NDArray[np.int64], local: Floats) -> None:
+        own, saturated = postings[place], saturation[numbers] if len(saturation) else local
+        bm25.accumulate(own.starts, own.stops, weights, own.documents, own.counts, saturated, local)
+
+    add_segments(scores, index, add)

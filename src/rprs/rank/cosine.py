@@ -13,9 +13,11 @@ from rprs.document import Document, Ranking
 from rprs.errors import UsageError
 from rprs.index import Index
 from rprs.rank.grams import QueryGrams, gram_steps, query_grams
+from rprs.rank.segments import add_segments
 from rprs.rank.stages import Mask
 from rprs.rank.steps import Steps
 from rprs.scoring import bm25, cosine
+from rprs.scoring.phrases import Postings
 from rprs.spec import Component, Kind, require
 
 __all__ = ["WEIGHTS", "Cosine", "PreparedCosine", "prepare_cosine"]
@@ -93,10 +95,13 @@ def prepare_cosine(queried: QueryGrams, index: Index) -> PreparedCosine:
         idf = cosine.idf(each.df, queried.documents)
         values = cosine.sublinear(each.counts) * idf
         squares[row] = np.square(values).sum()
-        for postings, numbers in zip(each.postings, index.numbers, strict=True):
-            local = np.zeros(len(numbers), dtype=np.float64)
-            bounds, columns = (postings.starts, postings.stops), (postings.documents, postings.counts)
-            cosine.accumulate(*bounds, values * idf, *columns, cosine.LOGARITHMS, local)
-            live = numbers >= 0
-            products[row, numbers[live]] = local[live]
+        _add_products(products[row], index, each.postings, values * idf)
     return PreparedCosine(products, squares)
+
+
+def _add_products(products: Floats, index: Index, postings: Sequence[Postings], weights: Floats) -> None:
+    def add(place: int, _: NDArray[np.int64], local: Floats) -> None:
+        own = postings[place]
+        cosine.accumulate(own.starts, own.stops, weights, own.documents, own.counts, cosine.LOGARITHMS, local)
+
+    add_segments(products, index, add)

@@ -13,7 +13,7 @@ from rprs.index.phrases import find_phrases, live_frequencies
 from rprs.index.terms import count_terms
 from rprs.rank.steps import Counts, Steps, alone
 from rprs.scoring import phrases
-from rprs.scoring.distinct import distinct, first_places
+from rprs.scoring.distinct import distinct, first_places, places_among
 from rprs.scoring.phrases import Postings
 
 __all__ = ["Grams", "Places", "QueryGrams", "gram_steps", "phrase_frequencies", "query_grams"]
@@ -110,10 +110,8 @@ def phrase_frequencies(phrases_of_texts: NDArray[np.uint32], index: Index) -> In
     Those of the last query are known: its evidence asks for many of them again.
     """
     hashes, frequencies = index.known_phrases
-    places = np.searchsorted(hashes, phrases_of_texts)
-    known = np.append(hashes, np.uint32(0))[places] == phrases_of_texts
-    known &= places < len(hashes)
-    df = np.zeros(len(phrases_of_texts), dtype=np.int64)
+    places = places_among(phrases_of_texts, hashes)
+    known, df = places >= 0, np.zeros(len(phrases_of_texts), dtype=np.int64)
     df[known] = frequencies[places[known]]
     df[~known] = index.phrase_frequencies(phrases_of_texts[~known])
     return df

@@ -53,7 +53,10 @@ def gain(phrase: Floats, left: Floats, right: Floats) -> Floats:
 
 def saturation(lengths: NDArray[Any], mean: float, k1: float, b: float) -> Floats:
     """(documents,): K_d, from the lengths (documents,) and their mean."""
-    return np.asarray(k1 * ((1 - b) + b * (lengths / mean if mean > 0 else 0.0 * lengths)), dtype=np.float64)
+    saturated = np.asarray(lengths / mean if mean > 0 else 0.0 * lengths, dtype=np.float64)
+    for function, value in ((np.multiply, b), (np.add, 1 - b), (np.multiply, k1)):  # in place: no further arrays
+        function(saturated, value, out=saturated)
+    return saturated
 
 
 def kli(
@@ -99,23 +102,27 @@ def accumulate(starts, stops, weights, documents, counts, saturated, scores):  #
     Term t has the postings `starts[t]:stops[t]` of `documents` and `counts`, and the weight qtf_t · rsj_t; `saturated`
     is K_d.
     """
-    first, last, following = starts.copy(), starts.copy(), np.full(starts.size, -1, np.int64)
+    places, following = starts.copy(), np.zeros(starts.size, np.int64)
     for start in range(0, scores.size, postings.BLOCK):
-        limit = start + postings.BLOCK
-        postings.cut(documents, stops, limit if limit < scores.size else -1, first, last, following)
+        limit = min(start + postings.BLOCK, scores.size)
         for term in range(starts.size):
-            part = slice(first[term], last[term])
-            _add(documents[part], counts[part], weights[term], saturated, scores)
+            if following[term] < limit:
+                part = slice(places[term], stops[term])
+                places[term] += _add(documents[part], counts[part], limit, weights[term], saturated, scores)
+                following[term] = postings.next_document(documents, places[term], stops[term])
 
 
 @compiled(error_model="numpy")
-def _add(documents, counts, weight, saturated, scores):  # type: ignore[no-untyped-def]
-    """Add the contribution of one term."""
+def _add(documents, counts, limit, weight, saturated, scores):  # type: ignore[no-untyped-def]
+    """Add the contribution of one term to documents before `limit`; the number of postings up to there."""
     for posting in range(documents.size):
         document = np.uint32(documents[posting])  # unsigned: a single comparison, faster than none
-        if document < scores.size:  # a damaged file must not cause writes out of bounds
+        if document < limit:
             tf = np.float64(counts[posting])
             scores[document] += weight * tf / (tf + saturated[document])
+        elif document < scores.size:  # others are those of a damaged file, which must not cause writes out of bounds
+            return posting
+    return documents.size
 
 
 @compiled(error_model="numpy")

@@ -67,22 +67,27 @@ def accumulate(starts, stops, weights, documents, counts, logarithms, scores):  
 
     Term t has the postings `starts[t]:stops[t]` of `documents` and `counts`.
     """
-    first, last, following = starts.copy(), starts.copy(), np.full(starts.size, -1, np.int64)
-    for start in range(0, scores.size, postings.BLOCK):
-        limit = start + postings.BLOCK
-        postings.cut(documents, stops, limit if limit < scores.size else -1, first, last, following)
+    places, following = starts.copy(), np.zeros(starts.size, np.int64)
+    block = 2 * postings.BLOCK  # nothing but the scores is read for each document
+    for start in range(0, scores.size, block):
+        limit = min(start + block, scores.size)
         for term in range(starts.size):
-            part = slice(first[term], last[term])
-            _add(documents[part], counts[part], weights[term], logarithms, scores)
+            if following[term] < limit:
+                part = slice(places[term], stops[term])
+                places[term] += _add(documents[part], counts[part], limit, weights[term], logarithms, scores)
+                following[term] = postings.next_document(documents, places[term], stops[term])
 
 
 @compiled
-def _add(documents, counts, weight, logarithms, scores):  # type: ignore[no-untyped-def]
-    """Add those of one term."""
+def _add(documents, counts, limit, weight, logarithms, scores):  # type: ignore[no-untyped-def]
+    """Add those of one term to documents before `limit`; the number of postings up to there."""
     for posting in range(documents.size):
         document = np.uint32(documents[posting])
-        if document < scores.size:  # a damaged file must not cause writes out of bounds
+        if document < limit:
             scores[document] += weight * count_weight(counts[posting], logarithms)
+        elif document < scores.size:  # others are those of a damaged file, which must not cause writes out of bounds
+            return posting
+    return documents.size
 
 
 @compiled

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rprs.compiled import compiled
 
-__all__ = ["count_values", "distinct", "first_places"]
+__all__ = ["count_values", "distinct", "first_places", "places_among"]
 
 Ints = NDArray[np.int64]
 
@@ -30,6 +30,12 @@ def count_values(values: NDArray[Any]) -> Ints:
     """How often each number up to the greatest occurs."""
     counts: Ints = _count_values(values)
     return counts
+
+
+def places_among(values: NDArray[Any], ordered: NDArray[Any]) -> Ints:
+    """(v,): where each of some values is among others, or -1; both are different values in ascending order."""
+    places: Ints = _places_among(values, ordered)
+    return places
 
 
 @compiled
@@ -63,3 +69,14 @@ def _count_values(values):  # type: ignore[no-untyped-def]
     for value in values:
         counts[value] += 1
     return counts
+
+
+@compiled
+def _places_among(values, ordered):  # type: ignore[no-untyped-def]
+    places, at = np.full(len(values), -1, np.int64), 0
+    for number in range(len(values)):
+        while at < len(ordered) and ordered[at] < values[number]:
+            at += 1
+        if at < len(ordered) and ordered[at] == values[number]:
+            places[number] = at
+    return places

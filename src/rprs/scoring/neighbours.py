@@ -53,7 +53,7 @@ QUERY_ROWS = 1024  # a block of products is QUERY_ROWS × POOL_ROWS: 2 MB as flo
 POOL_ROWS = 512
 LEAST_ROWS = 256  # that a thread takes at a time
 QUERY_BLOCK = 2**14  # query sentences compared with the pool at a time: their wide vectors take 25 MB
-STRIDE = 32  # similarities whose maximum is compared first: most often none of them enters the list
+STRIDE = 64  # similarities that are compared at once first: most often none of them enters the list
 
 
 def neighbours(
@@ -263,30 +263,37 @@ def _as_float32(half):  # type: ignore[no-untyped-def]
     return moved.view(np.float32) * np.float32(2.0**112)
 
 
-@compiled(fastmath={"nnan", "nsz"})
+@compiled
 def _keep_best(products, keys, best, where):  # type: ignore[no-untyped-def]
     """Insert a block of similarities (query rows × pool rows) into the running lists, in descending order.
 
     Among equals, the smaller key comes first.
     """
     last = best.shape[1] - 1
-    columns = products.shape[1]
     lowest = keys.min()
     for row in range(products.shape[0]):
-        worst = best[row, last]
-        for start in range(0, columns, STRIDE):
-            stop = min(start + STRIDE, columns)
-            if stop - start == STRIDE:
-                greatest = products[row, start]
-                for column in range(STRIDE):  # of constant length, so that it compiles to vector instructions
-                    greatest = max(products[row, start + column], greatest)
-                if greatest < worst or (greatest == worst and lowest > where[row, last]):
-                    continue
+        own, worst = products[row], best[row, last]
+        for start in range(0, own.size, STRIDE):
+            stop = min(start + STRIDE, own.size)
+            if not _any_enters(own[start:stop], worst, lowest < where[row, last]):
+                continue
             for column in range(start, stop):
-                similarity = products[row, column]
+                similarity = own[column]
                 if similarity > worst or (similarity == worst and keys[column] < where[row, last]):
                     insert(best[row], where[row], similarity, keys[column])
                     worst = best[row, last]
+
+
+@compiled
+def _any_enters(similarities, worst, equal):  # type: ignore[no-untyped-def]
+    """Whether any is greater than the worst of a list, or as great if `equal`.
+
+    Without a branch, so that it compiles to vector instructions; a maximum of floating-point numbers does not.
+    """
+    found = np.int32(0)
+    for place in range(similarities.size):
+        found |= np.int32(similarities[place] > worst) | np.int32(similarities[place] == worst) & np.int32(equal)
+    return found != 0
 
 
 @compiled

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
-from rprs.forks import ForkLock
+from rprs.forks import ForkLock, PerProcess
 
-__all__ = ["cores", "limit_cores", "one_blas_thread"]
+__all__ = ["cores", "limit_cores", "one_blas_thread", "spread"]
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 class _Users:
@@ -54,6 +58,23 @@ def limit_cores(number: int) -> Iterator[None]:
         yield
     finally:
         _most.reset(token)
+
+
+def spread(function: Callable[[Item], Result], items: Sequence[Item], *, one_thread: bool = False) -> list[Result]:
+    """`[function(item) for item in items]` on all cores, or in this thread; a function must release Python's lock."""
+    number = 1 if one_thread else max(1, min(cores(), len(items)))
+    shares = [items[first::number] for first in range(number)]
+
+    def work(share: Sequence[Item]) -> list[Result]:
+        return [function(item) for item in share]
+
+    others = [_threads().submit(work, share) for share in shares[1:]]
+    found = [work(shares[0]), *(other.result() for other in others)]
+    return [found[place % number][place // number] for place in range(len(items))]
+
+
+# Shared by all searches of a process: starting threads takes a noticeable part of a short search.
+_threads = PerProcess(lambda: ThreadPoolExecutor(cores(), "spread"))
 
 
 @contextmanager

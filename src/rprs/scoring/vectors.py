@@ -58,12 +58,20 @@ def precision_of(vectors: NDArray[Any]) -> Precision:
 
 def to_grid(vectors: NDArray[Any], vector_type: VectorType = "float16") -> NDArray[np.floating[Any]]:
     """(rows, dimension): rows scaled to unit length, entries rounded to the grid of the type; a zero row stays zero."""
-    precision = PRECISIONS[vector_type]
+    from rprs.scoring.rounding import round_to_half  # compiled, which only those need that make vectors
+
+    precision, half = PRECISIONS[vector_type], vector_type == "float16"
     vectors = np.asarray(vectors)
     out = np.empty(vectors.shape, dtype=precision.stored)
+    wide = np.empty((min(BLOCK, len(vectors)), *vectors.shape[1:]), dtype=np.float64)
     for start in range(0, len(vectors), BLOCK):
-        rows = vectors[start : start + BLOCK].astype(np.float64)
-        norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
+        rows = wide[: len(vectors) - start]
+        rows[:] = vectors[start : start + BLOCK]
+        squares = np.einsum("ij,ij->i", rows, rows)
+        if half and np.isfinite(squares).all():
+            round_to_half(rows, np.sqrt(squares), out[start : start + BLOCK])
+            continue
+        norms = np.sqrt(squares)[:, None]
         np.divide(rows, norms, out=rows, where=norms > 0)
         rows /= precision.grid  # a power of two
         np.rint(rows, out=rows)
