@@ -24,7 +24,7 @@ def any_matches(draw: st.DrawFn) -> list[Match]:
         query, document = (left, left + draw(LENGTHS)), (right, right + draw(LENGTHS))
         similarity = draw(st.sampled_from([0.625, 0.7, 1.0]))
         match = Match(draw(st.sampled_from(KINDS)), query, document, similarity)
-        found.setdefault((*query, *document), replace(match, equal=((left, right, 1),)))
+        found.setdefault((*query, *document), replace(match, parts=((*query, *document),)))
     return list(found.values())
 
 
@@ -43,7 +43,7 @@ def joined_literally(matches: list[Match]) -> list[Match]:
                 (left.query[0], match.query[1]),
                 (left.document[0], match.document[1]),
                 (left.similarity * words + match.similarity * match.words) / (words + match.words),
-                left.equal + match.equal,
+                left.parts + match.parts,
             )
         ends[match.kind, match.query[1], match.document[1]] = place
     return sorted(joined, key=lambda match: (match.query, match.document))
@@ -60,8 +60,7 @@ def test_repeated_matches_count_once(matches: list[Match]) -> None:
 
 
 def test_the_similarity_of_a_joined_match_is_the_mean_by_words() -> None:
-    first = Match("reworded", (0, 4), (10, 14), 0.75, ((0, 10, 3),))
-    second = Match("reworded", (4, 6), (14, 16), 0.5, ((4, 14, 1),))
+    first, second = Match("reworded", (0, 4), (10, 14), 0.75), Match("reworded", (4, 6), (14, 16), 0.5)
     (joined,) = join_neighbours([second, first])
-    assert (joined.query, joined.document, joined.equal) == ((0, 6), (10, 16), ((0, 10, 3), (4, 14, 1)))
+    assert (joined.query, joined.document, joined.parts) == ((0, 6), (10, 16), ((0, 4, 10, 14), (4, 6, 14, 16)))
     assert joined.similarity == pytest.approx((0.75 * 8 + 0.5 * 4) / 12)

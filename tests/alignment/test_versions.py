@@ -1,34 +1,10 @@
-"""The compiled comparison of sequences of words, against rapidfuzz."""
+"""Which sentences are compared as versions of each other."""
 
 from __future__ import annotations
 
-from math import isnan
-
 import numpy as np
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from rapidfuzz.distance import Indel
 
-from rprs.alignment.versions import BITS, find_versions, similarities
-
-SENTENCES = st.lists(st.integers(0, 9), min_size=1, max_size=BITS + 6)
-
-
-@given(SENTENCES, SENTENCES)
-def test_similarities_are_those_of_rapidfuzz(ours: list[int], theirs: list[int]) -> None:
-    bounds = np.array([0, len(ours)]), np.array([0, len(theirs)])
-    (found,) = similarities(np.array([[0, 1, 0, 1]]), *bounds, np.array(ours), np.array(theirs)).tolist()
-    if min(len(ours), len(theirs)) > BITS:
-        assert isnan(found)
-    else:
-        assert found == Indel.normalized_similarity(ours, theirs)
-
-
-def test_each_version_is_compared_by_itself() -> None:
-    words, bounds = np.array([0, 1, 2, 3, 0, 1]), np.array([0, 2, 4, 6])
-    versions = np.array([[0, 1, 2, 3], [0, 1, 1, 2], [0, 2, 0, 2], [1, 2, 0, 2]])
-    assert similarities(versions, bounds, bounds, words, words).tolist() == [1, 0, 1, pytest.approx(4 / 6)]
+from rprs.alignment.versions import find_versions
 
 
 def test_a_sentence_that_may_be_a_part_is_compared_with_its_neighbours() -> None:

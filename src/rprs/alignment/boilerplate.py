@@ -128,7 +128,10 @@ def _classify(codes: Any, spans: Any, sentences: Any, found: Any, function_words
             unsure |= found[sentence] == _UNSURE
             continue
         at, end = spans[sentence]
-        words = small = content = small_content = upper_content = 0
+        if _are_mostly_small(codes, at, end):
+            found[sentence] = _NOT_FORMAL
+            continue
+        words = content = small_content = upper_content = 0
         letters = digits = False
         while at < end:
             code = codes[at]
@@ -138,11 +141,11 @@ def _classify(codes: Any, spans: Any, sentences: Any, found: Any, function_words
                     _is_letter(codes[at]) or (codes[at] in _APOSTROPHES and at + 1 < end and _is_letter(codes[at + 1]))
                 ):
                     hashed = _add_letter(hashed, codes[at])
-                    upper &= codes[at] < 97 or codes[at] in _APOSTROPHES
+                    if upper and codes[at] >= 97:
+                        upper = codes[at] in _APOSTROPHES
                     at += 1
                 words += 1
                 letters = True
-                small += code >= 97
                 if at - first >= _LONGER and not _contains(function_words, hashed):
                     content += 1
                     small_content += code >= 97
@@ -163,9 +166,7 @@ def _classify(codes: Any, spans: Any, sentences: Any, found: Any, function_words
         if at < end:
             found[sentence], unsure = _UNSURE, True
             continue
-        if words >= SHORT and 2 * small > words:
-            formal = False
-        elif words < SHORT or not letters or (words <= HEADING and small_content == 0):
+        if words < SHORT or not letters or (words <= HEADING and small_content == 0):
             formal = True
         elif words > CITATION or (content > 0 and upper_content == content):
             formal = False
@@ -173,6 +174,37 @@ def _classify(codes: Any, spans: Any, sentences: Any, found: Any, function_words
             formal = small_content <= (CITATION_SHARE if digits else NAMES_SHARE) * words
         found[sentence] = _FORMAL if formal else _NOT_FORMAL
     return unsure
+
+
+@compiled
+def _are_mostly_small(codes: Any, at: int, end: int) -> Any:
+    """Whether most words of a sentence are small, as in most sentences; False also where `_classify` has to look.
+
+    Words are counted as there, but not hashed.
+    """
+    words = small = 0
+    in_word = in_number = False
+    while at < end:
+        code = codes[at]
+        at += 1
+        if _is_letter(code):
+            if not in_word and not in_number:
+                words += 1
+                small += code >= 97
+                in_word = True
+        elif 48 <= code <= 57:
+            words += not in_number
+            in_word, in_number = False, True
+        elif code == 0x27 or code >= 128:
+            if code not in _APOSTROPHES and code not in _MARKS:
+                return False
+            if code == 0x27 and at < end and codes[at] == 0x27:
+                return False
+            in_word = in_word and code in _APOSTROPHES and at < end and _is_letter(codes[at])
+            in_number = False
+        else:
+            in_word = in_number = False
+    return words >= SHORT and 2 * small > words
 
 
 @compiled(inline="always")

@@ -23,6 +23,8 @@ CONTAINED = 0.75  # of the words of the shorter sentence: it may be a part of th
 KEPT = 3  # candidates of each sentence
 MOST_SENTENCES = 24  # with a pair of words, for it to find them
 FEW_WORDS = 7  # of a sentence that needs a single pair of words in common
+BITS = 64
+SIGNATURE = 4  # times so many bits for the words of a sentence
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -153,49 +155,121 @@ def _scan(
     sentences: Any,
     unused: Any,
 ) -> Any:
-    """(c, 3): candidates, in the order of the document; `unused` has a 0 for each number of a word."""
-    last = np.full(len(other_bounds) - 1, -1, dtype=np.int64)  # the sentence that counted last
-    counts = np.zeros(len(other_bounds) - 1, dtype=np.int64)
+    """(c, 3): candidates, in the order of the document; `unused` has a 0 for each number of a word.
+
+    Arrays are made larger here only: in the inner loops, that alone would take longer than the rest.
+    """
+    counts = np.zeros(len(other_bounds) - 1, dtype=np.int64)  # of the sentence that counted last, above its own zero
     touched = np.empty(len(other_bounds) - 1, dtype=np.int64)
-    result = np.empty((64, 3), dtype=np.int64)
-    size = 0
+    result, size = np.empty((64, 3), dtype=np.int64), 0
+    unknown = other_numbers.max() + 1  # the number of all words that the query does not have
+    signatures = _signatures(other_numbers, other_bounds, unknown)
+    own_signatures = _signatures(numbers, bounds, unknown)
     for sentence in range(len(bounds) - 1):
-        first, stop = bounds[sentence], bounds[sentence + 1]
-        length = stop - first
-        if length < LEAST_WORDS:
+        own = slice(bounds[sentence], bounds[sentence + 1])
+        if own.stop - own.start < LEAST_WORDS:
             continue
-        reached = 0
-        for at in range(first, stop - 1):
-            number = find_key(_pair_hash(words[at], words[at + 1]), slots, distinct)
-            if number < 0 or starts[number + 1] - starts[number] > MOST_SENTENCES:
-                continue
-            for place in range(starts[number], starts[number + 1]):
-                other = sentences[place]
-                if last[other] != sentence:
-                    last[other], counts[other], touched[reached] = sentence, 0, other
-                    reached += 1
-                counts[other] += 1
+        zero = (sentence + 1) << 32
+        reached = _count_pairs(
+            words[own], numbers[own], unknown, slots, distinct, starts, sentences, zero, counts, touched
+        )
         if reached == 0:
             continue
-        for at in range(first, stop):
-            unused[numbers[at]] += 1
-        for at in range(reached):
-            other = touched[at]
-            low, high = other_bounds[other], other_bounds[other + 1]
-            shorter, longer = min(length, high - low), max(length, high - low)
-            if shorter < LEAST_WORDS or (counts[other] < 2 and shorter > FEW_WORDS):
-                continue
-            least = min(LEAST_SIMILARITY * (shorter + longer) / 2, CONTAINED * shorter)
-            shared = _overlap(unused, other_numbers[low:high])
-            if shared < least:
-                continue
-            if size == len(result):
-                result = np.concatenate((result, np.empty_like(result)))
-            result[size, 0], result[size, 1], result[size, 2] = other, sentence, shared
-            size += 1
-        for at in range(first, stop):
-            unused[numbers[at]] = 0
+        if size + reached > len(result):
+            result = np.concatenate((result, np.empty((size + reached, 3), dtype=np.int64)))
+        words_of_both = (numbers[own], own_signatures[sentence]), (other_numbers, other_bounds, signatures)
+        count = _compare(*words_of_both, unknown, (touched[:reached], counts, zero), unused, result[size:])
+        result[size : size + count, 1] = sentence
+        size += count
     return result[:size]
+
+
+@compiled
+def _count_pairs(
+    words: Any,
+    numbers: Any,
+    unknown: Any,
+    slots: Any,
+    distinct: Any,
+    starts: Any,
+    sentences: Any,
+    zero: Any,
+    counts: Any,
+    touched: Any,
+) -> int:
+    """How many sentences share pairs of adjacent words with one; they are `touched`, and their pairs are counted."""
+    reached = 0
+    for at in range(len(words) - 1):
+        if numbers[at] == unknown or numbers[at + 1] == unknown:
+            continue
+        number = find_key(_pair_hash(words[at], words[at + 1]), slots, distinct)
+        if number < 0 or starts[number + 1] - starts[number] > MOST_SENTENCES:
+            continue
+        for place in range(starts[number], starts[number + 1]):
+            other = sentences[place]
+            if counts[other] < zero:
+                counts[other], touched[reached] = zero, other
+                reached += 1
+            counts[other] += 1
+    return reached
+
+
+@compiled
+def _compare(ours: Any, theirs: Any, unknown: Any, reach: Any, unused: Any, result: Any) -> int:
+    """Write those of the sentences within reach that share enough words with one, and how many; their number."""
+    (numbers, signature), (other_numbers, other_bounds, signatures) = ours, theirs
+    touched, counts, zero = reach
+    length, known, size = len(numbers), 0, 0
+    for at in range(length):
+        unused[numbers[at]] += 1
+        known += numbers[at] != unknown
+    for at in range(len(touched)):
+        other = touched[at]
+        low, high = other_bounds[other], other_bounds[other + 1]
+        shorter, longer = min(length, high - low), max(length, high - low)
+        if shorter < LEAST_WORDS or (counts[other] - zero < 2 and shorter > FEW_WORDS):
+            continue
+        least = min(LEAST_SIMILARITY * (shorter + longer) / 2, CONTAINED * shorter)
+        if _most_shared(signatures[other], high - low, signature, known) < least:
+            continue
+        shared = _overlap(unused, other_numbers[low:high])
+        if shared >= least:
+            result[size, 0], result[size, 2] = other, shared
+            size += 1
+    for at in range(length):
+        unused[numbers[at]] = 0
+    return size
+
+
+@compiled
+def _signatures(numbers: Any, bounds: Any, unknown: Any) -> Any:
+    """(m, SIGNATURE): a bit for each word of each sentence, but the unknown one; several words may share it."""
+    signatures = np.zeros((len(bounds) - 1, SIGNATURE), dtype=np.uint64)
+    for sentence in range(len(bounds) - 1):
+        for at in range(bounds[sentence], bounds[sentence + 1]):
+            if numbers[at] != unknown:
+                part = (numbers[at] // BITS) % SIGNATURE
+                signatures[sentence, part] |= np.uint64(1) << np.uint64(numbers[at] % BITS)
+    return signatures
+
+
+@compiled
+def _most_shared(left: Any, left_words: int, right: Any, right_words: int) -> Any:
+    """The most words that two sentences can share: for each bit that one has alone, it has a word alone."""
+    left_alone, right_alone = 0, 0
+    for part in range(SIGNATURE):
+        left_alone += _count_bits(left[part] & ~right[part])
+        right_alone += _count_bits(right[part] & ~left[part])
+    return min(left_words - left_alone, right_words - right_alone)
+
+
+@compiled(inline="always")
+def _count_bits(value: Any) -> Any:
+    """The number of bits; the compiler makes one instruction of it."""
+    value -= (value >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    value = (value & np.uint64(0x3333333333333333)) + ((value >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    value = (value + (value >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((value * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
 @compiled

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 from rprs.alignment.values import Relation
 from rprs.alignment.verbatim import window_hashes
 from rprs.alignment.words import Words
+from rprs.compiled import compiled
+from rprs.scoring.distinct import places_among
 
 __all__ = ["Grouping", "Shape", "relation", "shape"]
 
@@ -33,7 +36,7 @@ def shape(words: Words) -> Shape:
     sequences = window_hashes(words.hashes, SEQUENCE)
     if len(words) > LONG:
         sequences = sequences[sequences % np.uint64(SAMPLED) == 0]
-    return Shape(len(words), hash(words.hashes.tobytes()), np.unique(sequences))
+    return Shape(len(words), hash(words.hashes.tobytes()), _different(np.sort(sequences)))
 
 
 def relation(left: Shape, right: Shape) -> Relation:
@@ -45,12 +48,23 @@ def relation(left: Shape, right: Shape) -> Relation:
     sizes = sorted((len(left.sequences), len(right.sequences)))
     if not sizes[0] or sizes[0] < LEAST_SHARE * sizes[1]:
         return "different"
-    shared = len(np.intersect1d(left.sequences, right.sequences, assume_unique=True))
+    shared = np.count_nonzero(places_among(left.sequences, right.sequences) >= 0)
     return "near duplicate" if shared >= LEAST_SHARE * sizes[1] else "different"
 
 
 def _sampled(shape: Shape) -> Shape:
     return replace(shape, sequences=shape.sequences[shape.sequences % np.uint64(SAMPLED) == 0])
+
+
+@compiled
+def _different(ordered: Any) -> Any:
+    """Values in ascending order, each once."""
+    kept, count = np.empty_like(ordered), 0
+    for place in range(len(ordered)):
+        if place == 0 or ordered[place] != ordered[place - 1]:
+            kept[count] = ordered[place]
+            count += 1
+    return kept[:count].copy()
 
 
 class Grouping:

@@ -7,44 +7,43 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rprs.alignment.matches import Matches
-from rprs.alignment.values import Pair
+from rprs.alignment.matches import Matches, shown_similarity
+from rprs.alignment.values import Pair, Span
 
-__all__ = ["choose_telling", "length_of", "lengths_of", "most_telling", "unchanged"]
+__all__ = ["choose_telling", "lengths_of", "most_telling", "unchanged"]
 
 LONGEST = 60  # words: a longer passage is not more telling
 
 
 def lengths_of(matches: Matches) -> NDArray[np.float64]:
-    """(m,): the words of the shorter side, up to a limit, × similarity: a pair is never more telling than that."""
+    """(m,): the words of the shorter side, up to a limit, × the similarity that is shown."""
     first, stop, start, end = matches.ranges.T
-    return np.asarray(np.minimum(np.minimum(stop - first, end - start), LONGEST) * matches.similarity)
+    words = np.minimum(np.minimum(stop - first, end - start), LONGEST)
+    return np.asarray(words * shown_similarity(matches.kinds, matches.similarity))
 
 
 def most_telling(pairs: Sequence[Pair], size: int) -> tuple[Pair, ...]:
     """Up to `size` pairs, the longest and most similar first; no two of them share characters of either text."""
+    spans = [pair.query_span for pair in pairs], [pair.document_span for pair in pairs]
     flags = [pair.boilerplate for pair in pairs]
-    return tuple(pairs[number] for number in choose_telling(pairs, size, flags, [1.0] * len(pairs)))
+    return tuple(pairs[number] for number in choose_telling(*spans, list(map(_length_of, pairs)), flags, size))
 
 
 def choose_telling(
-    pairs: Sequence[Pair], size: int, boilerplate: Sequence[bool], distinctness: Sequence[float]
+    query_spans: Sequence[Span],
+    document_spans: Sequence[Span],
+    values: Sequence[float],
+    boilerplate: Sequence[bool],
+    size: int,
 ) -> list[int]:
     """The numbers of up to `size` pairs, the most telling first; no two of them share characters of either text."""
-    order = sorted(
-        range(len(pairs)),
-        key=lambda number: (
-            boilerplate[number],
-            -distinctness[number] * length_of(pairs[number]),
-            pairs[number].query_span,
-            pairs[number].document_span,
-        ),
-    )
+    spans = list(zip(query_spans, document_spans, strict=True))
+    order = sorted(range(len(spans)), key=lambda number: (boilerplate[number], -values[number], spans[number]))
     chosen: list[int] = []
     for number in order:
         if len(chosen) == size:
             break
-        if not any(_overlap(pairs[number], pairs[other]) for other in chosen):
+        if not any(_overlap(spans[number], spans[other]) for other in chosen):
             chosen.append(number)
     return chosen
 
@@ -59,12 +58,14 @@ def unchanged(pair: Pair) -> list[str]:
     return [text for text in texts if text.strip()]
 
 
-def length_of(pair: Pair) -> float:
+def _length_of(pair: Pair) -> float:
     """The same as `lengths_of` for a pair."""
     return min(pair.query_words, pair.document_words, LONGEST) * pair.similarity
 
 
-def _overlap(pair: Pair, other: Pair) -> bool:
+def _overlap(spans: tuple[Span, Span], others: tuple[Span, Span]) -> bool:
     """Whether two pairs share characters on either side."""
-    spans = ((pair.query_span, other.query_span), (pair.document_span, other.document_span))
-    return any(start < other_end and other_start < end for (start, end), (other_start, other_end) in spans)
+    return any(
+        start < other_end and other_start < end
+        for (start, end), (other_start, other_end) in zip(spans, others, strict=True)
+    )

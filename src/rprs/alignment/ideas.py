@@ -87,23 +87,49 @@ def same_ideas(query: Side, document: Side, partners: Partners, matched: Ints) -
 
     A sentence is open unless most of its words are `matched` already.
     """
-    opened, other_opened = _opened(matched, query.bounds, document.bounds, query.with_ideas, document.with_ideas)
-    rows, columns, similarity = partners.rows, partners.columns, partners.similarity
-    kept = np.append(opened[rows[: partners.queries]], other_opened[columns[partners.queries :]])
-    left, right = query.with_ideas[rows[kept]], document.with_ideas[columns[kept]]
-    similarity = similarity[kept]
-    kept = ~(query.formal.of(left) | document.formal.of(right))
-    left, right = left[kept], right[kept]
-    ranges = query.bounds[left], query.bounds[left + 1], document.bounds[right], document.bounds[right + 1]
-    return np.column_stack(ranges), np.minimum(similarity[kept], 1).astype(np.float64)
+    ours, theirs = query.with_ideas, document.with_ideas
+    left, right, similarity = _open_partners(matched, query.bounds, document.bounds, ours, theirs, *partners)
+    formal = query.formal.of(left) | document.formal.of(right)
+    ranges, values = _as_ranges(left, right, similarity, formal, query.bounds, document.bounds)
+    return ranges, values
 
 
 @compiled
-def _opened(matched: Any, bounds: Any, other_bounds: Any, ours: Any, theirs: Any) -> Any:
-    """Which of some sentences of both texts are open."""
+def _open_partners(
+    matched: Any,
+    bounds: Any,
+    other_bounds: Any,
+    ours: Any,
+    theirs: Any,
+    queries: int,
+    rows: Any,
+    columns: Any,
+    similarity: Any,
+) -> Any:
+    """The partners of open sentences, as numbers of sentences of both texts, and how similar they are."""
     opened = shares(matched[:, :2], bounds) <= MOSTLY
     other_opened = shares(matched[:, 2:], other_bounds) <= MOSTLY
-    return opened[ours], other_opened[theirs]
+    left, right, values, count = np.empty_like(rows), np.empty_like(rows), np.empty_like(similarity), 0
+    for number in range(len(rows)):
+        row, column = ours[rows[number]], theirs[columns[number]]
+        if opened[row] if number < queries else other_opened[column]:
+            left[count], right[count], values[count] = row, column, similarity[number]
+            count += 1
+    return left[:count], right[:count], values[:count]
+
+
+@compiled
+def _as_ranges(left: Any, right: Any, similarity: Any, formal: Any, bounds: Any, other_bounds: Any) -> Any:
+    """The words of partners of which neither is formal, and how similar these are."""
+    ranges, values, count = np.empty((len(left), 4), dtype=np.int64), np.empty(len(left), dtype=np.float64), 0
+    for number in range(len(left)):
+        if not formal[number]:
+            row, column = left[number], right[number]
+            ranges[count, 0], ranges[count, 1] = bounds[row], bounds[row + 1]
+            ranges[count, 2], ranges[count, 3] = other_bounds[column], other_bounds[column + 1]
+            values[count] = min(similarity[number], 1)
+            count += 1
+    return ranges[:count], values[:count]
 
 
 def _best_partners(

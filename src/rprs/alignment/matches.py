@@ -5,8 +5,8 @@ A list of results has thousands of matches and shows thirty of them, so they are
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,23 @@ from rprs.alignment.tables import Ints
 from rprs.alignment.values import KINDS, Kind
 from rprs.compiled import compiled
 
-__all__ = ["KIND_NUMBERS", "Blocks", "Match", "Matches", "Range", "join_matches", "join_neighbours", "ranges_of"]
+__all__ = [
+    "BELOW_ONE",
+    "KIND_NUMBERS",
+    "Match",
+    "Matches",
+    "Range",
+    "Ranges",
+    "join_matches",
+    "join_neighbours",
+    "ranges_of",
+    "shown_similarity",
+]
 
 Range = tuple[int, int]  # words: first, stop
-Blocks = tuple[tuple[int, int, int], ...]  # equal words: query word, document word, number of words
+Ranges = tuple[int, int, int, int]  # words of the query: first, stop; then those of the document
+
+BELOW_ONE = 0.9999  # the greatest similarity that is shown for other words
 
 KIND_NUMBERS: dict[Kind, int] = {kind: number for number, kind in enumerate(KINDS)}
 
@@ -32,7 +45,7 @@ class Match:
     query: Range
     document: Range
     similarity: float
-    equal: Blocks = ()  # of a reworded match
+    parts: tuple[Ranges, ...] = ()  # that were joined, if they were
 
     @property
     def words(self) -> int:
@@ -47,42 +60,57 @@ class Matches:
     kinds: Ints  # (m,): their places in KINDS
     ranges: Ints  # (m, 4): first word and stop in the query, then in the document
     similarity: NDArray[np.float64]  # (m,)
-    equal: Mapping[int, Blocks]  # of reworded matches, by number
+    parts: Ints = field(default_factory=lambda: np.empty((0, 4), dtype=np.int64))  # (p, 4): what was joined, in order
+    owners: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))  # (p,): the number of its match
 
     def __len__(self) -> int:
         return len(self.kinds)
 
-    def __iter__(self) -> Iterator[Match]:
-        return map(self.match, range(len(self)))
+    def some(self, numbers: Sequence[int]) -> list[Match]:
+        """Some of them."""
+        chosen = np.asarray(numbers, dtype=np.int64)
+        firsts, stops = (np.searchsorted(self.owners, chosen, side=side) for side in ("left", "right"))
+        columns = (self.kinds[chosen], self.ranges[chosen], self.similarity[chosen], firsts, stops)
+        return [
+            Match(KINDS[kind], (left, right), (low, high), similarity, self._parts(first, stop))
+            for kind, (left, right, low, high), similarity, first, stop in zip(
+                *(each.tolist() for each in columns), strict=True
+            )
+        ]
 
-    def match(self, number: int) -> Match:
-        """One of them."""
-        first, stop, start, end = self.ranges[number].tolist()
-        kind, similarity = KINDS[self.kinds[number]], float(self.similarity[number])
-        return Match(kind, (first, stop), (start, end), similarity, self.equal.get(number, ()))
+    def _parts(self, first: int, stop: int) -> tuple[Ranges, ...]:
+        return tuple((left, right, low, high) for left, right, low, high in self.parts[first:stop].tolist())
+
+
+def shown_similarity(kinds: Ints, similarity: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(m,): the similarities that pairs have: 1 is for identical words alone."""
+    return np.where(kinds == KIND_NUMBERS["identical"], similarity, np.minimum(similarity, BELOW_ONE))
 
 
 def join_neighbours(matches: Sequence[Match]) -> list[Match]:
     """Matches of one kind that continue each other in both texts become one; in the order of the query."""
     kinds = np.array([KIND_NUMBERS[match.kind] for match in matches], dtype=np.int64)
     similarity = np.array([match.similarity for match in matches], dtype=np.float64)
-    equal = {number: match.equal for number, match in enumerate(matches) if match.equal}
-    return list(join_matches(Matches(kinds, ranges_of(matches), similarity, equal)))
+    joined = join_matches(Matches(kinds, ranges_of(matches), similarity))
+    return joined.some(range(len(joined)))
 
 
 def join_matches(matches: Matches) -> Matches:
     """The same for matches in arrays; those that are repeated become one, too."""
-    order = np.lexsort((matches.kinds, *matches.ranges.T[::-1]))
-    kinds, ranges, similarity, places = _join(matches.kinds[order], matches.ranges[order], matches.similarity[order])
-    blocks: dict[int, Blocks] = {}
-    if matches.equal:
-        for number, place in zip(order.tolist(), places.tolist(), strict=True):
-            if place >= 0 and number in matches.equal:
-                blocks[place] = blocks.get(place, ()) + matches.equal[number]
-    order = np.lexsort(ranges.T[::-1])
-    if blocks:
-        blocks = {number: blocks[place] for number, place in enumerate(order.tolist()) if place in blocks}
-    return Matches(kinds[order], ranges[order], similarity[order], blocks)
+    order = np.lexsort((matches.kinds, *_keys(matches.ranges)))
+    parts = matches.ranges[order]
+    kinds, ranges, similarity, places = _join(matches.kinds[order], parts, matches.similarity[order])
+    order = np.lexsort(_keys(ranges))
+    numbers = np.empty(len(order) + 1, dtype=np.int64)
+    numbers[order], numbers[-1] = np.arange(len(order)), -1
+    owners = numbers[places]
+    by_owner = np.argsort(owners, kind="stable")[np.count_nonzero(owners < 0) :]
+    return Matches(kinds[order], ranges[order], similarity[order], parts[by_owner], owners[by_owner])
+
+
+def _keys(ranges: Ints) -> tuple[Ints, Ints]:
+    """Numbers by which ranges are sorted as by their columns, in the order of `lexsort`; texts have < 2^31 words."""
+    return ranges[:, 2] << 32 | ranges[:, 3], ranges[:, 0] << 32 | ranges[:, 1]
 
 
 def ranges_of(matches: Sequence[Match]) -> Ints:

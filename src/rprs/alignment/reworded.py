@@ -1,4 +1,4 @@
-"""Sentences that were edited: the word-level alignment of those with enough words in common.
+"""Sentences that were edited: the word-level alignment of those with enough words in common, compiled.
 
 Two sequences of m and n words are as similar as 2c / (m + n), where c is the length of their longest common
 subsequence. A sentence is compared with its candidates in the other text, and also with two or three neighbouring
@@ -7,119 +7,145 @@ sentences there, so that one that was split or joined is found.
 
 from __future__ import annotations
 
-from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from rapidfuzz.distance import Indel
-from rapidfuzz.process import cpdist
 
 from rprs.alignment.candidates import LEAST_SIMILARITY
-from rprs.alignment.matches import Match, Range
-from rprs.alignment.sides import Side
+from rprs.alignment.subsequence import common_length, equal_blocks
+from rprs.alignment.tables import Ints
 from rprs.alignment.versions import GROUP_PENALTY
-from rprs.alignment.word_matches import WordMatches
-from rprs.once import cached_property
+from rprs.compiled import compiled
 
-__all__ = ["reworded"]
+__all__ = ["Edited", "find_edited"]
 
 MEMBER_SHARE = 0.5  # of the words of each sentence of a group are equal, at least
 
-FIRST_LETTER, LAST_LETTER = 0x10000, 0x10FFFF  # as which words are compared: no surrogates are among them
 
-Sentences = tuple[int, int]  # first sentence, stop
-Version = tuple[Sentences, Sentences]  # of the query, of the document
+class Edited(NamedTuple):
+    """The e edited sentences, or groups of neighbouring ones, of two texts, and their b blocks of equal words."""
 
-
-def reworded(query: Side, document: Side, found: WordMatches) -> list[Match]:
-    """The best reworded partner of each open sentence, in both directions."""
-    if not len(found.versions):
-        return []
-    comparison = _Comparison(query, document, found.numbers)
-    versions = found.versions
-    groups = versions[:, 1] - versions[:, 0] + versions[:, 3] - versions[:, 2] > 2
-    values = comparison.similarities(versions, found.similarity) - GROUP_PENALTY * groups
-    good = np.flatnonzero(values > LEAST_SIMILARITY)
-    rows = zip(versions[good].tolist(), values[good].tolist(), groups[good].tolist(), strict=True)
-    best: dict[tuple[int, int], tuple[float, Version]] = {}  # by side and sentence
-    for (first, stop, other_first, other_stop), similarity, group in rows:
-        ours, theirs = (first, stop), (other_first, other_stop)
-        if group and not comparison.is_balanced(ours, theirs):
-            continue
-        for key in [(0, each) for each in range(*ours)] + [(1, each) for each in range(*theirs)]:
-            if key not in best or similarity > best[key][0]:
-                best[key] = similarity, (ours, theirs)
-    opened = found.query_open, found.document_open
-    chosen = {version for (side, each), (_, version) in best.items() if opened[side][each]}
-    return [comparison.match(ours, theirs) for ours, theirs in sorted(chosen)]
+    ranges: Ints  # (e, 4): first word and stop in the query, then in the document
+    similarity: NDArray[np.float64]  # (e,)
+    blocks: Ints  # (b, 4): word of the query, word of the document, number of words, number of the edited sentence
 
 
-class _Comparison:
-    """Compares sentences, or runs of neighbouring ones, of two texts."""
+@compiled
+def find_edited(
+    versions: Any, opened: Any, other_opened: Any, bounds: Any, other_bounds: Any, ours: Any, theirs: Any, runs: Any
+) -> Any:
+    """The columns of `Edited`: the best version of each open sentence, in both directions, that is not identical.
 
-    def __init__(self, query: Side, document: Side, numbers: NDArray[np.int64]) -> None:
-        self.sides = query, document
-        self.numbers = numbers  # the words of the document; those that the query does not have share one
-        self._matches: dict[Version, Match] = {}
-
-    @cached_property
-    def _sequences(self) -> tuple[str, str] | tuple[list[int], list[int]]:
-        return _as_letters(self.sides[0].word_pairs.numbers, self.numbers)
-
-    def similarities(self, versions: NDArray[np.int64], found: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(v,): the share of words in common of each version, of which the long ones are missing."""
-        long = np.flatnonzero(np.isnan(found))
-        if len(long):
-            spans = [((first, stop), (start, end)) for first, stop, start, end in versions[long].tolist()]
-            found[long] = cpdist(
-                [self._sequence(0, ours) for ours, _ in spans],
-                [self._sequence(1, theirs) for _, theirs in spans],
-                scorer=Indel.normalized_similarity,
-                score_cutoff=LEAST_SIMILARITY,
-                dtype=np.float64,
-            )
-        return found
-
-    def match(self, ours: Sentences, theirs: Sentences) -> Match:
-        """The word-level alignment."""
-        key = ours, theirs
-        if key not in self._matches:
-            left, right = self._range(0, ours), self._range(1, theirs)
-            operations = Indel.editops(self._sequence(0, ours), self._sequence(1, theirs))
-            equal = tuple(
-                (left[0] + block.a, right[0] + block.b, block.size)
-                for block in operations.as_matching_blocks()
-                if block.size
-            )
-            common = sum(size for _, _, size in equal)
-            similarity = 2 * common / (left[1] - left[0] + right[1] - right[0])
-            self._matches[key] = Match("reworded", left, right, similarity, equal)
-        return self._matches[key]
-
-    def is_balanced(self, ours: Sentences, theirs: Sentences) -> bool:
-        """Whether each sentence of a group contributes: at least `MEMBER_SHARE` of its words are equal."""
-        match = self.match(ours, theirs)
-        for number, (side, sentences) in enumerate(zip(self.sides, (ours, theirs), strict=True)):
-            for first, stop in pairwise(side.bounds[sentences[0] : sentences[1] + 1].tolist()):
-                equal = sum(max(0, min(b[number] + b[2], stop) - max(b[number], first)) for b in match.equal)
-                if equal < MEMBER_SHARE * (stop - first):
-                    return False
-        return True
-
-    def _range(self, side: int, sentences: Sentences) -> Range:
-        bounds = self.sides[side].bound_list
-        return bounds[sentences[0]], bounds[sentences[1]]
-
-    def _sequence(self, side: int, sentences: Sentences) -> str | list[int]:
-        return self._sequences[side][slice(*self._range(side, sentences))]
-
-
-def _as_letters(ours: NDArray[np.int64], theirs: NDArray[np.int64]) -> tuple[str, str] | tuple[list[int], list[int]]:
-    """Both texts with one letter for each word, since strings are compared much faster than lists.
-
-    A query with more words than there are letters is a list.
+    `ours` and `theirs` are the words of both texts as numbers; `runs` are the identical runs.
     """
-    if max(ours.max(initial=0), theirs.max(initial=0)) > LAST_LETTER - FIRST_LETTER:
-        return ours.tolist(), theirs.tolist()
-    letters = [(each + FIRST_LETTER).astype("<u4").tobytes().decode("utf-32-le") for each in (ours, theirs)]
-    return letters[0], letters[1]
+    ranges, found = np.empty((len(versions), 4), dtype=np.int64), np.empty(len(versions))
+    blocks, count, size = np.empty((max(len(versions), 1), 4), dtype=np.int64), 0, 0
+    slots = np.zeros(max(_greatest(ours), _greatest(theirs)) + 1, dtype=np.int64)
+    chosen = _choose(versions, opened.copy(), other_opened.copy(), bounds, other_bounds, ours, theirs, slots)
+    for number in _in_order(versions[chosen]):
+        words = _words_of(versions[chosen[number]], bounds, other_bounds)
+        first, stop, start, end = words
+        equal = equal_blocks(ours[first:stop], theirs[start:end], slots)
+        similarity = 2 * equal[:, 2].sum() / (stop - first + end - start)
+        if similarity == 1 or (len(equal) == 1 and _is_run_with_more(equal[0], words, runs)):
+            continue
+        while size + len(equal) > len(blocks):
+            blocks = np.concatenate((blocks, np.empty_like(blocks)))
+        for block in range(len(equal)):
+            blocks[size, 0], blocks[size, 1] = first + equal[block, 0], start + equal[block, 1]
+            blocks[size, 2], blocks[size, 3] = equal[block, 2], count
+            size += 1
+        ranges[count, 0], ranges[count, 1], ranges[count, 2], ranges[count, 3] = first, stop, start, end
+        found[count] = similarity
+        count += 1
+    return ranges[:count], found[:count], blocks[:size]
+
+
+@compiled
+def _choose(
+    versions: Any, wanted: Any, others: Any, bounds: Any, other_bounds: Any, ours: Any, theirs: Any, slots: Any
+) -> Any:
+    """The numbers of versions, the most similar first, each with a sentence that has no better one.
+
+    `wanted` and `others` say which sentences of both texts look for a version; in the end, which still do.
+    """
+    values = np.empty(len(versions))
+    for number in range(len(versions)):
+        first, stop, start, end = _words_of(versions[number], bounds, other_bounds)
+        total = stop - first + end - start
+        common = common_length(ours[first:stop], theirs[start:end], slots) if total else 0
+        values[number] = 1.0 - (total - 2 * common) / total if total else 1.0
+        if _is_group(versions[number]):
+            values[number] -= GROUP_PENALTY
+    chosen, count = np.empty(len(versions), dtype=np.int64), 0
+    for number in np.argsort(-values, kind="mergesort"):
+        if not values[number] > LEAST_SIMILARITY:
+            break
+        left, right, low, high = versions[number]
+        if not (np.any(wanted[left:right]) or np.any(others[low:high])):
+            continue
+        if _is_group(versions[number]):
+            first, stop, start, end = _words_of(versions[number], bounds, other_bounds)
+            equal = equal_blocks(ours[first:stop], theirs[start:end], slots)
+            if not (
+                _is_balanced(equal[:, 0] + first, equal[:, 2], bounds[left : right + 1])
+                and _is_balanced(equal[:, 1] + start, equal[:, 2], other_bounds[low : high + 1])
+            ):
+                continue
+        wanted[left:right] = False
+        others[low:high] = False
+        chosen[count] = number
+        count += 1
+    return chosen[:count]
+
+
+@compiled(inline="always")
+def _is_group(version: Any) -> Any:
+    """Whether either side has several sentences."""
+    return version[1] - version[0] + version[3] - version[2] > 2
+
+
+@compiled
+def _words_of(version: Any, bounds: Any, other_bounds: Any) -> Any:
+    """First word and stop of a version in the query, then in the document."""
+    return bounds[version[0]], bounds[version[1]], other_bounds[version[2]], other_bounds[version[3]]
+
+
+@compiled
+def _is_balanced(starts: Any, sizes: Any, bounds: Any) -> Any:
+    """Whether each sentence of a group contributes: at least `MEMBER_SHARE` of its words are equal."""
+    for sentence in range(len(bounds) - 1):
+        first, stop, equal = bounds[sentence], bounds[sentence + 1], 0
+        for block in range(len(starts)):
+            equal += max(0, min(starts[block] + sizes[block], stop) - max(starts[block], first))
+        if equal < MEMBER_SHARE * (stop - first):
+            return False
+    return True
+
+
+@compiled
+def _is_run_with_more(block: Any, words: Any, runs: Any) -> Any:
+    """Whether one side is an identical run as a whole, and the other has more words before or behind it."""
+    first, stop, start, end = words
+    left, right, size = first + block[0], start + block[1], block[2]
+    if size != stop - first and size != end - start:
+        return False
+    for run in range(len(runs)):
+        if runs[run, 0] <= left and left + size <= runs[run, 1] and runs[run, 2] - runs[run, 0] == right - left:
+            return True
+    return False
+
+
+@compiled
+def _in_order(rows: Any) -> Any:
+    """The numbers of rows of four columns by their values."""
+    order = np.arange(len(rows))
+    for column in (3, 2, 1, 0):
+        order = order[np.argsort(rows[order, column], kind="mergesort")]
+    return order
+
+
+@compiled
+def _greatest(numbers: Any) -> Any:
+    return numbers.max() if len(numbers) else 0

@@ -54,7 +54,7 @@ class Sequences:
     @cached_property
     def hashes(self) -> Keys:
         """(5, w): the hash of the words at each word, `LEAST_ANYWHERE` to `LEAST_RUN` of them; 0 near the end."""
-        return np.asarray(_all_hashes(self.words))
+        return np.asarray(_all_hashes(self.words, np.ones(len(self.words), dtype=bool)))
 
     def prepare(self) -> None:
         """Compute what every comparison with another text needs."""
@@ -107,12 +107,13 @@ def equal_sentences(query: Sequences, document: Sequences) -> Ints:
 
 
 @compiled
-def find_runs(words: Any, windows: Any, short: Any, hashes: Any, others: Any, other_bounds: Any) -> Any:
+def find_runs(words: Any, windows: Any, short: Any, hashes: Any, others: Any, other_bounds: Any, known: Any) -> Any:
     """(m, 4): ranges of identical words in the query and in another text, of which nothing has been computed.
 
-    A short sentence adds nothing if both texts have it within longer runs.
+    `known` says which words of the other text the query has. A short sentence adds nothing if both texts have it within
+    longer runs.
     """
-    other_hashes = _all_hashes(others)
+    other_hashes = _all_hashes(others, known)
     starts, sizes, keys = _short_sentences(others, other_bounds)
     slots, distinct, numbers = make_slots(keys)
     other_short = _Short(starts, sizes, keys, slots, distinct, numbers)
@@ -186,13 +187,15 @@ def _next_hash(value: Any, word: Any) -> Any:
 
 
 @compiled
-def _all_hashes(words: Any) -> Any:
-    """(lengths, w): a hash of the words at each word, for each length; 0 where there are too few words."""
+def _all_hashes(words: Any, known: Any) -> Any:
+    """(lengths, w): a hash of the words at each word, for each length; 0 where there are too few `known` words."""
     size = len(words)
     hashes = np.zeros((LEAST_RUN - LEAST_ANYWHERE + 1, size), dtype=np.uint64)
     for place in range(size - LEAST_ANYWHERE + 1):
         value = np.uint64(0)
         for at in range(place, min(place + LEAST_RUN, size)):
+            if not known[at]:
+                break
             value = _next_hash(value, words[at])
             if at - place >= LEAST_ANYWHERE - 1:
                 hashes[at - place - LEAST_ANYWHERE + 1, place] = value

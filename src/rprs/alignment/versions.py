@@ -1,7 +1,4 @@
-"""Which sentences, or runs of neighbouring ones, are compared as versions of each other, and how similar they are.
-
-Both are compiled, since every document of a list of results is compared with the query.
-"""
+"""Which sentences, or runs of neighbouring ones, are compared as versions of each other, compiled."""
 
 from __future__ import annotations
 
@@ -12,11 +9,10 @@ import numpy as np
 from rprs.alignment.candidates import CONTAINED, LEAST_SIMILARITY
 from rprs.compiled import compiled
 
-__all__ = ["BITS", "GROUP_PENALTY", "find_versions", "similarities"]
+__all__ = ["GROUP_PENALTY", "find_versions"]
 
 LONGEST_GROUP = 3  # neighbouring sentences that one sentence may have become
 GROUP_PENALTY = 0.05  # a group must be that much more similar than a sentence
-BITS = 64  # words of the shorter of two sequences that are compared at once
 
 
 @compiled
@@ -51,46 +47,3 @@ def find_versions(candidates: Any, query: Any, document: Any) -> Any:
                         versions[count] = (first, first + size, right, right + 1)
                     count += 1
     return versions[:count]
-
-
-@compiled
-def similarities(versions: Any, query: Any, document: Any, ours: Any, theirs: Any) -> Any:
-    """(v,): the share of words in common of each version, 2c / (m + n); NaN where both sequences are over `BITS` words.
-
-    `ours` and `theirs` are the words of both texts as numbers.
-    """
-    found = np.empty(len(versions))
-    if len(versions) == 0:
-        return found
-    masks = np.zeros(max(ours.max(), theirs.max()) + 1, dtype=np.uint64)
-    for number in range(len(versions)):
-        start, stop, other_start, other_stop = versions[number]
-        left, right = ours[query[start] : query[stop]], theirs[document[other_start] : document[other_stop]]
-        if len(left) > len(right):
-            left, right = right, left
-        total = len(left) + len(right)
-        if len(left) > BITS:
-            found[number] = np.nan
-        else:
-            found[number] = 1.0 - (total - 2 * _common(left, right, masks)) / total if total else 1.0
-    return found
-
-
-@compiled
-def _common(left: Any, right: Any, masks: Any) -> Any:
-    """The length of the longest common subsequence (Hyyrö 2004): a bit for each of up to 64 words of `left`.
-
-    `masks` has a value for each word, all of them 0 before and after.
-    """
-    for place in range(len(left)):
-        masks[left[place]] |= np.uint64(1) << np.uint64(place)
-    row = ~np.uint64(0)
-    for place in range(len(right)):
-        same = row & masks[right[place]]
-        row = (row + same) | (row - same)
-    for place in range(len(left)):
-        masks[left[place]] = np.uint64(0)
-    count = 0
-    for place in range(len(left)):
-        count += (row >> np.uint64(place)) & np.uint64(1) == np.uint64(0)
-    return count

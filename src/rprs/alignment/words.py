@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rprs.compiled import compiled
-from rprs.once import cached_property
 from rprs.text.marks import COMBINING, UNSPACED
 from rprs.text.pieces import codes_of
 
@@ -38,7 +37,7 @@ _SEED = np.uint64(0xCBF29CE484222325)
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _IGNORABLE = frozenset("\xad\u200b\u200c\u200d\u2060\ufeff")
 _HYPHENS = frozenset("-\u2010\u2011")
-_FIRST_LETTER, _LAST_LETTER = ord("A"), ord("z")
+_SPACE_CODE, _FIRST_LETTER, _LAST_LETTER = ord(" "), ord("A"), ord("z")
 _STOPS = tuple(ord(mark) for mark in ".!?。！？")
 _COMBINING, _UNSPACED = re.compile(f"[{COMBINING}]"), re.compile(f"[{UNSPACED}]")
 _FULL_WIDTH = range(0xFF10, 0xFF5B)  # digits and letters of Latin, which form words
@@ -56,11 +55,6 @@ class Words:
 
     def __len__(self) -> int:
         return len(self.starts)
-
-    @cached_property
-    def distinct(self) -> Hashes:
-        """The different words, sorted."""
-        return np.unique(self.hashes)
 
 
 def fold_words(text: str) -> Words:
@@ -85,8 +79,8 @@ def resolve_breaks(words: Words, other: Words) -> Words:
     """With words that a line break divides joined, where either text has the joined word in one piece."""
     if not len(words.breaks):
         return words
-    present = np.isin(words.joined, words.distinct) | np.isin(words.joined, other.distinct)
-    present |= np.isin(words.joined, other.joined)
+    present = _are_among(words.joined, words.hashes) | _are_among(words.joined, other.hashes)
+    present |= _are_among(words.joined, other.joined)
     present[1:] &= np.diff(words.breaks) > 1  # a word that is joined with the one before is not joined again
     first = words.breaks[present]
     if not len(first):
@@ -171,6 +165,19 @@ def _hash_text(text: str) -> np.uint64:
 
 
 @compiled
+def _are_among(few: Any, many: Any) -> Any:
+    """(f,): which of a few words are among many."""
+    order = np.argsort(few)
+    ordered, found = few[order], np.zeros(len(few), dtype=np.bool_)
+    for word in many:
+        place = np.searchsorted(ordered, word)
+        while place < len(ordered) and ordered[place] == word:
+            found[order[place]] = True
+            place += 1
+    return found
+
+
+@compiled
 def _hash(codes: Any) -> Any:
     value = _SEED
     for code in codes:
@@ -184,7 +191,7 @@ def _find_stops(codes: Any, starts: Any) -> Any:
     words = np.empty(len(starts) + 2, dtype=np.int64)
     words[0], count, word = 0, 1, 0
     for at in range(len(codes)):
-        if _FIRST_LETTER <= codes[at] <= _LAST_LETTER:  # most characters
+        if codes[at] <= _SPACE_CODE or _FIRST_LETTER <= codes[at] <= _LAST_LETTER:  # most characters
             continue
         if codes[at] in _STOPS:
             while word < len(starts) and starts[word] < at:
@@ -211,8 +218,8 @@ def _blocks(codes: Any, size: int) -> Any:
 def _scan(codes: Any, classes: Any, folded: Any) -> Any:
     """(w, 3): start, end and hash of every word; which words Python must fold; which end at a broken line."""
     size = len(codes)
-    rows = np.empty((size // 2 + 1 if size < 64 else size // 3, 3), dtype=np.int64)
-    marks = np.zeros((len(rows), 2), dtype=np.bool_)
+    rows = np.empty((size, 3), dtype=np.int64)  # as many as there can be: to make room within the loop takes longer
+    marks = np.empty((size, 2), dtype=np.bool_)
     count, at = 0, 0
     while at < size:
         kind = classes[codes[at]]
@@ -220,11 +227,13 @@ def _scan(codes: Any, classes: Any, folded: Any) -> Any:
         if kind != _LETTER and kind != _COMPLEX and kind != _SINGLE and not blank:
             at += 1
             continue
-        if count == len(rows):
-            rows = np.concatenate((rows, np.empty_like(rows)))
-            marks = np.concatenate((marks, np.zeros_like(marks)))
         start, value, complex_word = at, _SEED, False
         single = kind == _SINGLE
+        while kind == _LETTER:  # most words have nothing else
+            value = (value ^ np.uint64(folded[codes[at]])) * _FACTOR
+            value ^= value >> np.uint64(29)
+            at += 1
+            kind = classes[codes[at]] if at < size else _SEPARATOR
         while at < size:
             kind = classes[codes[at]]
             if blank:
@@ -243,7 +252,8 @@ def _scan(codes: Any, classes: Any, folded: Any) -> Any:
             at += 1
         rows[count, 0], rows[count, 1], rows[count, 2] = start, at, np.int64(value)
         marks[count, 0] = complex_word
-        marks[count, 1] = not single and _is_break(codes, classes, at)
+        hyphen = at < size and classes[codes[at]] == _HYPHEN
+        marks[count, 1] = hyphen and not single and _is_break(codes, classes, at)
         count += 1
     return rows[:count], marks[:count, 0].copy(), marks[:count, 1].copy()
 
@@ -260,9 +270,9 @@ def _is_blank(codes: Any, classes: Any, at: int) -> bool:
 
 @compiled
 def _is_break(codes: Any, classes: Any, at: int) -> bool:
-    """Whether a hyphen at the end of a line is here, and a letter at the start of the next."""
+    """Whether the hyphen that is here ends a line, and a letter starts the next."""
     size = len(codes)
-    if at + 2 >= size or classes[codes[at]] != _HYPHEN:
+    if at + 2 >= size:
         return False
     at += 1
     newlines = 0
