@@ -37,7 +37,7 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=20)
     parser.add_argument("--dimension", type=int, default=384)
     parser.add_argument("--query-sentences", type=int, default=60)
-    parser.add_argument("--overhead", type=float, default=0.06, help="seconds, from python -m benchmarks.cluster")
+    parser.add_argument("--overhead", type=float, default=0.03, help="seconds, from python -m benchmarks.cluster")
     options = parser.parse_args()
     each = measure(options)
     print(f"bytes of a sentence {each.bytes:.0f}; processor time of building one {each.building * 1e6:.0f} µs")

@@ -19,11 +19,11 @@ from rprs.cluster.connection import connected
 from rprs.cluster.generations import require_newest
 from rprs.cluster.settings import Patience
 from rprs.cluster.store import open_store
-from tests.support.crash import QUERIES, invented
+from tests.support.crash import QUERIES, invented_to_build
 
 DEADLINE = 2.0
 SHARDS = 8  # of a build: more than run at the same time, so that it has a middle
-DOCUMENTS = [invented(f"d{number:03d}", sentences=2 + number % 7) for number in range(40)]
+TO_BUILD = invented_to_build(40)
 
 
 def digest(searcher: Any) -> str:
@@ -42,7 +42,7 @@ def answer(folder: str, line: str, engine: Any, cluster: Cluster) -> dict[str, A
     """The answer to a line."""
     verb, *words = line.split()
     if verb == "build":
-        manifest = build(f"{folder}-{words[0]}", DOCUMENTS, SHARDS, encoder="hashed", run=engine.run).manifest
+        manifest = build(f"{folder}-{words[0]}", TO_BUILD, SHARDS, encoder="hashed", run=engine.run).manifest
         return {"files": [file.sha256 for file in manifest.files]}
     if verb == "holders":
         states = engine.status(open_store(folder).url)

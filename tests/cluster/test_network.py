@@ -24,7 +24,8 @@ from rprs.cluster.generations import newest
 from rprs.cluster.manifest import Manifest, blob_path
 from rprs.cluster.store import open_store
 from rprs.cluster.tasks import parse_record
-from tests.cluster.coordinator import DEADLINE, DOCUMENTS, SHARDS, digest
+from tests.cluster.coordinator import DEADLINE, SHARDS, TO_BUILD, digest
+from tests.support.crash import COLLECTION
 from tests.support.network import (
     HEAD,
     SECOND,
@@ -90,9 +91,9 @@ class Place:
 def place() -> Iterator[Place]:
     with network() as machines:
         folder = machines.folder
-        build(folder / "store", DOCUMENTS, 3, encoder="hashed")
-        rprs.build(folder / "one.rprs", DOCUMENTS, encoder="hashed")
-        alone = build(folder / "alone", DOCUMENTS, SHARDS, encoder="hashed").manifest
+        build(folder / "store", COLLECTION, 3, encoder="hashed")
+        rprs.build(folder / "one.rprs", COLLECTION, encoder="hashed")
+        alone = build(folder / "alone", TO_BUILD, SHARDS, encoder="hashed").manifest
         if shutil.which("redis-server"):
             machines.start_redis()
         machines.start_nodes(HEAD)
@@ -169,7 +170,7 @@ def source(place: Place) -> Path:
     """Files to build from, by commands."""
     folder = place.machines.folder / "files"
     folder.mkdir()
-    for one in DOCUMENTS:
+    for one in TO_BUILD:
         (folder / f"{one.id}.txt").write_text(one.text)
     return folder
 

@@ -30,7 +30,7 @@ from rprs.cluster.store import open_store
 from rprs.document import Document
 from rprs.errors import ShardUnavailable, UsageError
 from tests.support.cli import rprs_ok
-from tests.support.crash import QUERIES, invented
+from tests.support.crash import QUERIES, invented, invented_to_build
 from tests.support.server import served
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
 DEADLINE = 3.0
 SHARDS = 4
 DOCUMENTS = [invented(f"d{number:03d}", sentences=2 + number % 7) for number in range(60)]
+TO_BUILD = invented_to_build(30)
 SYSTEMS = ("default", "paper", "bm25", "fast")
 
 
@@ -282,15 +283,19 @@ def test_a_process_belongs_to_a_node_of_its_machine_rather_than_to_the_head() ->
     assert own_address("127.0.0.1:6379") == "127.0.0.1"
 
 
-def workers(node: int | None = None) -> set[int]:
-    """The processes that run tasks of a build, on all nodes or below the process of one."""
+def workers() -> set[int]:
+    """The processes that run tasks of a build."""
     found = set()
     for pid in _ray_processes():
         with suppress(OSError):
-            parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-            if is_working(pid) and node in (None, parent):
+            if is_working(pid):
                 found.add(pid)
     return found
+
+
+def parent(pid: int) -> int:
+    """The process that has started another: a node, for one that runs tasks."""
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def is_working(pid: int) -> bool:
@@ -300,26 +305,26 @@ def is_working(pid: int) -> bool:
 def build_with_a_fault(setting: Setting, name: str, fault: Callable[[], object]) -> None:
     """A build in whose middle there is a fault gives the bytes of one without; the fault waits for a running task."""
     with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(build, setting.folder / name, DOCUMENTS[:30], 6, encoder="hashed", run=setting.engine.run)
+        running = pool.submit(build, setting.folder / name, TO_BUILD, 6, encoder="hashed", run=setting.engine.run)
         fault()
         start = monotonic()
         manifest = running.result(300)
     print(f"{name} in the middle of a build: finished after {monotonic() - start:.1f} s")
-    assert manifest.manifest == build(setting.folder / "plain", DOCUMENTS[:30], 6, encoder="hashed").manifest
+    assert manifest.manifest == build(setting.folder / "plain", TO_BUILD, 6, encoder="hashed").manifest
 
 
-def first_worker(node: int | None = None) -> int:
+def first_worker() -> int:
     deadline = monotonic() + 60
-    while not (found := workers(node)):
+    while not (found := workers()):
         assert monotonic() < deadline, "no task has started"
         sleep(0.02)
     return min(found)
 
 
-def stopped_worker(node: int | None = None) -> int:
-    """A process, of any node or a given one, that cannot finish its task."""
+def stopped_worker() -> int:
+    """A process that cannot finish its task."""
     while True:
-        pid = first_worker(node)
+        pid = first_worker()
         os.kill(pid, signal.SIGSTOP)
         if is_working(pid):
             return pid
@@ -338,15 +343,16 @@ def test_a_lost_node_is_survived_by_queries_and_by_a_build(
     setting: Setting, cluster: Cluster, expected: dict[str, list[Any]]
 ) -> None:
     """The last test: a node is killed in the middle of queries and of a build, then nobody is left."""
-    lost, _ = setting.nodes.processes
 
-    def kill() -> None:
+    def kill(node: int) -> None:
         assert newest(open_store(setting.folder / "killed node")) is None  # the build goes on
-        os.kill(lost, signal.SIGKILL)
+        os.kill(node, signal.SIGKILL)
 
     def kill_in_the_middle() -> None:
-        worker = stopped_worker(lost)
-        seconds = in_the_middle(cluster, kill, expected["default"], 60)
+        worker = stopped_worker()
+        node = parent(worker)
+        assert node in setting.nodes.processes
+        seconds = in_the_middle(cluster, lambda: kill(node), expected["default"], 60)
         assert is_working(worker)
         os.kill(worker, signal.SIGKILL)  # stopped, it does not notice that its node is gone
         print(f"node killed: answered after {seconds:.1f} s")

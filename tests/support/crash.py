@@ -55,6 +55,11 @@ def invented(id: str, version: int = 0, sentences: int | None = None) -> Documen
     return Document(id, " ".join(words), f"Title {id} {version}", metadata)
 
 
+def invented_to_build(number: int) -> list[Document]:
+    """Documents long enough that a build has a middle: a process that starts meanwhile still finds work."""
+    return [invented(f"d{each:03d}", sentences=1500 + each % 7) for each in range(number)]
+
+
 COLLECTION = [invented(f"d{number:02d}", sentences=2 + number % 5) for number in range(9)]
 CHANGED = [invented("d01", 1), COLLECTION[2], invented("d05", 1), *(invented(f"e{number}") for number in range(4))]
 REMOVED = ["d00", "d04"]

@@ -166,26 +166,36 @@ class Network:
 
     @contextmanager
     def stopped(self, name: str, *numbers: int) -> Iterator[None]:
-        """Stop a process of that name in each of some namespaces until the end of the block."""
-        stopped: list[int] = []
+        """Stop a process of that name in each of some namespaces until the end of the block.
+
+        Processes of the other nodes wait meanwhile: alone, one of them might do all the work.
+        """
+        stopped: dict[int, int] = {}
         try:
-            stopped.extend(self._stop(name, number) for number in numbers)
+            deadline = monotonic() + 60
+            while missing := set(numbers) - set(stopped):
+                assert monotonic() < deadline, f"no process {name} runs in {sorted(map(self.space, missing))}"
+                for number in (SECOND, THIRD):
+                    if number not in stopped and (pid := self._stop(name, number)) is not None:
+                        stopped[number] = pid
+                sleep(0.005)
+            for number in set(stopped) - set(numbers):
+                with suppress(ProcessLookupError):
+                    os.kill(stopped.pop(number), signal.SIGCONT)
             yield
         finally:
-            for pid in stopped:
+            for pid in stopped.values():
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGCONT)
 
-    def _stop(self, name: str, number: int) -> int:
-        deadline = monotonic() + 60
-        while True:
-            assert monotonic() < deadline, f"no process {name} runs in {self.space(number)}"
-            for pid in self.running(name, number):
-                os.kill(pid, signal.SIGSTOP)
-                if self.running(name, number) == [pid]:  # it still was in the middle
-                    return pid
-                os.kill(pid, signal.SIGCONT)
-            sleep(0.005)
+    def _stop(self, name: str, number: int) -> int | None:
+        """Stop a process in the middle of its work; None if there is none."""
+        for pid in self.running(name, number):
+            os.kill(pid, signal.SIGSTOP)
+            if pid in self.running(name, number):  # it still was in the middle
+                return pid
+            os.kill(pid, signal.SIGCONT)
+        return None
 
     def close(self) -> None:
         """End all processes in the namespaces, and delete these."""
