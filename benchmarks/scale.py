@@ -193,8 +193,8 @@ def _drawn(rows: Sequence[Measured]) -> bytes:
     stages = [name for name in rows[-1] if name.startswith("stage ")]
     panels = {
         "building, processor seconds": ["building", "bm25s building", "tantivy building"],
-        "peak memory of building, bytes": ["memory"],
-        "size, bytes": ["bytes", "bm25s bytes", "tantivy bytes"],
+        "peak memory of building, MB": ["memory"],
+        "size, MB": ["bytes", "bm25s bytes", "tantivy bytes"],
         "opening, processor seconds": ["opening"],
         "a search, processor seconds": ["search", "bm25s search", "tantivy search"],
         "stages of a search, seconds": stages,
@@ -203,12 +203,13 @@ def _drawn(rows: Sequence[Measured]) -> bytes:
     with styled():
         figure = blank("Cost against the number of documents", 8.5)
         for axes, (title, names) in zip(np.ravel(figure.subplots(3, 2)), panels.items(), strict=True):
-            curves = {_label(name): np.array([row.get(name, np.nan) for row in rows]) for name in names}
+            unit = 1e6 if title.endswith("MB") else 1
+            curves = {_label(name): np.array([row.get(name, np.nan) for row in rows]) / unit for name in names}
             draw_lines(axes, sizes, curves)
             axes.set(title=title, xscale="log", yscale="log")
             label_axes(axes, "documents", "")
             for axis in (axes.xaxis, axes.yaxis):
-                axis.set_major_formatter("{x:g}")
+                axis.set_major_formatter("{x:,.10g}")
                 axis.set_minor_formatter(NullFormatter())
             if len(curves) > 1:
                 axes.legend(fontsize=7)
