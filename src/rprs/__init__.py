@@ -277,6 +277,7 @@ def build(
     encoder: str | Component | None = None,
     phrases: bool | None = None,
     vectors: VectorType | None = None,
+    vectors_from: str | Path | None = None,
     strict: bool = False,
     skipped: Callable[[Skipped], None] | None = None,
     progress: Progress | bool | None = None,
@@ -287,7 +288,8 @@ def build(
     `{"id": "a", "text": "...", "court": "ca9"}` or documents; a mapping has texts by id. Documents that the index has
     already are skipped, changed ones replaced, so that calling again resumes an interrupted call. `skipped` is called
     with each file that cannot be read; with `strict`, the first of them raises a `ReadError`. `vectors="float32"` gives
-    a new index vectors with a higher precision than float16.
+    a new index vectors with a higher precision than float16. Sentences of the index `vectors_from`, which must have the
+    same encoder, are not encoded again.
     """
     from rprs.errors import UsageError
     from rprs.index import Writer
@@ -305,6 +307,7 @@ def build(
         encoder=encoder,
         phrases=phrases,
         vectors=vectors,
+        vectors_from=vectors_from,
         progress=progress,
     ) as writer:
         return writer.add(items)

@@ -54,6 +54,15 @@ Vectors = Annotated[
     ),
 ]
 
+VectorsFrom = Annotated[
+    Path | None,
+    typer.Option(
+        help="An index with the same encoder: sentences that it has are not encoded again.",
+        metavar="INDEX",
+        show_default=False,
+    ),
+]
+
 
 def index(
     context: typer.Context,
@@ -65,6 +74,7 @@ def index(
     analyzer: Analyzer = None,
     phrases: Phrases = None,
     vectors: Vectors = None,
+    vectors_from: VectorsFrom = None,
     ocr: Ocr = OcrModes.auto,
     strict: Strict = False,
     verbose: Verbose = False,
@@ -77,6 +87,8 @@ def index(
     Example: rprs index cases/ --to cases.rprs
 
     Example: rprs index corpus.jsonl.gz --to cases.rprs --encoder "onnx(precision=fp32)"
+
+    Example: rprs index cases/ --to new.rprs --encoder onnx --no-phrases --vectors-from cases.rprs
     """
     from rprs.index import Writer
     from rprs.index.arguments import require_vector_type
@@ -93,6 +105,7 @@ def index(
         analyzer=analyzer,
         phrases=phrases,
         vectors=None if vectors is None else require_vector_type(vectors.value),
+        vectors_from=vectors_from,
         progress=messages.progress,
     ) as writer:
         _add(messages, writer, sources, ocr, strict, verbose)

@@ -53,6 +53,7 @@ class Onnx(Component):
     name: ClassVar[str] = "onnx"
     kinds: ClassVar[tuple[Kind, ...]] = ("encoder",)
     bare: ClassVar[str] = "model"  # the parameter that is meant if a text form is not the name of an encoder
+    slow: ClassVar[bool] = True  # an index looks for sentences that were encoded before
 
     model: str = models.DEFAULT
     precision: Precision = "int8"

@@ -32,6 +32,7 @@ class SBert(Component):
 
     name: ClassVar[str] = "sbert"
     kinds: ClassVar[tuple[Kind, ...]] = ("encoder",)
+    slow: ClassVar[bool] = True  # an index looks for sentences that were encoded before
 
     model: str
 

@@ -22,6 +22,7 @@ from rprs.index.encoders import (
 )
 from rprs.index.encoders import folder as encoder_folder
 from rprs.index.files import File, load, save_rows, sync_place
+from rprs.index.known_vectors import WORTH_LOOKING, KnownVectors, encode_new, require_same_vectors
 from rprs.index.leftovers import delete_leftovers
 from rprs.index.rows import SegmentRow
 from rprs.index.segment import Segment, folder, vectors_path
@@ -46,6 +47,8 @@ class Encoding:
         self.path, self.catalog, self.component, self.progress = path, catalog, component, progress
         self.processes = processes
         self._loaded: Encoder | None = None
+        self._known: KnownVectors | None = None
+        self._other: Path | None = None  # an index with vectors that can be used
 
     @property
     def is_fitted(self) -> bool:
@@ -67,6 +70,56 @@ class Encoding:
         if self.catalog.generation is None:
             self._use(self._store(loaded))
 
+    # ------------------------------------------------------------------------ sentences that were encoded before
+
+    def use_vectors_of(self, other: Path) -> None:
+        """Take the vectors of sentences that another index has; its encoder must be the same."""
+        if self.is_fitted:
+            raise UsageError(
+                f"{spec.text(self.component)} is fitted to each collection: an index cannot use the vectors of another"
+            )
+        self.prepare()
+        self._other = other
+        self._known_vectors()
+
+    def look_up_known(self, ids: Sequence[str], sentences: int) -> None:
+        """Find out which sentences the index has, before a batch of documents with so many is written.
+
+        For a batch that is small compared with the index, only the earlier versions of its documents are looked at.
+        """
+        if self._other is None and not getattr(self.component, "slow", False):
+            return
+        known = self._known_vectors()
+        if sentences * WORTH_LOOKING >= sum(row.sentences for row in self.catalog.segments()):
+            known.add_index(self.path, self.catalog)
+        else:
+            known.add_documents(self.path, self.catalog, ids)
+
+    def remember(self, ids: Sequence[str]) -> None:
+        """Remember the sentences of documents that have just been committed."""
+        if self._known is not None:
+            self._known.forget_recent()
+            self._known.add_documents(self.path, self.catalog, ids)
+
+    def forget_known(self) -> None:
+        """Forget what the index has, and close its files, which compaction may delete."""
+        self._known = None
+
+    def _known_vectors(self) -> KnownVectors:
+        if self._known is None:
+            known = KnownVectors(self.catalog.vectors)
+            if self._other is not None:
+                contents = Catalog(self._other, write=False)
+                try:
+                    require_same_vectors(self.path, self.catalog, self._other, contents)
+                    known.add_index(self._other, contents)
+                finally:
+                    contents.close()
+            self._known = known
+        return self._known
+
+    # ------------------------------------------------------------------------ writing vectors
+
     def write(
         self,
         number: int,
@@ -80,7 +133,9 @@ class Encoding:
         offsets = load(self.path, f"{folder(number)}/sentence_offsets.npy")
         spans = load(self.path, f"{folder(number)}/spans.npy")
         blocks, vector_type = sentence_blocks(texts, offsets, spans), self.catalog.vectors
-        if workers is None:
+        if self._known is not None:
+            vectors = encode_new(self._known, encoder, blocks, advance)
+        elif workers is None:
             vectors = encode_blocks(encoder, blocks, vector_type, advance)
         else:
             vectors = encode_in_processes(workers, encoder, blocks, vector_type, advance)

@@ -92,7 +92,8 @@ class Writer:
     fixed when the index is created; other ones for an existing index raise `IndexMismatch`. Many documents are split in
     up to `processes` processes, one for each core unless given. `add` compacts an index of more than 64 segments unless
     `compact_automatically` is false. Unless `measured`, nothing that depends on all documents is stored: a part of a
-    collection has no use for it. An index that has lost commits is opened only if `repairing`.
+    collection has no use for it. An index that has lost commits is opened only if `repairing`. Sentences that the index
+    `vectors_from` has are not encoded again; its encoder must be the same.
     """
 
     def __init__(
@@ -111,6 +112,7 @@ class Writer:
         compact_automatically: bool = True,
         measured: bool = True,
         repairing: bool = False,
+        vectors_from: str | Path | None = None,
     ) -> None:
         self.measured = require_choice("measured", measured)
         self.compact_automatically = require_choice("compact_automatically", compact_automatically)
@@ -129,6 +131,8 @@ class Writer:
             self._lock = lock_index(self.path)
             try:
                 self._open(create, components, choice, vector_type, repairing)
+                if vectors_from is not None:
+                    self._use_vectors_of(index_path(vectors_from))
             except BaseException:
                 self._lock.release()
                 raise
@@ -160,6 +164,13 @@ class Writer:
                 (self.path / group).mkdir(folder_mode(self.path), exist_ok=True)
             sync_folder(self.path)
             self._delete_unlisted()
+        except BaseException:
+            self.catalog.close()
+            raise
+
+    def _use_vectors_of(self, other: Path) -> None:
+        try:
+            self._encoding.use_vectors_of(other)
         except BaseException:
             self.catalog.close()
             raise
@@ -248,7 +259,10 @@ class Writer:
         for entry in prepared:
             entries.append(entry)
             advance(1)
+        ids = [document.id for document in batch.documents]
+        self._encoding.look_up_known(ids, sum(len(entry.sentences) for entry in entries))
         self._commit(batch, entries)
+        self._encoding.remember(ids)
         return Added(
             len(batch.documents) - batch.changed,
             batch.changed + len(batch.relabelled),
@@ -305,6 +319,7 @@ class Writer:
         """Encode the documents that are not encoded yet, and compact if there are many segments; notes on failures."""
         with self._change():
             self._preparing.close()
+            self._encoding.forget_known()
             self._encoding.encode_waiting()
             notes = self._compact_many() if self.compact_automatically else ()
             self._measure(self.catalog.language or None)  # kept where documents were only renamed
