@@ -13,7 +13,8 @@ from benchmarks.kernel import DIMENSION, N, Shape
 from benchmarks.table import Goal, Row
 from benchmarks.timing import Options, compared, interleaved
 from rprs.document import Sentences
-from rprs.scoring.neighbours import POOL_ROWS, QUERY_ROWS, widen
+from rprs.scoring.lists import POOL_ROWS, QUERY_ROWS
+from rprs.scoring.neighbours import widen
 from rprs.scoring.vectors import to_grid
 from rprs.scoring.whole import WHOLE_PLAN, whole_neighbours
 

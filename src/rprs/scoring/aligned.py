@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from rprs.document import Sentences
 from rprs.progress import Advance
-from rprs.scoring.neighbours import POOL_ROWS, QUERY_ROWS, Wide, blocks
+from rprs.scoring.lists import POOL_ROWS, QUERY_ROWS, Wide
+from rprs.scoring.neighbours import blocks
 from rprs.scoring.threads import cores, one_blas_thread
 
 __all__ = ["DEFAULT_PLAN", "DOCUMENT", "PARAGRAPH", "Block", "Fold", "Plan", "Scan", "Visit", "multiply", "scan"]

@@ -21,7 +21,8 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from rprs.progress import Advance, no_op
-from rprs.scoring.neighbours import Vectors, Wide, insert, merge, widen
+from rprs.scoring.lists import Wide, insert
+from rprs.scoring.neighbours import Vectors, merge, widen
 from rprs.scoring.threads import cores
 
 __all__ = ["StoredDocuments", "nearest_sentences"]

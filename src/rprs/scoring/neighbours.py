@@ -23,18 +23,15 @@ from rprs.compiled import compiled
 from rprs.document import Neighbours
 from rprs.forks import PerProcess
 from rprs.progress import Advance, divided, no_op
+from rprs.scoring.coarse import lists_for
+from rprs.scoring.lists import POOL_ROWS, NearestLists, Wide
 from rprs.scoring.threads import cores, one_blas_thread
 from rprs.scoring.vectors import precision_of
 
 __all__ = [
-    "POOL_ROWS",
-    "QUERY_ROWS",
-    "NearestLists",
     "Ties",
     "Vectors",
-    "Wide",
     "blocks",
-    "insert",
     "merge",
     "neighbours",
     "sentences_of_keys",
@@ -45,15 +42,11 @@ __all__ = [
 ]
 
 Vectors = NDArray[np.floating[Any]]  # float16 or float32, on the grid of scoring.vectors
-Wide = NDArray[np.floating[Any]]  # the same as float32 or float64
 Ints = NDArray[np.int64]
 Ties = Literal["first", "id", "worst"]
 
-QUERY_ROWS = 1024  # a block of products is QUERY_ROWS × POOL_ROWS: 2 MB as float32, 4 MB as float64
-POOL_ROWS = 512
 LEAST_ROWS = 256  # that a thread takes at a time
 QUERY_BLOCK = 2**14  # query sentences compared with the pool at a time: their wide vectors take 25 MB
-STRIDE = 64  # similarities that are compared at once first: most often none of them enters the list
 
 
 def neighbours(
@@ -83,7 +76,7 @@ def neighbours(
     advance_part = divided(advance, len(starts))
 
     def work(wide: Wide, shares: deque[tuple[int, int]]) -> NearestLists:
-        lists = NearestLists(wide, width, block)
+        lists = kind(wide, width, block)
         for first, rows in blocks(pool, offsets, _taken(shares), block):
             lists.update(rows, tie_keys(np.arange(first, first + len(rows)), offsets, priority))
             advance_part(len(rows))
@@ -97,6 +90,7 @@ def neighbours(
     with one_blas_thread():
         for top in starts:  # a single one, unless the query has very many sentences
             wide, shares = widen(query[top : top + QUERY_BLOCK]), deque(_shares(size, workers, block))
+            kind = lists_for(wide, size)
             others = [_threads().submit(work, wide, shares) for _ in range(workers - 1)]
             try:
                 parts = [work(wide, shares), *(other.result() for other in others)]
@@ -173,27 +167,6 @@ def merge(similarities: Sequence[Wide], keys: Sequence[Ints], n: int) -> tuple[W
     return np.take_along_axis(similarity, order, 1), np.take_along_axis(key, order, 1)
 
 
-# ---------------------------------------------------------------------------- running lists
-
-
-class NearestLists:
-    """The n best sentences of each of m query sentences so far; at least n sentences must follow to fill the lists."""
-
-    def __init__(self, query: Wide, n: int, block: int = POOL_ROWS) -> None:
-        self.similarity = np.full((len(query), n), -np.inf, dtype=query.dtype)  # descending in each row
-        self.keys = np.full((len(query), n), np.iinfo(np.int64).max, dtype=np.int64)
-        self._query = query
-        self._products = np.empty((min(QUERY_ROWS, len(query)), block), dtype=query.dtype)
-
-    def update(self, rows: Wide, keys: Ints) -> None:
-        """Compare further sentences, at most `block`, with their keys, which decide between equals."""
-        for top in range(0, len(self._query), QUERY_ROWS):
-            part = slice(top, min(top + QUERY_ROWS, len(self._query)))
-            products = self._products[: part.stop - top, : len(rows)]
-            np.matmul(self._query[part], rows.T, out=products)
-            _keep_best(products, keys, self.similarity[part], self.keys[part])
-
-
 def blocks(
     pool: Sequence[Vectors], offsets: Ints, shares: Iterable[tuple[int, int]], block: int
 ) -> Iterator[tuple[int, Wide]]:
@@ -261,48 +234,3 @@ def _as_float32(half):  # type: ignore[no-untyped-def]
     sign = (bits & np.uint32(0x8000)) << np.uint32(16)
     moved = np.uint32(sign | ((bits & np.uint32(0x7FFF)) << np.uint32(13)))
     return moved.view(np.float32) * np.float32(2.0**112)
-
-
-@compiled
-def _keep_best(products, keys, best, where):  # type: ignore[no-untyped-def]
-    """Insert a block of similarities (query rows × pool rows) into the running lists, in descending order.
-
-    Among equals, the smaller key comes first.
-    """
-    last = best.shape[1] - 1
-    lowest = keys.min()
-    for row in range(products.shape[0]):
-        own, worst = products[row], best[row, last]
-        for start in range(0, own.size, STRIDE):
-            stop = min(start + STRIDE, own.size)
-            if not _any_enters(own[start:stop], worst, lowest < where[row, last]):
-                continue
-            for column in range(start, stop):
-                similarity = own[column]
-                if similarity > worst or (similarity == worst and keys[column] < where[row, last]):
-                    insert(best[row], where[row], similarity, keys[column])
-                    worst = best[row, last]
-
-
-@compiled
-def _any_enters(similarities, worst, equal):  # type: ignore[no-untyped-def]
-    """Whether any is greater than the worst of a list, or as great if `equal`.
-
-    Without a branch, so that it compiles to vector instructions; a maximum of floating-point numbers does not.
-    """
-    found = np.int32(0)
-    for place in range(similarities.size):
-        found |= np.int32(similarities[place] > worst) | np.int32(similarities[place] == worst) & np.int32(equal)
-    return found != 0
-
-
-@compiled
-def insert(best, where, similarity, key):  # type: ignore[no-untyped-def]
-    """Insert a similarity where it belongs, and drop the last of the list."""
-    place = best.size - 1
-    while place > 0 and (best[place - 1] < similarity or (best[place - 1] == similarity and where[place - 1] > key)):
-        best[place] = best[place - 1]
-        where[place] = where[place - 1]
-        place -= 1
-    best[place] = similarity
-    where[place] = key

@@ -25,7 +25,8 @@ from rprs.document import Sentences
 from rprs.errors import UsageError
 from rprs.progress import Advance, no_op
 from rprs.scoring.aligned import DEFAULT_PLAN, DOCUMENT, PARAGRAPH, Block, Plan, multiply, scan
-from rprs.scoring.neighbours import Wide, widen
+from rprs.scoring.lists import Wide
+from rprs.scoring.neighbours import widen
 from rprs.scoring.vectors import precision_of
 
 __all__ = [

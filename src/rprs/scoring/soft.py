@@ -33,8 +33,9 @@ from rprs.compiled import compiled
 from rprs.document import Sentences
 from rprs.progress import Advance, divided, no_op
 from rprs.scoring.aligned import DEFAULT_PLAN, Block, Fold, Plan, multiply, scan
+from rprs.scoring.lists import Wide
 from rprs.scoring.logarithms import exp_of, log
-from rprs.scoring.neighbours import Vectors, Wide, widen
+from rprs.scoring.neighbours import Vectors, widen
 from rprs.scoring.rprs import Proportions
 
 __all__ = ["Draws", "soft"]

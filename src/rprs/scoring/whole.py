@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from rprs.document import Neighbours, Sentences
 from rprs.progress import Advance, no_op
 from rprs.scoring.aligned import Block, Plan, Visit, scan
-from rprs.scoring.neighbours import POOL_ROWS, NearestLists, Vectors, merge, sentences_of_keys, tie_keys, widen
+from rprs.scoring.coarse import lists_for
+from rprs.scoring.lists import POOL_ROWS, NearestLists
+from rprs.scoring.neighbours import Vectors, merge, sentences_of_keys, tie_keys, widen
 from rprs.scoring.vectors import precision_of
 
 __all__ = ["WHOLE_PLAN", "restrict", "whole_neighbours"]
@@ -51,7 +53,8 @@ def whole_neighbours(
     stops = np.cumsum(lengths[places])  # in the order of the pass
     moves = offsets[places] - (stops - lengths[places])  # from a number in the pass to that in the pool
     wide = widen(query)
-    lists = [NearestLists(wide, width, plan.block) for _ in range(plan.workers)]
+    kind = lists_for(wide, int(offsets[-1]))
+    lists = [kind(wide, width, plan.block) for _ in range(plan.workers)]
 
     def visit(own: NearestLists) -> Visit:
         def update(block: Block, _values: NDArray[np.float64]) -> None:
