@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numba.extending import intrinsic
 
 import rprs.compiled
 from rprs.cautions import SlowStart
@@ -149,6 +150,13 @@ def test_the_key_covers_everything_that_a_function_refers_to() -> None:
         space = {"__name__": "made", **names}
         exec(source, space)
         return b"\0".join(rprs.compiled._described(space["f"], set()))
+
+    def intrinsic_of(value: int) -> object:
+        return intrinsic(lambda context, x: (x, lambda *parts: parts[3][0] if value else None))
+
+    calling = "def f(x):\n    return inner(x)\n"
+    assert key(calling, inner=intrinsic_of(1)) == key(calling, inner=intrinsic_of(1))
+    assert key(calling, inner=intrinsic_of(1)) != key(calling, inner=intrinsic_of(0))
 
     source = "def f(x):\n    return inner(x) + table[0]\n"
     same = key(source, inner=inner, table=table)

@@ -202,6 +202,8 @@ def _described(value: Any, seen: set[int]) -> Iterator[bytes]:
         yield from _described(value.__defaults__, seen)
         yield from _described(tuple(cell.cell_contents for cell in value.__closure__ or ()), seen)
         yield from _described_code(value.__code__, value.__globals__, seen)
+    elif hasattr(value, "_defn"):  # written in the language of the compiler (`numba.extending.intrinsic`)
+        yield from _described(value._defn, seen)
     elif isinstance(value, tuple):
         yield f"{len(value)}".encode()
         for each in value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,15 +14,16 @@ from rprs.scoring import bm25, cosine, postings
 from rprs.scoring.postings import add_live
 
 
-@pytest.mark.parametrize("documents", [1, postings.BLOCK, 2 * postings.BLOCK, 4 * postings.BLOCK + 5])
-def test_scores_are_those_of_one_pass_to_the_last_bit(documents: int) -> None:
+@pytest.mark.parametrize("stored", [np.uint16, np.uint32])
+@pytest.mark.parametrize("documents", [1, bm25.CHUNK + 1, postings.BLOCK, 2 * postings.BLOCK, 4 * postings.BLOCK + 5])
+def test_scores_are_those_of_one_pass_to_the_last_bit(documents: int, stored: type[np.unsignedinteger[Any]]) -> None:
     random = np.random.default_rng(documents)
     terms = [np.flatnonzero(random.random(documents) < share) for share in (0.5, 0.001, 0.0, 1.0, 0.02, 0.3)]
     terms += [np.array([documents - 1]), np.array([0]), np.flatnonzero(np.arange(documents) >= documents // 2)]
     places = np.concatenate(terms).astype(np.int32)
     stops = np.cumsum([len(term) for term in terms])
     starts = stops - [len(term) for term in terms]
-    counts = random.integers(1, 9, len(places)).astype(np.uint16)
+    counts = random.integers(1, 9, len(places)).astype(stored)
     weights, saturated = random.random(len(terms)), random.random(documents) + 0.5
     by_bm25, by_cosine = np.zeros((2, documents))
     for term, weight, start, stop in zip(terms, weights, starts, stops, strict=True):

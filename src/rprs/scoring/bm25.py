@@ -32,6 +32,7 @@ __all__ = [
 
 PHRASE_SHARE = 0.75  # of the information that a phrase adds to its parts
 BLOCK = 1024  # documents whose postings are transposed at a time
+CHUNK = 128  # postings whose contributions are computed at a time
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -103,26 +104,50 @@ def accumulate(starts, stops, weights, documents, counts, saturated, scores):  #
     is K_d.
     """
     places, following = starts.copy(), np.zeros(starts.size, np.int64)
+    runs, shares = np.empty(starts.size, np.int64), np.empty(CHUNK)
+    for term in range(starts.size):  # postings of a block, if they are spread evenly
+        runs[term] = (stops[term] - starts[term]) * postings.BLOCK // max(scores.size, postings.BLOCK) + postings.LINE
     for start in range(0, scores.size, postings.BLOCK):
         limit = min(start + postings.BLOCK, scores.size)
         for term in range(starts.size):
+            soon = min(term + postings.TERMS_AHEAD, starts.size - 1)
+            if following[soon] < limit:
+                postings.request(documents, counts, places[soon], places[soon] + min(runs[soon], postings.AHEAD))
             if following[term] < limit:
-                part = slice(places[term], stops[term])
-                places[term] += _add(documents[part], counts[part], limit, weights[term], saturated, scores)
+                span = places[term], stops[term], places[term] + runs[term]
+                places[term] = _add(span, documents, counts, limit, weights[term], saturated, scores, shares)
                 following[term] = postings.next_document(documents, places[term], stops[term])
 
 
 @compiled(error_model="numpy")
-def _add(documents, counts, limit, weight, saturated, scores):  # type: ignore[no-untyped-def]
-    """Add the contribution of one term to documents before `limit`; the number of postings up to there."""
-    for posting in range(documents.size):
-        document = np.uint32(documents[posting])  # unsigned: a single comparison, faster than none
-        if document < limit:
-            tf = np.float64(counts[posting])
-            scores[document] += weight * tf / (tf + saturated[document])
-        elif document < scores.size:  # others are those of a damaged file, which must not cause writes out of bounds
-            return posting
-    return documents.size
+def _add(span, documents, counts, limit, weight, saturated, scores, shares):  # type: ignore[no-untyped-def]
+    """Add the contribution of one term to documents before `limit`; where its postings from there on start.
+
+    `span` is where its postings start, where they stop, and how far they are expected to reach. A compiler can divide
+    several numbers at once only between the loops that gather and scatter.
+    """
+    place, stop, expected = span
+    while place < stop:
+        if place + postings.AHEAD < expected:
+            postings.request(documents, counts, place + postings.AHEAD, place + postings.AHEAD + CHUNK)
+        first, most, size = np.uint64(place), np.uint64(min(stop - place, CHUNK)), np.uint64(0)
+        while size < most:
+            document = np.uint32(documents[first + size])  # unsigned: a single comparison, faster than none
+            if document >= limit:
+                break
+            shares[size] = saturated[document]
+            size += np.uint64(1)
+        for posting in range(size):
+            tf = np.float64(counts[first + posting])
+            shares[posting] = weight * tf / (tf + shares[posting])
+        for posting in range(size):
+            scores[np.uint32(documents[first + posting])] += shares[posting]
+        place += np.int64(size)
+        if size < most:
+            if np.uint32(documents[place]) < scores.size:
+                break
+            place += 1  # of a damaged file, which must not cause writes out of bounds
+    return place
 
 
 @compiled(error_model="numpy")
