@@ -9,6 +9,11 @@ Python, NumPy and Numba. Installations and checkouts share what is the same, and
 A stored function is a pickle, so the folder must belong to the user alone. Files are complete or ignored, several
 processes may write at once, and what was not used for three months is deleted. Where nothing can be stored, functions
 are compiled in every process, and a warning says so.
+
+A first search waits for its functions, so it counts how long they take to compile. NumPy's sorting and searching, and
+assigning arrays to parts of others (the errors format text), take Numba longer than loops do (`scoring.sorting`).
+A function is optimised alone and again within each of its callers: a large one that is called in a single place is
+`inline="always"`, so that it is optimised there only.
 """
 
 from __future__ import annotations
