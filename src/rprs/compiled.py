@@ -37,7 +37,7 @@ import numpy as np
 from rprs.cautions import SlowStart
 from rprs.files.atomic import write_atomically
 
-__all__ = ["compiled", "compiled_callback"]
+__all__ = ["compiled", "compiled_callback", "mark"]
 
 _FORMAT = b"rprs 3"
 _DAY = 24 * 3600
@@ -72,6 +72,20 @@ def compiled_callback(function: Callable[..., Any], signature: str) -> Any:
     callback._cache = _Stored(function, {"callback": True})
     callback.compile()
     return callback.ctypes
+
+
+def mark(name: str) -> Path | None:
+    """A file among the stored functions that says that all functions for a purpose are; None if nothing is stored.
+
+    There is one for each version of Python, Numba and so on, and it is deleted like a function.
+    """
+    from llvmlite import binding
+
+    folder = _folder()
+    if folder is None:
+        return None
+    key = sha256(" ".join((*_versions(), _untyped(binding).get_host_cpu_name())).encode())
+    return folder / f"{name}-{key.hexdigest()[:40]}"
 
 
 def _untyped(module: ModuleType) -> Any:
