@@ -16,6 +16,7 @@ from rprs.rank.grams import phrase_frequencies
 from rprs.scoring.distinct import distinct
 from rprs.scoring.logarithms import log
 from rprs.scoring.phrases import hash_pair, hash_triple
+from rprs.scoring.sorting import ascending
 from rprs.text.analyze import LONGEST, Words
 
 __all__ = ["Commonness", "commonness"]
@@ -106,5 +107,6 @@ def _summarise(numbers, bounds, frequencies, rarity, most, distinctness):  # typ
     for passage in range(len(bounds) - 1):
         own = numbers[bounds[passage] : bounds[passage + 1]]
         if len(own):
-            most[passage] = np.sort(frequencies[own])[(len(own) - 1) // 2]
+            chosen = frequencies[own]
+            most[passage] = chosen[ascending(chosen.reshape(-1, 1))[(len(own) - 1) // 2]]
             distinctness[passage] = rarity[own].sum() / len(own)

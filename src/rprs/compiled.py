@@ -9,6 +9,11 @@ Python, NumPy and Numba. Installations and checkouts share what is the same, and
 A stored function is a pickle, so the folder must belong to the user alone. Files are complete or ignored, several
 processes may write at once, and what was not used for three months is deleted. Where nothing can be stored, functions
 are compiled in every process, and a warning says so.
+
+A first search waits for its functions, so it counts how long they take to compile. NumPy's sorting and searching, and
+assigning arrays to parts of others (the errors format text), take Numba longer than loops do (`scoring.sorting`).
+A function is optimised alone and again within each of its callers: a large one that is called in a single place is
+`inline="always"`, so that it is optimised there only.
 """
 
 from __future__ import annotations
@@ -32,7 +37,7 @@ import numpy as np
 from rprs.cautions import SlowStart
 from rprs.files.atomic import write_atomically
 
-__all__ = ["compiled", "compiled_callback"]
+__all__ = ["compiled", "compiled_callback", "mark"]
 
 _FORMAT = b"rprs 3"
 _DAY = 24 * 3600
@@ -67,6 +72,20 @@ def compiled_callback(function: Callable[..., Any], signature: str) -> Any:
     callback._cache = _Stored(function, {"callback": True})
     callback.compile()
     return callback.ctypes
+
+
+def mark(name: str) -> Path | None:
+    """A file among the stored functions that says that all functions for a purpose are; None if nothing is stored.
+
+    There is one for each version of Python, Numba and so on, and it is deleted like a function.
+    """
+    from llvmlite import binding
+
+    folder = _folder()
+    if folder is None:
+        return None
+    key = sha256(" ".join((*_versions(), _untyped(binding).get_host_cpu_name())).encode())
+    return folder / f"{name}-{key.hexdigest()[:40]}"
 
 
 def _untyped(module: ModuleType) -> Any:

@@ -20,6 +20,7 @@ from rprs.commonness import commonness
 from rprs.compiled import compiled
 from rprs.document import Document, Sentences
 from rprs.index import Index
+from rprs.scoring.sorting import first_at_least
 
 __all__ = ["Passages", "Shortlist", "Weighing", "choose_most_telling", "passages_of"]
 
@@ -99,8 +100,8 @@ def _longest(passages: Any, sentences: Any) -> Any:
     ranges, best = np.zeros((len(passages), 2), dtype=np.int64), np.zeros((len(passages), 2), dtype=np.int64)
     for number in range(len(passages)):
         start, end = passages[number]
-        first = np.searchsorted(sentences[:, 1], start, side="right")
-        stop = np.searchsorted(sentences[:, 0], end)
+        first = first_at_least(sentences[:, 1], start + 1)
+        stop = first_at_least(sentences[:, 0], end)
         ranges[number, 0], ranges[number, 1] = first, stop
         for sentence in range(first, stop):
             low, high = max(start, np.int64(sentences[sentence, 0])), min(end, np.int64(sentences[sentence, 1]))

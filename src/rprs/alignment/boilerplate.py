@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rprs.compiled import compiled
+from rprs.scoring.sorting import first_at_least
 from rprs.text.marks import UNSPACED
 from rprs.text.pieces import codes_of
 
@@ -216,7 +217,7 @@ def _add_letter(hashed: Any, code: Any) -> Any:
 
 @compiled(inline="always")
 def _contains(ordered: Any, value: Any) -> Any:
-    place = np.searchsorted(ordered, value)
+    place = first_at_least(ordered, value)
     return place < len(ordered) and ordered[place] == value
 
 

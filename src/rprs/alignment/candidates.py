@@ -59,7 +59,7 @@ class WordPairs:
 # ---------------------------------------------------------------------------- compiled
 
 
-@compiled
+@compiled(inline="always")
 def find_similar(words: Any, numbers: Any, bounds: Any, other_numbers: Any, other_bounds: Any, pairs: Any) -> Any:
     """(c, 3): sentence of the query, sentence of the document, number of words that they share in any order.
 

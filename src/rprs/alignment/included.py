@@ -11,6 +11,7 @@ from rprs.alignment.sides import Side
 from rprs.alignment.tables import Ints
 from rprs.alignment.verbatim import LEAST_ANYWHERE, LEAST_RUN
 from rprs.compiled import compiled
+from rprs.scoring.sorting import ascending, first_at_least
 
 __all__ = ["without_included"]
 
@@ -44,9 +45,7 @@ def _by_distance(ranges: Any, blocks: Any) -> Any:
             found[count, 0], found[count, 1], found[count, 2] = right - left, left, left + size
             count += 1
     found = found[:count]
-    for column in (2, 1, 0):
-        found = found[np.argsort(found[:, column], kind="mergesort")]
-    return found
+    return found[ascending(found)]
 
 
 @compiled
@@ -89,7 +88,7 @@ def _divide(first: int, stop: int, distance: int, blocks: Any, bounds: Any, othe
     A run is divided only where a sentence of either text starts.
     """
     size, place = 0, first
-    for block in range(np.searchsorted(blocks[:, 0], distance), len(blocks)):
+    for block in range(first_at_least(blocks[:, 0], distance), len(blocks)):
         if blocks[block, 0] != distance:
             break
         start, end = max(blocks[block, 1], place), min(blocks[block, 2], stop)
@@ -115,15 +114,15 @@ def _starts(bounds: Any, other_bounds: Any, word: int, distance: int) -> Any:
 
 @compiled
 def _contains(ordered: Any, value: int) -> Any:
-    place = np.searchsorted(ordered, value)
+    place = first_at_least(ordered, value)
     return place < len(ordered) and ordered[place] == value
 
 
 @compiled
 def _has_sentence(bounds: Any, stops: Any, first: int, stop: int) -> Any:
     """Whether a range of words contains a whole sentence, or 8 words between two full stops."""
-    sentence = np.searchsorted(bounds, first)
+    sentence = first_at_least(bounds, first)
     if sentence + 1 < len(bounds) and bounds[sentence + 1] <= stop:
         return True
-    low, high = np.searchsorted(stops, first), np.searchsorted(stops, stop, side="right")
+    low, high = first_at_least(stops, first), first_at_least(stops, stop + 1)
     return high - low > 1 and stops[high - 1] - stops[low] >= LEAST_RUN

@@ -137,7 +137,7 @@ def _join(kinds: Any, ranges: Any, similarity: Any) -> Any:
     count = used = 0
     for number in range(len(kinds)):
         kind, (first, stop, start, end) = kinds[number], ranges[number]
-        if number and kind == kinds[number - 1] and np.all(ranges[number] == ranges[number - 1]):
+        if number and kind == kinds[number - 1] and _are_equal(ranges[number], ranges[number - 1]):
             continue
         entry = _find_entry(entries, last[first], kind, start)
         if entry >= 0 and entries[entry, 2] >= 0:
@@ -147,15 +147,22 @@ def _join(kinds: Any, ranges: Any, similarity: Any) -> Any:
             joined[place, 1], joined[place, 3] = stop, end
         else:
             place, count = count, count + 1
-            joined_kinds[place], joined[place], values[place] = kind, ranges[number], similarity[number]
+            joined_kinds[place], values[place] = kind, similarity[number]
+            joined[place, 0], joined[place, 1], joined[place, 2], joined[place, 3] = first, stop, start, end
         places[number] = place
         entry = _find_entry(entries, last[stop], kind, end)
         if entry < 0:
             entry, used = used, used + 1
-            entries[entry] = kind, end, -1, last[stop]
+            entries[entry, 0], entries[entry, 1], entries[entry, 3] = kind, end, last[stop]
             last[stop] = entry
         entries[entry, 2] = place
     return joined_kinds[:count], joined[:count], values[:count], places
+
+
+@compiled
+def _are_equal(ranges: Any, others: Any) -> Any:
+    same = ranges[0] == others[0] and ranges[1] == others[1]
+    return same and ranges[2] == others[2] and ranges[3] == others[3]
 
 
 @compiled

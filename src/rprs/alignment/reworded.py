@@ -17,6 +17,7 @@ from rprs.alignment.subsequence import common_length, equal_blocks
 from rprs.alignment.tables import Ints
 from rprs.alignment.versions import GROUP_PENALTY
 from rprs.compiled import compiled
+from rprs.scoring.sorting import ascending
 
 __all__ = ["Edited", "find_edited"]
 
@@ -31,7 +32,7 @@ class Edited(NamedTuple):
     blocks: Ints  # (b, 4): word of the query, word of the document, number of words, number of the edited sentence
 
 
-@compiled
+@compiled(inline="always")
 def find_edited(
     versions: Any, opened: Any, other_opened: Any, bounds: Any, other_bounds: Any, ours: Any, theirs: Any, runs: Any
 ) -> Any:
@@ -43,7 +44,7 @@ def find_edited(
     blocks, count, size = np.empty((max(len(versions), 1), 4), dtype=np.int64), 0, 0
     slots = np.zeros(max(_greatest(ours), _greatest(theirs)) + 1, dtype=np.int64)
     chosen = _choose(versions, opened.copy(), other_opened.copy(), bounds, other_bounds, ours, theirs, slots)
-    for number in _in_order(versions[chosen]):
+    for number in ascending(versions[chosen]):
         words = _words_of(versions[chosen[number]], bounds, other_bounds)
         first, stop, start, end = words
         equal = equal_blocks(ours[first:stop], theirs[start:end], slots)
@@ -70,7 +71,7 @@ def _choose(
 
     `wanted` and `others` say which sentences of both texts look for a version; in the end, which still do.
     """
-    values = np.empty(len(versions))
+    values, keys = np.empty(len(versions)), np.empty((len(versions), 1))
     for number in range(len(versions)):
         first, stop, start, end = _words_of(versions[number], bounds, other_bounds)
         total = stop - first + end - start
@@ -78,8 +79,9 @@ def _choose(
         values[number] = 1.0 - (total - 2 * common) / total if total else 1.0
         if _is_group(versions[number]):
             values[number] -= GROUP_PENALTY
+        keys[number, 0] = -values[number]
     chosen, count = np.empty(len(versions), dtype=np.int64), 0
-    for number in np.argsort(-values, kind="mergesort"):
+    for number in ascending(keys):
         if not values[number] > LEAST_SIMILARITY:
             break
         left, right, low, high = versions[number]
@@ -89,8 +91,8 @@ def _choose(
             first, stop, start, end = _words_of(versions[number], bounds, other_bounds)
             equal = equal_blocks(ours[first:stop], theirs[start:end], slots)
             if not (
-                _is_balanced(equal[:, 0] + first, equal[:, 2], bounds[left : right + 1])
-                and _is_balanced(equal[:, 1] + start, equal[:, 2], other_bounds[low : high + 1])
+                _is_balanced(equal[:, 0], equal[:, 2], first, bounds[left : right + 1])
+                and _is_balanced(equal[:, 1], equal[:, 2], start, other_bounds[low : high + 1])
             ):
                 continue
         wanted[left:right] = False
@@ -113,12 +115,16 @@ def _words_of(version: Any, bounds: Any, other_bounds: Any) -> Any:
 
 
 @compiled
-def _is_balanced(starts: Any, sizes: Any, bounds: Any) -> Any:
-    """Whether each sentence of a group contributes: at least `MEMBER_SHARE` of its words are equal."""
+def _is_balanced(starts: Any, sizes: Any, offset: Any, bounds: Any) -> Any:
+    """Whether each sentence of a group contributes: at least `MEMBER_SHARE` of its words are equal.
+
+    Equal words start at `starts`, counted from the word `offset`.
+    """
     for sentence in range(len(bounds) - 1):
         first, stop, equal = bounds[sentence], bounds[sentence + 1], 0
         for block in range(len(starts)):
-            equal += max(0, min(starts[block] + sizes[block], stop) - max(starts[block], first))
+            start = offset + starts[block]
+            equal += max(0, min(start + sizes[block], stop) - max(start, first))
         if equal < MEMBER_SHARE * (stop - first):
             return False
     return True
@@ -135,15 +141,6 @@ def _is_run_with_more(block: Any, words: Any, runs: Any) -> Any:
         if runs[run, 0] <= left and left + size <= runs[run, 1] and runs[run, 2] - runs[run, 0] == right - left:
             return True
     return False
-
-
-@compiled
-def _in_order(rows: Any) -> Any:
-    """The numbers of rows of four columns by their values."""
-    order = np.arange(len(rows))
-    for column in (3, 2, 1, 0):
-        order = order[np.argsort(rows[order, column], kind="mergesort")]
-    return order
 
 
 @compiled

@@ -18,6 +18,7 @@ from rprs.compiled import compiled
 from rprs.document import Document, Sentences
 from rprs.once import cached_property
 from rprs.scoring.neighbours import widen_rows
+from rprs.scoring.sorting import first_at_least
 from rprs.text.pieces import codes_of
 
 __all__ = ["LEAST_WORDS", "Side", "make_excerpt", "make_side", "settle_breaks"]
@@ -142,11 +143,11 @@ def _spans(ranges: Any, bounds: Any, starts: Any, ends: Any, sentences: Any) -> 
     filled = np.zeros(len(ranges), dtype=np.bool_)
     for number in range(len(ranges)):
         first, stop = ranges[number]
-        spans[number] = starts[first], ends[stop - 1]
-        sentence = np.searchsorted(bounds, first, side="right") - 1
+        spans[number, 0], spans[number, 1] = starts[first], ends[stop - 1]
+        sentence = first_at_least(bounds, first + 1) - 1
         if 0 <= sentence < len(sentences) and bounds[sentence] == first:
             spans[number, 0] = min(spans[number, 0], np.int64(sentences[sentence, 0]))
-        sentence = np.searchsorted(bounds, stop) - 1
+        sentence = first_at_least(bounds, stop) - 1
         if 0 <= sentence < len(sentences) and bounds[sentence + 1] == stop:
             spans[number, 1] = max(spans[number, 1], np.int64(sentences[sentence, 1]))
             filled[number] = True

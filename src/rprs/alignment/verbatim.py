@@ -15,6 +15,7 @@ import numpy as np
 from rprs.alignment.tables import Ints, Keys, Slots, find_key, group_places, make_slots, make_table, number_keys
 from rprs.compiled import compiled
 from rprs.once import cached_property
+from rprs.scoring.sorting import ascending, first_at_least
 
 __all__ = ["LEAST_ANYWHERE", "LEAST_RUN", "Sequences", "common_runs", "equal_sentences", "find_runs", "window_hashes"]
 
@@ -106,7 +107,7 @@ def equal_sentences(query: Sequences, document: Sequences) -> Ints:
 # ---------------------------------------------------------------------------- compiled
 
 
-@compiled
+@compiled(inline="always")
 def find_runs(words: Any, windows: Any, short: Any, hashes: Any, others: Any, other_bounds: Any, known: Any) -> Any:
     """(m, 4): ranges of identical words in the query and in another text, of which nothing has been computed.
 
@@ -125,22 +126,21 @@ def find_runs(words: Any, windows: Any, short: Any, hashes: Any, others: Any, ot
     ranges = np.empty((len(runs) + len(equal), 4), dtype=np.int64)
     for number in range(len(ranges)):
         left, right, size = runs[number] if number < len(runs) else equal[number - len(runs)]
-        ranges[number] = left, left + size, right, right + size
+        ranges[number, 0], ranges[number, 1] = left, left + size
+        ranges[number, 2], ranges[number, 3] = right, right + size
     return ranges
 
 
 @compiled
 def _distinct(rows: Any) -> Any:
-    """All runs, each once, in query order; longer ones than sentences differ in their first words."""
+    """All runs, each once, in query order."""
     if len(rows) < 2:
         return rows
-    width = rows[:, 1].max() + 1
-    keys = (rows[:, 0] * width + rows[:, 1]) * (LEAST_RUN + 1) + np.minimum(rows[:, 2], LEAST_RUN)
-    order = np.argsort(keys)
     kept, count = np.empty_like(rows), 0
-    for place in range(len(order)):
-        if place == 0 or keys[order[place]] != keys[order[place - 1]]:
-            kept[count] = rows[order[place]]
+    for number in ascending(rows):
+        left, right, size = rows[number]
+        if count == 0 or kept[count - 1, 0] != left or kept[count - 1, 1] != right or kept[count - 1, 2] != size:
+            kept[count, 0], kept[count, 1], kept[count, 2] = left, right, size
             count += 1
     return kept[:count]
 
@@ -250,7 +250,7 @@ def _find_sentences(side: Any, other: Any, hashes: Any) -> Any:
         number, length = side.numbers[sentence], side.sizes[sentence]
         own = grouped[bounds[number] : bounds[number + 1]]
         if len(own):
-            behind = np.searchsorted(own, last[length], side="right")
+            behind = first_at_least(own, last[length] + 1)
             last[length] = own[behind if behind < len(own) else 0]
             runs[size, 0], runs[size, 1], runs[size, 2] = side.starts[sentence], last[length], length
             size += 1
@@ -296,7 +296,7 @@ def _cover(words: Any, others: Any, numbers: Any, common: Any, starts: Any, plac
         count += 1
         expected = other + length
         # the next run starts behind this one, or as late as possible if it covers the words behind this one
-        behind = np.searchsorted(common, run + length + 1)
+        behind = first_at_least(common, run + length + 1)
         before = behind - 1
         at = before if before > at and common[before] + LEAST_RUN > run + length else max(behind, at + 1)
     return runs[:count]
@@ -307,7 +307,7 @@ def _longest(words: Any, others: Any, places: Any, at: int, expected: int) -> An
     """The longest run through the sequence at `at`: its first word, its first word on the other side, its length."""
     best_run, best_other, best_length, best_distance = at, 0, 0, 0
     size = len(places)
-    near = np.searchsorted(places, expected)
+    near = first_at_least(places, expected)
     for attempt in range(size):
         if attempt >= TRIED and best_length > 0:
             break

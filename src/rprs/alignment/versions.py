@@ -31,8 +31,7 @@ def find_versions(candidates: Any, query: Any, document: Any) -> Any:
         if count + 8 > len(versions):
             versions = np.concatenate((versions, np.empty_like(versions)))
         if 2 * shared >= LEAST_SIMILARITY * (shorter + longer):
-            versions[count] = (left, left + 1, right, right + 1)
-            count += 1
+            count = _add(versions, count, left, left + 1, right, right + 1)
         if not (shorter < 0.9 * longer and shared >= CONTAINED * shorter):
             continue
         of_document = sizes[0] >= sizes[1]  # the shorter sentence, which neighbours join
@@ -42,8 +41,13 @@ def find_versions(candidates: Any, query: Any, document: Any) -> Any:
                 words = bounds[first + size] - bounds[first]
                 if 2 * min(words, longer) >= (LEAST_SIMILARITY + GROUP_PENALTY) * (words + longer):
                     if of_document:
-                        versions[count] = (left, left + 1, first, first + size)
+                        count = _add(versions, count, left, left + 1, first, first + size)
                     else:
-                        versions[count] = (first, first + size, right, right + 1)
-                    count += 1
+                        count = _add(versions, count, first, first + size, right, right + 1)
     return versions[:count]
+
+
+@compiled(inline="always")
+def _add(versions: Any, count: Any, left: Any, stop: Any, right: Any, end: Any) -> Any:
+    versions[count, 0], versions[count, 1], versions[count, 2], versions[count, 3] = left, stop, right, end
+    return count + 1

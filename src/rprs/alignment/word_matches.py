@@ -86,7 +86,9 @@ def _match_all(
     joined, ends = _join_rows(ranges)
     values = np.empty(len(joined))
     for place in range(size):
-        values[ends[place] : ends[place + 1]] = similarity[place + 1]
+        own = similarity[place + 1]
+        for row in range(len(own)):
+            values[ends[place] + row] = own[row]
     return _join_rows(runs), (joined, ends), values, _join_rows(blocks), opened
 
 
@@ -98,11 +100,14 @@ def _join_rows(parts: Any) -> Any:
         ends[place] = ends[place - 1] + len(parts[place])
     rows = np.empty((ends[-1], 4), dtype=np.int64)
     for place in range(1, len(parts)):
-        rows[ends[place - 1] : ends[place]] = parts[place]
+        part, first = parts[place], ends[place - 1]
+        for row in range(len(part)):
+            for column in range(4):
+                rows[first + row, column] = part[row, column]
     return rows, ends
 
 
-@compiled
+@compiled(inline="always")
 def _match(sequences: Any, pairs: Any, word_table: Any, others: Any, other_bounds: Any) -> Any:
     words, bounds, windows, short, hashes = sequences
     slots, distinct, own_numbers = word_table
@@ -111,12 +116,23 @@ def _match(sequences: Any, pairs: Any, word_table: Any, others: Any, other_bound
     opened = shares(runs[:, :2], bounds) < 1
     other_opened = shares(runs[:, 2:], other_bounds) < 1
     found = find_similar(others, numbers, other_bounds, own_numbers, bounds, pairs)
-    candidates = found[opened[found[:, 0]] | other_opened[found[:, 1]]]
-    versions = find_versions(candidates, bounds, other_bounds)
+    versions = find_versions(_of_open(found, opened, other_opened), bounds, other_bounds)
     ranges, similarity, blocks = find_edited(
         versions, opened, other_opened, bounds, other_bounds, own_numbers, numbers, runs
     )
     return runs, ranges, similarity, blocks, opened.any() or other_opened.any()
+
+
+@compiled
+def _of_open(candidates: Any, opened: Any, other_opened: Any) -> Any:
+    """The candidates of which a sentence is open; they are moved to the front."""
+    count = 0
+    for number in range(len(candidates)):
+        left, right, shared = candidates[number]
+        if opened[left] or other_opened[right]:
+            candidates[count, 0], candidates[count, 1], candidates[count, 2] = left, right, shared
+            count += 1
+    return candidates[:count]
 
 
 @compiled

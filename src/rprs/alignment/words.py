@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rprs.alignment.tables import make_table, number_keys
 from rprs.compiled import compiled
 from rprs.text.marks import COMBINING, UNSPACED
 from rprs.text.pieces import codes_of
@@ -93,6 +94,14 @@ def resolve_breaks(words: Words, other: Words) -> Words:
     return Words(words.starts[kept], ends[kept], hashes[kept], none, none.view(np.uint64))
 
 
+def _are_among(few: Hashes, many: Hashes) -> NDArray[np.bool_]:
+    """(f,): which of a few words are among many."""
+    slots, distinct, numbers = make_table(few)
+    found = np.zeros(len(distinct) + 1, dtype=bool)  # the last place is for other words
+    found[number_keys(many, slots, distinct)] = True
+    return found[numbers]
+
+
 # ---------------------------------------------------------------------------- characters
 
 
@@ -162,19 +171,6 @@ def _hash_text(text: str) -> np.uint64:
 
 
 # ---------------------------------------------------------------------------- compiled
-
-
-@compiled
-def _are_among(few: Any, many: Any) -> Any:
-    """(f,): which of a few words are among many."""
-    order = np.argsort(few)
-    ordered, found = few[order], np.zeros(len(few), dtype=np.bool_)
-    for word in many:
-        place = np.searchsorted(ordered, word)
-        while place < len(ordered) and ordered[place] == word:
-            found[order[place]] = True
-            place += 1
-    return found
 
 
 @compiled

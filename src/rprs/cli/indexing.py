@@ -93,21 +93,25 @@ def index(
     from rprs.index import Writer
     from rprs.index.arguments import require_vector_type
     from rprs.rank.named import named_system
+    from rprs.rehearsal import rehearsing
 
     messages: Messages = context.obj
     if system is not None and splitter is None:
         splitter = named_system(system).splitter
-    with Writer(
-        to,
-        create=True,
-        encoder=encoder,
-        splitter=splitter,
-        analyzer=analyzer,
-        phrases=phrases,
-        vectors=None if vectors is None else require_vector_type(vectors.value),
-        vectors_from=vectors_from,
-        progress=messages.progress,
-    ) as writer:
+    with (
+        rehearsing(),
+        Writer(
+            to,
+            create=True,
+            encoder=encoder,
+            splitter=splitter,
+            analyzer=analyzer,
+            phrases=phrases,
+            vectors=None if vectors is None else require_vector_type(vectors.value),
+            vectors_from=vectors_from,
+            progress=messages.progress,
+        ) as writer,
+    ):
         _add(messages, writer, sources, ocr, strict, verbose)
 
 
