@@ -6,7 +6,6 @@ the analyzer gets each case-folded word with its punctuation once.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,6 +19,7 @@ from rprs.compiled import compiled
 from rprs.forks import ForkLock
 from rprs.index.terms import term_hashes
 from rprs.text.analyze import EDGES, Words
+from rprs.text.marks import WHITE_SPACE
 from rprs.text.pieces import codes_of
 from rprs.word_numbers import WordNumbers, word_edges
 
@@ -28,8 +28,7 @@ __all__ = ["TermCounts", "TermNumbers", "term_numbers"]
 Ints = NDArray[np.int64]
 
 MOST_WORDS, MOST_CHARACTERS = 2**18, 2**22  # that are remembered; the tables then start again
-_WHITE_SPACE = "".join(filter(str.isspace, map(chr, range(sys.maxunicode + 1))))
-_WORD_EDGES = word_edges(_WHITE_SPACE, EDGES)
+_WORD_EDGES = word_edges(WHITE_SPACE, EDGES)
 
 
 @dataclass(frozen=True, slots=True)
