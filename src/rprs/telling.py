@@ -145,9 +145,11 @@ class Weighing:
         self._look_up([text for each in pieces for texts in each.values() for text in texts])
         for passages, own in zip(several, pieces, strict=True):
             for number in passages.new:
-                sides = [self._weigh_side(passages, side, number, own) for side in range(2)]
-                passages.boilerplate.append(any(flag for flag, _ in sides))
-                passages.distinctness.append(min(distinctness for _, distinctness in sides))
+                (flag, distinctness), (other_flag, other) = (
+                    self._weigh_side(passages, side, number, own) for side in (0, 1)
+                )
+                passages.boilerplate.append(flag or other_flag)
+                passages.distinctness.append(min(distinctness, other))
             for number, texts in passages.kept.items():
                 passages.boilerplate[number] |= self._are_common(texts)
             passages.kept.clear()
