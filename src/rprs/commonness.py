@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,16 +11,15 @@ from numpy.typing import NDArray
 from rprs.compiled import compiled
 from rprs.index import Index
 from rprs.index.segment import term_hashes
+from rprs.index.term_numbers import term_numbers
 from rprs.rank.grams import phrase_frequencies
 from rprs.scoring.distinct import distinct
 from rprs.scoring.logarithms import log
 from rprs.scoring.phrases import hash_pair, hash_triple
 from rprs.scoring.sorting import ascending
-from rprs.text.analyze import LONGEST, Words
+from rprs.text.analyze import Words
 
 __all__ = ["Commonness", "commonness"]
-
-REMEMBERED = 100_000  # texts between white space
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,30 +51,10 @@ def _term_hashes(passages: Sequence[str], index: Index) -> tuple[NDArray[np.uint
     """The hashes of the terms of all passages, and how many each has."""
     analyzer = index.analyzer
     if isinstance(analyzer, Words):  # the terms of a text are those of what is between its white space
-        remembered = _remembered(analyzer)
-        own = [b"".join(map(remembered.__getitem__, passage.casefold().split())) for passage in passages]
-    else:
-        own = [term_hashes(analyzer.terms(passage)).tobytes() for passage in passages]
-    return np.frombuffer(b"".join(own), dtype="<u8"), np.array(list(map(len, own)), dtype=np.int64) // 8
-
-
-class _Remembered(dict[str, bytes]):
-    """A bounded cache: case-folded text between white space → the hashes of its terms."""
-
-    def __init__(self, analyzer: Words) -> None:
-        super().__init__()
-        self.analyzer = analyzer
-
-    def __missing__(self, chunk: str) -> bytes:
-        hashes = term_hashes(self.analyzer.terms(chunk)).tobytes()
-        if len(chunk) <= LONGEST:
-            if len(self) >= REMEMBERED:
-                self.clear()
-            self[chunk] = hashes
-        return hashes
-
-
-_remembered = cache(_Remembered)
+        return term_numbers(analyzer).hash_all(passages)
+    own = [term_hashes(analyzer.terms(passage)) for passage in passages]
+    none = np.empty(0, dtype=np.uint64)
+    return np.concatenate([none, *own]), np.array(list(map(len, own)), dtype=np.int64)
 
 
 # ---------------------------------------------------------------------------- compiled

@@ -283,7 +283,7 @@ class Candidates:
     read: Callable[[str], Document] | None = None  # a document of the index by its id
     knows_language: bool = True  # whether the vectors' encoder knows the language of the query
     nearest: FindNeighbours | None = None  # finds neighbours where the vectors are on other machines
-    counts: NDArray[np.int64] | None = None  # (k,): the numbers of sentences, if they are known without reading them
+    counts: NDArray[np.int64] | None = None  # (k,): the numbers of sentences, if they are known
 
     @property
     def sentence_counts(self) -> NDArray[np.int64]:

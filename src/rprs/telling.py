@@ -11,10 +11,12 @@ from operator import mul
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rprs.alignment.align import Comparison
 from rprs.alignment.boilerplate import formal_texts, many_documents
-from rprs.alignment.evidence import choose_telling, lengths_of, unchanged
+from rprs.alignment.evidence import choose_telling, longest_first, unchanged
+from rprs.alignment.sides import span_of
 from rprs.alignment.values import Pair, Span
 from rprs.commonness import commonness
 from rprs.compiled import compiled
@@ -48,15 +50,14 @@ class Passages:
     def __len__(self) -> int:
         return len(self.spans[0])
 
-    def add(self, query_spans: Sequence[Span], document_spans: Sequence[Span]) -> None:
-        """Add pairs, by the spans of the query and those of the document."""
-        for side, own in enumerate((query_spans, document_spans)):
-            if own:
-                document, sentences = self._texts[side]
-                ranges, longest = _longest(np.array(own, dtype=np.int64), sentences.spans)
-                self.spans[side].extend(own)
-                self.longest[side].extend(document.text[start:end] for start, end in longest.tolist())
-                self._sentences[side].extend((first, stop) for first, stop in ranges.tolist())
+    def add(self, rows: NDArray[np.int64]) -> None:
+        """Add pairs (p, 12): of the passage of the query and then that of the document, what `_describe` says."""
+        found = rows.tolist()
+        for side, (document, _) in enumerate(self._texts):
+            at = 6 * side
+            self.spans[side].extend([(row[at], row[at + 1]) for row in found])
+            self._sentences[side].extend([(row[at + 2], row[at + 3]) for row in found])
+            self.longest[side].extend([document.text[row[at + 4] : row[at + 5]] for row in found])
 
     @property
     def new(self) -> range:
@@ -86,28 +87,44 @@ class Passages:
 def passages_of(query: _Text, document: _Text, pairs: Sequence[Pair]) -> Passages:
     """The passages of pairs."""
     passages = Passages(query, document)
-    passages.add([pair.query_span for pair in pairs], [pair.document_span for pair in pairs])
+    spans = np.array([(*pair.query_span, *pair.document_span) for pair in pairs], dtype=np.int64).reshape(-1, 4)
+    passages.add(_passages_at(spans, query[1].spans, document[1].spans))
     passages.kept |= {number: unchanged(pair) for number, pair in enumerate(pairs) if pair.changes}
     return passages
 
 
 @compiled
-def _longest(passages: Any, sentences: Any) -> Any:
-    """(p, 2) and (p, 2): the first sentence of each passage and the stop, and the longest piece of one, in characters.
+def _passages_at(spans: Any, sentences: Any, other_sentences: Any) -> Any:
+    """(p, 12): what `_describe` says of the passages of pairs, which are spans (p, 4) of characters."""
+    rows = np.empty((len(spans), 12), dtype=np.int64)
+    for number in range(len(spans)):
+        _describe(rows[number, :6], spans[number, 0], spans[number, 1], sentences)
+        _describe(rows[number, 6:], spans[number, 2], spans[number, 3], other_sentences)
+    return rows
 
-    Passages and sentences are spans of characters.
-    """
-    ranges, best = np.zeros((len(passages), 2), dtype=np.int64), np.zeros((len(passages), 2), dtype=np.int64)
-    for number in range(len(passages)):
-        start, end = passages[number]
-        first = first_at_least(sentences[:, 1], start + 1)
-        stop = first_at_least(sentences[:, 0], end)
-        ranges[number, 0], ranges[number, 1] = first, stop
-        for sentence in range(first, stop):
-            low, high = max(start, np.int64(sentences[sentence, 0])), min(end, np.int64(sentences[sentence, 1]))
-            if sentence == first or high - low > best[number, 1] - best[number, 0]:
-                best[number, 0], best[number, 1] = low, high
-    return ranges, best
+
+@compiled
+def _passages_of_matches(ranges: Any, numbers: Any, ours: Any, theirs: Any) -> Any:
+    """(p, 12): the same of some matches, by their numbers; `ours` and `theirs` are the places of both texts."""
+    rows = np.empty((len(numbers), 12), dtype=np.int64)
+    for place in range(len(numbers)):
+        first, stop, start, end = ranges[numbers[place]]
+        span, other = span_of(first, stop, ours), span_of(start, end, theirs)
+        _describe(rows[place, :6], span[0], span[1], ours[3])
+        _describe(rows[place, 6:], other[0], other[1], theirs[3])
+    return rows
+
+
+@compiled
+def _describe(row: Any, start: Any, end: Any, sentences: Any) -> None:
+    """Write the span of a passage, its first sentence and the stop, and its longest piece of one, in characters."""
+    first = first_at_least(sentences[:, 1], start + 1)
+    stop = first_at_least(sentences[:, 0], end)
+    row[0], row[1], row[2], row[3], row[4], row[5] = start, end, first, stop, 0, 0
+    for sentence in range(first, stop):
+        low, high = max(start, np.int64(sentences[sentence, 0])), min(end, np.int64(sentences[sentence, 1]))
+        if sentence == first or high - low > row[5] - row[4]:
+            row[4], row[5] = low, high
 
 
 class Weighing:
@@ -129,9 +146,11 @@ class Weighing:
         self._look_up([text for each in pieces for texts in each.values() for text in texts])
         for passages, own in zip(several, pieces, strict=True):
             for number in passages.new:
-                sides = [self._weigh_side(passages, side, number, own) for side in range(2)]
-                passages.boilerplate.append(any(flag for flag, _ in sides))
-                passages.distinctness.append(min(distinctness for _, distinctness in sides))
+                (flag, distinctness), (other_flag, other) = (
+                    self._weigh_side(passages, side, number, own) for side in (0, 1)
+                )
+                passages.boilerplate.append(flag or other_flag)
+                passages.distinctness.append(min(distinctness, other))
             for number, texts in passages.kept.items():
                 passages.boilerplate[number] |= self._are_common(texts)
             passages.kept.clear()
@@ -185,17 +204,18 @@ class Shortlist:
         query, document = comparison.query, comparison.document
         self.comparison, self.size = comparison, size
         self.passages = Passages((query.document, query.sentences), (document.document, document.sentences))
-        lengths = lengths_of(comparison.matches)
-        order = np.argsort(-lengths, kind="stable")  # of equally long ones, the first in the query
-        self._numbers, self._lengths = order.tolist(), lengths[order].tolist()
+        matches = comparison.matches
+        self._order, lengths = longest_first(matches.kinds, matches.ranges, matches.similarity)
+        self._numbers, self._lengths = self._order.tolist(), lengths.tolist()
         self._pairs: dict[int, Pair] = {}  # that were chosen so far
         self.extend()
 
     def extend(self) -> None:
         """Have more of the longest pairs."""
         present = len(self.passages)
-        more = self._numbers[present : max(MORE * present, MORE * self.size)]
-        self.passages.add(*self.comparison.spans(more))
+        more = self._order[present : max(MORE * present, MORE * self.size)]
+        both = self.comparison.query.places, self.comparison.document.places
+        self.passages.add(_passages_of_matches(self.comparison.matches.ranges, more, *both))
 
     def choose(self) -> list[int]:
         """The most telling of the pairs that were weighed, without boilerplate."""

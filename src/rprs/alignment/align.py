@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rprs.alignment.calibration import FALLBACK, Calibration
-from rprs.alignment.changes import Changes
-from rprs.alignment.coverage import cover_words
+from rprs.alignment.changes import find_changes
+from rprs.alignment.coverage import COUNTS, count_words, coverage_of
 from rprs.alignment.ideas import Partners, find_partners, same_ideas
 from rprs.alignment.included import without_included
-from rprs.alignment.matches import BELOW_ONE, Match, Matches, join_matches, ranges_of
+from rprs.alignment.matches import BELOW_ONE, Match, Matches, join_columns, ranges_of
 from rprs.alignment.sides import Side, settle_breaks
 from rprs.alignment.tables import Ints
-from rprs.alignment.values import KINDS, Alignment, Coverage, Pair, Relation, Span
+from rprs.alignment.values import Alignment, Coverage, Pair, Relation
 from rprs.alignment.word_matches import WordMatches, match_words
+from rprs.compiled import compiled
 
 __all__ = [
     "NEAR_DUPLICATE",
@@ -35,7 +36,8 @@ NEAR_DUPLICATE = 0.8  # of the words of both texts are identical or reworded
 
 Floats = NDArray[np.float64]
 
-NONE: tuple[Ints, Floats] = np.empty((0, 4), dtype=np.int64), np.empty(0)  # no ranges, no similarities
+NO_IDEAS: tuple[Ints, Floats] = np.empty((0, 4), dtype=np.int64), np.empty(0)  # ranges, similarities
+NO_STOPS: Ints = np.empty(0, dtype=np.int64)
 
 
 def align_sides(query: Side, document: Side, calibration: Calibration | None = None, ideas: bool = True) -> Alignment:
@@ -92,18 +94,38 @@ def _find_together(query: Side, documents: Sequence[Side], calibration: Calibrat
 def make_comparison(findings: Findings) -> Comparison:
     """The other part of it: identical runs, reworded sentences, and the same ideas in the rest of both texts."""
     ours, theirs, found, partners = findings
-    runs, edited = found.runs, found.edited
-    others = NONE
-    if partners is not None:
-        others = same_ideas(ours, theirs, partners, np.concatenate((runs, edited.ranges)))
-    kept = without_included(ours, theirs, runs, edited)
-    sizes = [len(kept), len(edited.ranges), len(others[0])]
-    matches = Matches(
-        np.repeat(np.arange(len(KINDS)), sizes),
-        np.concatenate((kept, edited.ranges, others[0])),
-        np.concatenate((np.ones(len(kept)), edited.similarity, others[1])),
-    )
-    return Comparison(ours, theirs, join_matches(matches))
+    runs, (ranges, similarity, blocks) = found.runs, found.edited
+    ideas = NO_IDEAS if partners is None else same_ideas(ours, theirs, partners, runs, ranges)
+    stops = (ours.stops, theirs.stops) if len(blocks) else (NO_STOPS, NO_STOPS)
+    columns = _combine(runs, ranges, similarity, blocks, *ideas, ours.bounds, theirs.bounds, *stops)
+    return Comparison(ours, theirs, Matches(*columns[:-1]), *map(coverage_of, columns[-1].tolist()))
+
+
+@compiled
+def _combine(
+    runs: Any,
+    edited: Any,
+    similarity: Any,
+    blocks: Any,
+    ideas: Any,
+    idea_similarity: Any,
+    bounds: Any,
+    other_bounds: Any,
+    stops: Any,
+    other_stops: Any,
+) -> Any:
+    """The columns of all `Matches`, and the words that they cover in both texts."""
+    kept = without_included(runs, edited, blocks, bounds, other_bounds, stops, other_stops)
+    matched = np.concatenate((kept, edited, ideas))
+    kinds, values = np.zeros(len(matched), dtype=np.int64), np.ones(len(matched))
+    first = len(kept) + len(edited)
+    kinds[len(kept) : first], values[len(kept) : first] = 1, similarity
+    kinds[first:], values[first:] = 2, idea_similarity
+    kinds, ranges, values, parts, owners = join_columns(kinds, matched, values)
+    counts = np.empty((2, COUNTS), dtype=np.int64)
+    counts[0] = count_words(bounds[-1], kinds, ranges[:, :2])
+    counts[1] = count_words(other_bounds[-1], kinds, ranges[:, 2:])
+    return kinds, ranges, values, parts, owners, counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +135,8 @@ class Comparison:
     query: Side  # words that are divided at the end of a line are joined here
     document: Side
     matches: Matches  # in the order of the query, then of the document
-
-    def spans(self, numbers: Sequence[int]) -> tuple[list[Span], list[Span]]:
-        """The characters of some matches, by their numbers, in the query and in the document."""
-        ranges = self.matches.ranges[numbers]
-        return self.query.spans(ranges[:, :2]), self.document.spans(ranges[:, 2:])
+    query_coverage: Coverage
+    document_coverage: Coverage
 
     def pairs(self, numbers: Sequence[int]) -> list[Pair]:
         """Some matches in characters, by their numbers."""
@@ -125,20 +144,18 @@ class Comparison:
 
     def alignment(self, pairs: Sequence[Pair] | None = None) -> Alignment:
         """The alignment with all pairs, or with some of them; coverage is that of all."""
-        kinds, ranges = self.matches.kinds, self.matches.ranges
-        query_coverage = cover_words(len(self.query.words), kinds, ranges[:, :2])
-        document_coverage = cover_words(len(self.document.words), kinds, ranges[:, 2:])
+        coverages = self.query_coverage, self.document_coverage
         return Alignment(
             query=self.query.document,
             document=self.document.document,
             query_sentences=self.query.sentences,
             document_sentences=self.document.sentences,
             pairs=tuple(self.pairs(range(len(self.matches))) if pairs is None else pairs),
-            query_coverage=query_coverage,
-            document_coverage=document_coverage,
+            query_coverage=self.query_coverage,
+            document_coverage=self.document_coverage,
             query_boilerplate=(),
             document_boilerplate=(),
-            relation=_relation(self.query, self.document, [query_coverage, document_coverage]),
+            relation=_relation(self.query, self.document, coverages),
         )
 
 
@@ -156,7 +173,7 @@ def _relation(query: Side, document: Side, coverages: Sequence[Coverage]) -> Rel
 
 def make_pairs(query: Side, document: Side, matches: Sequence[Match]) -> list[Pair]:
     """The pairs of passages that matches connect."""
-    ranges, changes = ranges_of(matches), Changes(query, document)
+    ranges = ranges_of(matches)
     spans = query.spans(ranges[:, :2]), document.spans(ranges[:, 2:])
     return [
         Pair(
@@ -168,7 +185,7 @@ def make_pairs(query: Side, document: Side, matches: Sequence[Match]) -> list[Pa
             document_span=right,
             query_words=match.query[1] - match.query[0],
             document_words=match.document[1] - match.document[0],
-            changes=changes.of(match),
+            changes=find_changes(query, document, match),
         )
         for match, left, right in zip(matches, *spans, strict=True)
     ]

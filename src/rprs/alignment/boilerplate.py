@@ -21,7 +21,20 @@ from rprs.scoring.sorting import first_at_least
 from rprs.text.marks import UNSPACED
 from rprs.text.pieces import codes_of
 
-__all__ = ["LEAST_MANY", "MANY_SHARE", "MOST_MANY", "Formal", "formal_texts", "is_formal", "many_documents"]
+__all__ = [
+    "FORMAL",
+    "FUNCTION_WORDS",
+    "LEAST_MANY",
+    "MANY_SHARE",
+    "MOST_MANY",
+    "NOT_FORMAL",
+    "UNSURE",
+    "Formal",
+    "classify",
+    "formal_texts",
+    "is_formal",
+    "many_documents",
+]
 
 MANY_SHARE = 0.02  # of the documents are many
 LEAST_MANY = 5
@@ -48,7 +61,7 @@ _FUNCTION = frozenset(
 )
 _LONGER = 4  # letters of a word that is capitalised in a title
 _SEED, _PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
-_NOT_FORMAL, _FORMAL, _UNSURE, _UNKNOWN = range(4)
+NOT_FORMAL, FORMAL, UNSURE, _UNKNOWN = range(4)
 _APOSTROPHES = (0x27, 0x2019)
 _MARKS = (0xA0, 0xA7, 0xB6, 0x2013, 0x2014, 0x2018, 0x201C, 0x201D, 0x2026)  # in English texts that are not ASCII
 
@@ -95,17 +108,20 @@ class Formal:
 
     def __init__(self, text: str, spans: NDArray[np.int64], codes: NDArray[np.uint32]) -> None:
         self.text, self.spans = text, spans
-        self._codes = codes  # of the text
         self._found = np.full(len(spans), _UNKNOWN, dtype=np.int8)
+        self.columns = codes, spans, self._found  # what `classify` needs: the characters of the text first
 
     def of(self, sentences: NDArray[np.int64]) -> NDArray[np.bool_]:
         """`is_formal` for some sentences."""
-        found = self._found
-        if _classify(self._codes, self.spans, sentences, found, _FUNCTION_HASHES):
-            for sentence in set(sentences[found[sentences] == _UNSURE].tolist()):
-                start, end = self.spans[sentence].tolist()
-                found[sentence] = _FORMAL if is_formal(self.text[start:end]) else _NOT_FORMAL
-        return np.asarray(found[sentences] == _FORMAL)
+        if _classify_all(self.columns, sentences, FUNCTION_WORDS):
+            self.settle()
+        return np.asarray(self._found[sentences] == FORMAL)
+
+    def settle(self) -> None:
+        """Decide those that compiled code was unsure of."""
+        for sentence in np.flatnonzero(self._found == UNSURE).tolist():
+            start, end = self.spans[sentence].tolist()
+            self._found[sentence] = FORMAL if is_formal(self.text[start:end]) else NOT_FORMAL
 
 
 def _is_plain(text: str) -> bool:
@@ -117,64 +133,73 @@ def _is_plain(text: str) -> bool:
 
 
 @compiled
-def _classify(codes: Any, spans: Any, sentences: Any, found: Any, function_words: Any) -> Any:
-    """Find out whether some sentences are formal, or `_UNSURE` if one has a character that is not among ours.
-
-    Counts words as `_WORD` finds them. Two apostrophes in a row are left to `is_formal`, too. Returns whether any is
-    unsure.
-    """
+def _classify_all(columns: Any, sentences: Any, function_words: Any) -> Any:
+    """Find out whether some sentences are formal; whether any is `UNSURE`."""
     unsure = False
     for sentence in sentences:
-        if found[sentence] != _UNKNOWN:
-            unsure |= found[sentence] == _UNSURE
-            continue
-        at, end = spans[sentence]
-        if _are_mostly_small(codes, at, end):
-            found[sentence] = _NOT_FORMAL
-            continue
-        words = content = small_content = upper_content = 0
-        letters = digits = False
-        while at < end:
-            code = codes[at]
-            if _is_letter(code):
-                first, hashed, upper = at, _SEED, True
-                while at < end and (
-                    _is_letter(codes[at]) or (codes[at] in _APOSTROPHES and at + 1 < end and _is_letter(codes[at + 1]))
-                ):
-                    hashed = _add_letter(hashed, codes[at])
-                    if upper and codes[at] >= 97:
-                        upper = codes[at] in _APOSTROPHES
-                    at += 1
-                words += 1
-                letters = True
-                if at - first >= _LONGER and not _contains(function_words, hashed):
-                    content += 1
-                    small_content += code >= 97
-                    upper_content += upper
-            elif 48 <= code <= 57:
-                words += 1
-                digits = True
-                while at < end and (48 <= codes[at] <= 57 or _is_letter(codes[at])):
-                    at += 1
-            elif code == 0x27 and at + 1 < end and codes[at + 1] == 0x27:
-                break
-            elif code < 128 or code in _APOSTROPHES or code in _MARKS:
-                at += 1
-            else:
-                break
-            if at < end and codes[at] >= 128 and codes[at] not in _APOSTROPHES and codes[at] not in _MARKS:
-                break
-        if at < end:
-            found[sentence], unsure = _UNSURE, True
-            continue
-        if words < SHORT or not letters or (words <= HEADING and small_content == 0):
-            formal = True
-        elif words > CITATION or (content > 0 and upper_content == content):
-            formal = False
-        else:
-            formal = small_content <= (CITATION_SHARE if digits else NAMES_SHARE) * words
-        found[sentence] = _FORMAL if formal else _NOT_FORMAL
+        unsure |= classify(columns, sentence, function_words) == UNSURE
     return unsure
+
+
+@compiled
+def classify(columns: Any, sentence: Any, function_words: Any) -> Any:
+    """Find out whether a sentence is `FORMAL`, `NOT_FORMAL`, or `UNSURE` for a character that is not among ours.
+
+    What was found is kept in the last of the `columns` of `Formal`.
+    """
+    codes, spans, found = columns
+    if found[sentence] == _UNKNOWN:
+        found[sentence] = _classify(codes, spans[sentence, 0], spans[sentence, 1], function_words)
+    return np.int64(found[sentence])
+
+
+@compiled
+def _classify(codes: Any, at: int, end: int, function_words: Any) -> Any:
+    """Whether the sentence between two places is formal.
+
+    Counts words as `_WORD` finds them. Two apostrophes in a row are left to `is_formal`, too.
+    """
+    if _are_mostly_small(codes, at, end):
+        return NOT_FORMAL
+    words = content = small_content = upper_content = 0
+    letters = digits = False
+    while at < end:
+        code = codes[at]
+        if _is_letter(code):
+            first, hashed, upper = at, _SEED, True
+            while at < end and (
+                _is_letter(codes[at]) or (codes[at] in _APOSTROPHES and at + 1 < end and _is_letter(codes[at + 1]))
+            ):
+                hashed = _add_letter(hashed, codes[at])
+                if upper and codes[at] >= 97:
+                    upper = codes[at] in _APOSTROPHES
+                at += 1
+            words += 1
+            letters = True
+            if at - first >= _LONGER and not _contains(function_words, hashed):
+                content += 1
+                small_content += code >= 97
+                upper_content += upper
+        elif 48 <= code <= 57:
+            words += 1
+            digits = True
+            while at < end and (48 <= codes[at] <= 57 or _is_letter(codes[at])):
+                at += 1
+        elif code == 0x27 and at + 1 < end and codes[at + 1] == 0x27:
+            break
+        elif code < 128 or code in _APOSTROPHES or code in _MARKS:
+            at += 1
+        else:
+            break
+        if at < end and codes[at] >= 128 and codes[at] not in _APOSTROPHES and codes[at] not in _MARKS:
+            break
+    if at < end:
+        return UNSURE
+    if words < SHORT or not letters or (words <= HEADING and small_content == 0):
+        return FORMAL
+    if words > CITATION or (content > 0 and upper_content == content):
+        return NOT_FORMAL
+    return FORMAL if small_content <= (CITATION_SHARE if digits else NAMES_SHARE) * words else NOT_FORMAL
 
 
 @compiled
@@ -234,4 +259,4 @@ def _hash(word: str) -> int:
     return hashed
 
 
-_FUNCTION_HASHES = np.array(sorted(map(_hash, _FUNCTION)), dtype=np.uint64)
+FUNCTION_WORDS = np.array(sorted(map(_hash, _FUNCTION)), dtype=np.uint64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,11 @@ from rprs.alignment.values import KINDS, Coverage, Kind, Span
 from rprs.alignment.words import Words
 from rprs.compiled import compiled
 
-__all__ = ["cover", "cover_words"]
+__all__ = ["COUNTS", "count_words", "cover", "coverage_of"]
 
 _STRENGTH = {kind: len(KINDS) - number for number, kind in enumerate(KINDS)}  # from 1 for the weakest kind
 _LEFT_OUT = len(KINDS) + 1  # stronger than any kind
+COUNTS = _LEFT_OUT + 1  # strengths, from 0 for words outside of all ranges
 
 
 def cover(words: Words, matched: Iterable[tuple[Kind, Span]], left_out: Iterable[Span] = ()) -> Coverage:
@@ -26,21 +27,33 @@ def cover(words: Words, matched: Iterable[tuple[Kind, Span]], left_out: Iterable
     return _coverage(len(words), covers)
 
 
-def cover_words(words: int, kinds: Ints, ranges: Ints) -> Coverage:
-    """The coverage of a number of words by ranges (m, 2) of them; the kinds (m,) are places in KINDS."""
-    return _coverage(words, np.column_stack((len(KINDS) - kinds, ranges)))
-
-
 def _coverage(words: int, covers: Ints) -> Coverage:
     """From strengths with the first word and the stop of each."""
-    counts = _count(words, covers).tolist()
+    return coverage_of(_count(words, covers).tolist())
+
+
+def coverage_of(counts: Sequence[int]) -> Coverage:
+    """From the number of words of each strength."""
     found = {kind: counts[strength] for kind, strength in _STRENGTH.items()}
     return Coverage(
-        words - counts[_LEFT_OUT],
+        sum(counts) - counts[_LEFT_OUT],
         identical=found["identical"],
         reworded=found["reworded"],
         same_idea=found["same idea"],
     )
+
+
+@compiled
+def count_words(words: int, kinds: Any, ranges: Any) -> Any:
+    """(COUNTS,): how many of a number of words have each strength, by ranges (m, 2) of them.
+
+    The kinds (m,) are places in KINDS.
+    """
+    covers = np.empty((len(kinds), 3), dtype=np.int64)
+    for number in range(len(kinds)):
+        covers[number, 0] = _LEFT_OUT - 1 - kinds[number]
+        covers[number, 1], covers[number, 2] = ranges[number]
+    return _count(words, covers)
 
 
 @compiled
@@ -51,7 +64,7 @@ def _count(words: int, covers: Any) -> Any:
         strength, first, stop = covers[number]
         for word in range(max(first, 0), min(stop, words)):
             strengths[word] = max(strengths[word], strength)
-    counts = np.zeros(_LEFT_OUT + 1, dtype=np.int64)
+    counts = np.zeros(COUNTS, dtype=np.int64)
     for word in range(words):
         counts[strengths[word]] += 1
     return counts

@@ -12,7 +12,6 @@ from rprs.alignment.values import Relation
 from rprs.alignment.verbatim import window_hashes
 from rprs.alignment.words import Words
 from rprs.compiled import compiled
-from rprs.scoring.distinct import places_among
 
 __all__ = ["Grouping", "Shape", "relation", "shape"]
 
@@ -48,12 +47,23 @@ def relation(left: Shape, right: Shape) -> Relation:
     sizes = sorted((len(left.sequences), len(right.sequences)))
     if not sizes[0] or sizes[0] < LEAST_SHARE * sizes[1]:
         return "different"
-    shared = np.count_nonzero(places_among(left.sequences, right.sequences) >= 0)
+    shared = _count_shared(left.sequences, right.sequences)
     return "near duplicate" if shared >= LEAST_SHARE * sizes[1] else "different"
 
 
 def _sampled(shape: Shape) -> Shape:
     return replace(shape, sequences=shape.sequences[shape.sequences % np.uint64(SAMPLED) == 0])
+
+
+@compiled
+def _count_shared(left: Any, right: Any) -> int:
+    """How many values two arrays share; both are in ascending order, each value once."""
+    count = at = 0
+    for value in left:
+        while at < len(right) and right[at] < value:
+            at += 1
+        count += at < len(right) and right[at] == value
+    return count
 
 
 @compiled

@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rprs.alignment.matches import Matches, shown_similarity
+from rprs.alignment.matches import BELOW_ONE
 from rprs.alignment.values import Pair, Span
+from rprs.compiled import compiled
 
-__all__ = ["choose_telling", "lengths_of", "most_telling", "unchanged"]
+__all__ = ["choose_telling", "longest_first", "most_telling", "unchanged"]
 
 LONGEST = 60  # words: a longer passage is not more telling
 
 
-def lengths_of(matches: Matches) -> NDArray[np.float64]:
-    """(m,): the words of the shorter side, up to a limit, × the similarity that is shown."""
-    first, stop, start, end = matches.ranges.T
-    words = np.minimum(np.minimum(stop - first, end - start), LONGEST)
-    return np.asarray(words * shown_similarity(matches.kinds, matches.similarity))
+@compiled
+def longest_first(kinds: Any, ranges: Any, similarity: Any) -> Any:
+    """The numbers of matches and their lengths; of equally long ones, the first in the query is the first.
+
+    A length is the number of words of the shorter side, up to a limit, × the similarity that is shown.
+    """
+    lengths = np.empty(len(kinds))
+    for number in range(len(kinds)):
+        first, stop, start, end = ranges[number]
+        shown = similarity[number] if kinds[number] == 0 else min(similarity[number], BELOW_ONE)
+        lengths[number] = min(stop - first, end - start, LONGEST) * shown
+    order = np.argsort(-lengths, kind="mergesort")
+    return order, lengths[order]
 
 
 def most_telling(pairs: Sequence[Pair], size: int) -> tuple[Pair, ...]:
@@ -59,7 +68,7 @@ def unchanged(pair: Pair) -> list[str]:
 
 
 def _length_of(pair: Pair) -> float:
-    """The same as `lengths_of` for a pair."""
+    """The same as in `longest_first` for a pair."""
     return min(pair.query_words, pair.document_words, LONGEST) * pair.similarity
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rprs.alignment.boilerplate import FORMAL, FUNCTION_WORDS, NOT_FORMAL, UNSURE, classify
 from rprs.alignment.calibration import Calibration
 from rprs.alignment.sides import Side
 from rprs.alignment.tables import Ints
@@ -82,54 +83,61 @@ def _joined_vectors(documents: Sequence[Side]) -> tuple[NDArray[Any], Ints]:
     return widen_rows(stored, np.concatenate(rows)), ends_of([len(own) for own in rows])
 
 
-def same_ideas(query: Side, document: Side, partners: Partners, matched: Ints) -> tuple[Ints, NDArray[np.float64]]:
+def same_ideas(
+    query: Side, document: Side, partners: Partners, runs: Ints, edited: Ints
+) -> tuple[Ints, NDArray[np.float64]]:
     """(m, 4) and (m,): ranges of words, and how similar they are, for the partners of open sentences.
 
-    A sentence is open unless most of its words are `matched` already.
+    A sentence is open unless most of its words are within identical `runs` or `edited` ranges. Partners of which either
+    is formal are left out.
     """
-    ours, theirs = query.with_ideas, document.with_ideas
-    left, right, similarity = _open_partners(matched, query.bounds, document.bounds, ours, theirs, *partners)
-    formal = query.formal.of(left) | document.formal.of(right)
-    ranges, values = _as_ranges(left, right, similarity, formal, query.bounds, document.bounds)
-    return ranges, values
+    sides = (query.bounds, document.bounds, query.with_ideas, document.with_ideas, query.formal.columns)
+    while True:
+        ranges, values, unsure = _open_partners(
+            runs, edited, *partners, *sides, document.formal.columns, FUNCTION_WORDS
+        )
+        if not unsure:
+            return ranges, values
+        query.formal.settle()
+        document.formal.settle()
 
 
 @compiled
 def _open_partners(
-    matched: Any,
-    bounds: Any,
-    other_bounds: Any,
-    ours: Any,
-    theirs: Any,
+    runs: Any,
+    edited: Any,
     queries: int,
     rows: Any,
     columns: Any,
     similarity: Any,
+    bounds: Any,
+    other_bounds: Any,
+    ours: Any,
+    theirs: Any,
+    formal: Any,
+    other_formal: Any,
+    function_words: Any,
 ) -> Any:
-    """The partners of open sentences, as numbers of sentences of both texts, and how similar they are."""
+    """The words of the partners of open sentences, how similar these are, and whether it is unsure which are formal."""
+    matched = np.concatenate((runs, edited))
     opened = shares(matched[:, :2], bounds) <= MOSTLY
     other_opened = shares(matched[:, 2:], other_bounds) <= MOSTLY
-    left, right, values, count = np.empty_like(rows), np.empty_like(rows), np.empty_like(similarity), 0
+    ranges, values, count = np.empty((len(rows), 4), dtype=np.int64), np.empty(len(rows), dtype=np.float64), 0
+    unsure = False
     for number in range(len(rows)):
         row, column = ours[rows[number]], theirs[columns[number]]
-        if opened[row] if number < queries else other_opened[column]:
-            left[count], right[count], values[count] = row, column, similarity[number]
-            count += 1
-    return left[:count], right[:count], values[:count]
-
-
-@compiled
-def _as_ranges(left: Any, right: Any, similarity: Any, formal: Any, bounds: Any, other_bounds: Any) -> Any:
-    """The words of partners of which neither is formal, and how similar these are."""
-    ranges, values, count = np.empty((len(left), 4), dtype=np.int64), np.empty(len(left), dtype=np.float64), 0
-    for number in range(len(left)):
-        if not formal[number]:
-            row, column = left[number], right[number]
+        if not (opened[row] if number < queries else other_opened[column]):
+            continue
+        kind = classify(formal, row, function_words)
+        if kind != FORMAL:
+            kind = max(kind, classify(other_formal, column, function_words))
+        unsure |= kind == UNSURE
+        if kind == NOT_FORMAL:
             ranges[count, 0], ranges[count, 1] = bounds[row], bounds[row + 1]
             ranges[count, 2], ranges[count, 3] = other_bounds[column], other_bounds[column + 1]
             values[count] = min(similarity[number], 1)
             count += 1
-    return ranges[:count], values[:count]
+    return ranges[:count], values[:count], unsure
 
 
 def _best_partners(

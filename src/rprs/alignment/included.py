@@ -6,9 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from rprs.alignment.reworded import Edited
-from rprs.alignment.sides import Side
-from rprs.alignment.tables import Ints
 from rprs.alignment.verbatim import LEAST_ANYWHERE, LEAST_RUN
 from rprs.compiled import compiled
 from rprs.scoring.sorting import ascending, first_at_least
@@ -18,17 +15,18 @@ __all__ = ["without_included"]
 QUOTATION = 0.75  # of the words of a pair: a single run that is less of it is a quotation
 
 
-def without_included(query: Side, document: Side, runs: Ints, edited: Edited) -> Ints:
-    """The runs that are not a part of a reworded pair.
+@compiled
+def without_included(
+    runs: Any, edited: Any, blocks: Any, bounds: Any, other_bounds: Any, stops: Any, other_stops: Any
+) -> Any:
+    """(m, 4): the runs that are not a part of a reworded pair; the others are the columns of `Edited` and of two texts.
 
     A run with a whole sentence of either text stays, and so does a quotation that is a small part of both. Where a run
     goes on into an edited sentence, it is divided there, unless that would leave a few words.
     """
-    if not len(edited.blocks):
+    if len(blocks) == 0:
         return runs
-    blocks = _by_distance(edited.ranges, edited.blocks)
-    kept: Ints = _kept_parts(runs, blocks, query.bounds, document.bounds, query.stops, document.stops)
-    return kept
+    return _kept_parts(runs, _by_distance(edited, blocks), bounds, other_bounds, stops, other_stops)
 
 
 @compiled

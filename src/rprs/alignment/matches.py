@@ -23,10 +23,10 @@ __all__ = [
     "Matches",
     "Range",
     "Ranges",
+    "join_columns",
     "join_matches",
     "join_neighbours",
     "ranges_of",
-    "shown_similarity",
 ]
 
 Range = tuple[int, int]  # words: first, stop
@@ -82,11 +82,6 @@ class Matches:
         return tuple((left, right, low, high) for left, right, low, high in self.parts[first:stop].tolist())
 
 
-def shown_similarity(kinds: Ints, similarity: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(m,): the similarities that pairs have: 1 is for identical words alone."""
-    return np.where(kinds == KIND_NUMBERS["identical"], similarity, np.minimum(similarity, BELOW_ONE))
-
-
 def join_neighbours(matches: Sequence[Match]) -> list[Match]:
     """Matches of one kind that continue each other in both texts become one; in the order of the query."""
     kinds = np.array([KIND_NUMBERS[match.kind] for match in matches], dtype=np.int64)
@@ -97,20 +92,7 @@ def join_neighbours(matches: Sequence[Match]) -> list[Match]:
 
 def join_matches(matches: Matches) -> Matches:
     """The same for matches in arrays; those that are repeated become one, too."""
-    order = np.lexsort((matches.kinds, *_keys(matches.ranges)))
-    parts = matches.ranges[order]
-    kinds, ranges, similarity, places = _join(matches.kinds[order], parts, matches.similarity[order])
-    order = np.lexsort(_keys(ranges))
-    numbers = np.empty(len(order) + 1, dtype=np.int64)
-    numbers[order], numbers[-1] = np.arange(len(order)), -1
-    owners = numbers[places]
-    by_owner = np.argsort(owners, kind="stable")[np.count_nonzero(owners < 0) :]
-    return Matches(kinds[order], ranges[order], similarity[order], parts[by_owner], owners[by_owner])
-
-
-def _keys(ranges: Ints) -> tuple[Ints, Ints]:
-    """Numbers by which ranges are sorted as by their columns, in the order of `lexsort`; texts have < 2^31 words."""
-    return ranges[:, 2] << 32 | ranges[:, 3], ranges[:, 0] << 32 | ranges[:, 1]
+    return Matches(*join_columns(matches.kinds, matches.ranges, matches.similarity))
 
 
 def ranges_of(matches: Sequence[Match]) -> Ints:
@@ -119,6 +101,29 @@ def ranges_of(matches: Sequence[Match]) -> Ints:
 
 
 # ---------------------------------------------------------------------------- compiled
+
+
+@compiled
+def join_columns(kinds: Any, ranges: Any, similarity: Any) -> Any:
+    """The columns of joined `Matches`."""
+    order = _in_order(ranges, np.argsort(kinds, kind="mergesort"))
+    parts = ranges[order]
+    kinds, ranges, similarity, places = _join(kinds[order], parts, similarity[order])
+    order = _in_order(ranges, np.arange(len(ranges)))
+    numbers = np.empty(len(order) + 1, dtype=np.int64)
+    numbers[order], numbers[-1] = np.arange(len(order)), -1
+    owners = numbers[places]
+    by_owner = np.argsort(owners, kind="mergesort")[np.count_nonzero(owners < 0) :]
+    return kinds[order], ranges[order], similarity[order], parts[by_owner], owners[by_owner]
+
+
+@compiled
+def _in_order(ranges: Any, order: Any) -> Any:
+    """The numbers of ranges by their columns, of equal ones as they are given; texts have < 2^31 words."""
+    for column in (2, 0):
+        keys = ranges[order, column] << 32 | ranges[order, column + 1]
+        order = order[np.argsort(keys, kind="mergesort")]
+    return order
 
 
 @compiled

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,15 +18,19 @@ from rprs.document import Document, Sentences
 from rprs.once import cached_property
 from rprs.scoring.neighbours import widen_rows
 from rprs.scoring.sorting import first_at_least
+from rprs.text.marks import WHITE_SPACE
 from rprs.text.pieces import codes_of
 
-__all__ = ["LEAST_WORDS", "Side", "make_excerpt", "make_side", "settle_breaks"]
+__all__ = ["LEAST_WORDS", "Side", "make_excerpt", "make_side", "settle_breaks", "span_of"]
 
 Ints = NDArray[np.int64]
 
 LEAST_WORDS = 4  # of a sentence: the vector of a shorter one says little
 
-_STOP = re.compile(r"[.!?。！？]+[\"'”’)\]]*(?=\s|$)")
+_STOPS, _CLOSING = (tuple(map(ord, marks)) for marks in (".!?。！？", "\"'”’)]"))
+_WHITE_SPACE = np.array(list(map(ord, WHITE_SPACE)), dtype=np.uint32)
+
+Places = tuple[Ints, Ints, Ints, Ints, NDArray[np.uint32]]
 
 
 @dataclass(frozen=True)
@@ -100,12 +103,12 @@ class Side:
 
     def spans(self, ranges: Ints) -> list[Span]:
         """The same for ranges (r, 2) of words."""
-        spans, filled = _spans(ranges, self.bounds, self.words.starts, self.words.ends, self.sentences.spans)
-        found = []
-        for (start, end), ends in zip(spans.tolist(), filled.tolist(), strict=True):
-            mark = None if ends else _STOP.match(self.document.text, end)
-            found.append((start, mark.end() if mark else end))
-        return found
+        return [(start, end) for start, end in _spans(ranges, self.places).tolist()]
+
+    @cached_property
+    def places(self) -> Places:
+        """What `span_of` needs to know of the text."""
+        return self.bounds, self.words.starts, self.words.ends, self.sentences.spans, self.codes
 
 
 def make_side(document: Document, sentences: Sentences) -> Side:
@@ -137,18 +140,40 @@ def _with_words(document: Document, sentences: Sentences, words: Words) -> Side:
 
 
 @compiled
-def _spans(ranges: Any, bounds: Any, starts: Any, ends: Any, sentences: Any) -> Any:
-    """(r, 2) and (r,): the characters of ranges of words, and whether a range ends with a sentence."""
+def _spans(ranges: Any, places: Any) -> Any:
+    """(r, 2): the characters of ranges of words."""
     spans = np.empty((len(ranges), 2), dtype=np.int64)
-    filled = np.zeros(len(ranges), dtype=np.bool_)
     for number in range(len(ranges)):
-        first, stop = ranges[number]
-        spans[number, 0], spans[number, 1] = starts[first], ends[stop - 1]
-        sentence = first_at_least(bounds, first + 1) - 1
-        if 0 <= sentence < len(sentences) and bounds[sentence] == first:
-            spans[number, 0] = min(spans[number, 0], np.int64(sentences[sentence, 0]))
-        sentence = first_at_least(bounds, stop) - 1
-        if 0 <= sentence < len(sentences) and bounds[sentence + 1] == stop:
-            spans[number, 1] = max(spans[number, 1], np.int64(sentences[sentence, 1]))
-            filled[number] = True
-    return spans, filled
+        spans[number] = span_of(ranges[number, 0], ranges[number, 1], places)
+    return spans
+
+
+@compiled
+def span_of(first: int, stop: int, places: Any) -> Any:
+    """The characters of a range of words, with the punctuation of sentences that it fills, or with which it ends."""
+    bounds, starts, ends, sentences, codes = places
+    start, end = starts[first], ends[stop - 1]
+    sentence = first_at_least(bounds, first + 1) - 1
+    if 0 <= sentence < len(sentences) and bounds[sentence] == first:
+        start = min(start, np.int64(sentences[sentence, 0]))
+    sentence = first_at_least(bounds, stop) - 1
+    if 0 <= sentence < len(sentences) and bounds[sentence + 1] == stop:
+        return start, max(end, np.int64(sentences[sentence, 1]))
+    return start, _behind_stops(codes, end)
+
+
+@compiled
+def _behind_stops(codes: Any, end: int) -> Any:
+    """Where the marks end that end a sentence here, with quotes and brackets behind them and then white space."""
+    at = end
+    while at < len(codes) and codes[at] in _STOPS:
+        at += 1
+    if at == end:
+        return end
+    while at < len(codes) and codes[at] in _CLOSING:
+        at += 1
+    if at < len(codes):
+        place = first_at_least(_WHITE_SPACE, codes[at])
+        if place == len(_WHITE_SPACE) or _WHITE_SPACE[place] != codes[at]:
+            return end
+    return at

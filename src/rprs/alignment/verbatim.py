@@ -21,6 +21,7 @@ __all__ = ["LEAST_ANYWHERE", "LEAST_RUN", "Sequences", "common_runs", "equal_sen
 
 LEAST_RUN = 8  # words: a shorter run is found only if it is a whole sentence
 LEAST_ANYWHERE = 4  # words: a whole sentence of that length is found within a longer one, too
+FILTER = np.uint64(2**12)  # entries of a table that excludes most sequences of words
 TRIED = 48  # places of one sequence that are extended, at most
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
@@ -224,8 +225,10 @@ def _short_sentences(words: Any, bounds: Any) -> Any:
 def _find_sentences(side: Any, other: Any, hashes: Any) -> Any:
     """(s, 3): short sentences in another text: for each, its next place behind that of the one before, or its first."""
     sought = np.zeros(LEAST_RUN, dtype=np.bool_)
+    likely = np.zeros(FILTER, dtype=np.bool_)  # by the last bits of a hash: few others get as far as the table
     for sentence in range(len(side.sizes)):
         sought[side.sizes[sentence]] = True
+        likely[side.hashes[sentence] % FILTER] = True
     numbers, places = np.empty(64, dtype=np.int64), np.empty(64, dtype=np.int64)
     count, words = 0, hashes.shape[1]
     for length in range(1, LEAST_RUN):
@@ -236,6 +239,8 @@ def _find_sentences(side: Any, other: Any, hashes: Any) -> Any:
             if not anywhere and other.sizes[at] != length:
                 continue
             key = hashes[length - LEAST_ANYWHERE, at] if anywhere else other.hashes[at]
+            if not likely[key % FILTER]:
+                continue
             number = find_key(key, side.slots, side.distinct)
             if number < 0:
                 continue

@@ -61,12 +61,9 @@ class Words:
 def fold_words(text: str) -> Words:
     """The folded words of a text."""
     codes = codes_of(text)
-    classes, folded = _tables(codes)
-    rows, complex_words, breaks = _scan(codes, classes, folded)
-    starts, ends, hashes = rows[:, 0].copy(), rows[:, 1].copy(), rows[:, 2].view(np.uint64).copy()
-    for word in np.flatnonzero(complex_words).tolist():
+    starts, ends, hashes, complex_words, joins = _scan(codes, *_tables(codes))
+    for word in complex_words.tolist():
         hashes[word] = _hash_text(_fold(text[starts[word] : ends[word]]))
-    joins = np.flatnonzero(breaks)
     joined = [_hash_text(_fold(text[starts[at] : ends[at]] + text[starts[at + 1] : ends[at + 1]])) for at in joins]
     return Words(starts, ends, hashes, joins, np.array(joined, dtype=np.uint64))
 
@@ -126,9 +123,8 @@ _characters = _Characters()
 
 
 def _tables(codes: NDArray[np.uint32]) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
-    missing = np.flatnonzero(_blocks(codes, len(_characters.ready)) & ~_characters.ready)
-    if len(missing):
-        _characters.fill(missing)
+    if not _are_ready(codes, _characters.ready):
+        _characters.fill(np.flatnonzero(_blocks(codes, len(_characters.ready)) & ~_characters.ready))
     return _characters.classes, _characters.folded
 
 
@@ -211,10 +207,19 @@ def _blocks(codes: Any, size: int) -> Any:
 
 
 @compiled
+def _are_ready(codes: Any, ready: Any) -> bool:
+    """Whether the classes of all characters were computed."""
+    for code in codes:  # noqa: SIM110  # Numba does not compile `all`
+        if not ready[code // _BLOCK]:
+            return False
+    return True
+
+
+@compiled
 def _scan(codes: Any, classes: Any, folded: Any) -> Any:
-    """(w, 3): start, end and hash of every word; which words Python must fold; which end at a broken line."""
-    size = len(codes)
-    rows = np.empty((size, 3), dtype=np.int64)  # as many as there can be: to make room within the loop takes longer
+    """Start, end and hash of every word; the words that Python must fold, and those that end at a broken line."""
+    size = len(codes)  # as many as there can be: to make room within the loop takes longer
+    starts, ends, hashes = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.uint64)
     marks = np.empty((size, 2), dtype=np.bool_)
     count, at = 0, 0
     while at < size:
@@ -246,12 +251,13 @@ def _scan(codes: Any, classes: Any, folded: Any) -> Any:
             else:
                 break
             at += 1
-        rows[count, 0], rows[count, 1], rows[count, 2] = start, at, np.int64(value)
+        starts[count], ends[count], hashes[count] = start, at, value
         marks[count, 0] = complex_word
         hyphen = at < size and classes[codes[at]] == _HYPHEN
         marks[count, 1] = hyphen and not single and _is_break(codes, classes, at)
         count += 1
-    return rows[:count], marks[:count, 0].copy(), marks[:count, 1].copy()
+    words = starts[:count].copy(), ends[:count].copy(), hashes[:count].copy()
+    return *words, np.flatnonzero(marks[:count, 0]), np.flatnonzero(marks[:count, 1])
 
 
 @compiled

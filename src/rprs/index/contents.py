@@ -20,6 +20,8 @@ from rprs.scoring.vectors import VectorType
 __all__ = ["Contents"]
 
 # SQLite reads an integer of hundreds of digits as infinite, which is no value to choose.
+AT_A_TIME = 500  # ids in a query: SQLite allows at least 999 values
+
 _LIVE_METADATA = """
 FROM documents, json_each(documents.metadata) AS pair
 WHERE removed = 0 AND pair.value IS NOT NULL AND pair.value NOT IN (9e999, -9e999)
@@ -114,6 +116,17 @@ class Contents(Database):
         """Content hash, title and metadata by id; an id without a document is absent."""
         query = "SELECT id, content_hash, title, metadata FROM documents WHERE removed = 0 AND id = ?"
         return {row[0]: row[1:] for id in ids for row in self.rows(query, id)}
+
+    def content_hashes_of(self, ids: Iterable[str]) -> list[str]:
+        """The content hashes of some documents, in the order of their ids: a search asks for many."""
+        wanted = list(dict.fromkeys(ids))
+        found: dict[str, str] = {}
+        for start in range(0, len(wanted), AT_A_TIME):
+            some = wanted[start : start + AT_A_TIME]
+            marks = ", ".join("?" * len(some))
+            query = f"SELECT id, content_hash FROM documents WHERE removed = 0 AND id IN ({marks})"
+            found.update(self.rows(query, *some))
+        return [found[id] for id in wanted if id in found]
 
     def document(self, id: str) -> Document | None:
         """A document, or None."""

@@ -457,7 +457,7 @@ class Index(Mapping[str, Document]):
     def content_hashes(self, ids: Iterable[str]) -> list[str]:
         """The hashes of the texts of some documents."""
         with self._lock:
-            return [label[0] for label in self.catalog.labels(ids).values()]
+            return self.catalog.content_hashes_of(ids)
 
     def select(self, where: str | None) -> Mask:
         """Which documents a metadata filter selects, as a mask by document number; None selects all."""

@@ -6,7 +6,7 @@ the analyzer gets each case-folded word with its punctuation once.
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -19,6 +19,7 @@ from rprs.compiled import compiled
 from rprs.forks import ForkLock
 from rprs.index.terms import term_hashes
 from rprs.text.analyze import EDGES, Words
+from rprs.text.marks import WHITE_SPACE
 from rprs.text.pieces import codes_of
 from rprs.word_numbers import WordNumbers, word_edges
 
@@ -27,8 +28,7 @@ __all__ = ["TermCounts", "TermNumbers", "term_numbers"]
 Ints = NDArray[np.int64]
 
 MOST_WORDS, MOST_CHARACTERS = 2**18, 2**22  # that are remembered; the tables then start again
-_WHITE_SPACE = "".join(filter(str.isspace, map(chr, range(sys.maxunicode + 1))))
-_WORD_EDGES = word_edges(_WHITE_SPACE, EDGES)
+_WORD_EDGES = word_edges(WHITE_SPACE, EDGES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,21 +61,36 @@ class TermNumbers:
     def count(self, text: str, *, hashed: bool) -> TermCounts:
         """Count the terms of a text; `hashed` if the hashes of its words are wanted, too."""
         folded = text.casefold()
-        codes, bounds = codes_of(folded), np.array([0, len(folded)], dtype=np.int64)
+        bounds = np.array([0, len(folded)], dtype=np.int64)
         with self._lock:
-            if len(self._words) > MOST_WORDS or self._words.characters > MOST_CHARACTERS:
-                self._forget()
-            known = len(self._words)
-            try:
-                words, _ = self._words(codes, bounds)
-                if len(self._words) > known:
-                    self._add(self._words.new(folded, known))
-            except BaseException:  # such as a key that interrupts: numbers would have no terms
-                self._forget()
-                raise
+            words, _ = self._find_words(folded, bounds)
             sequence, distinct, counts = _count(words, self._ends, self._numbers, self._hashes, self._places)
             terms = tuple(map(self._terms.__getitem__, distinct.tolist()))
         return TermCounts(terms, counts, len(sequence), sequence if hashed else None)
+
+    def hash_all(self, texts: Sequence[str]) -> tuple[NDArray[np.uint64], Ints]:
+        """The hashes of the terms of several texts, one after the other, and how many each text has."""
+        folded = [text.casefold() for text in texts]
+        bounds = np.zeros(len(texts) + 1, dtype=np.int64)
+        np.cumsum(list(map(len, folded)), out=bounds[1:])
+        with self._lock:
+            words, starts = self._find_words("".join(folded), bounds)
+            hashes, sizes = _hash_all(words, starts, self._ends, self._numbers, self._hashes)
+        return hashes, sizes
+
+    def _find_words(self, folded: str, bounds: Ints) -> tuple[Ints, Ints]:
+        """The numbers of all words of texts, of which each has terms, and where those of each text start."""
+        if len(self._words) > MOST_WORDS or self._words.characters > MOST_CHARACTERS:
+            self._forget()
+        known = len(self._words)
+        try:
+            found = self._words(codes_of(folded), bounds)
+            if len(self._words) > known:
+                self._add(self._words.new(folded, known))
+        except BaseException:  # such as a key that interrupts: numbers would have no terms
+            self._forget()
+            raise
+        return found
 
     def _add(self, words: list[str]) -> None:
         first, before = len(self._words) - len(words), len(self._known)
@@ -134,3 +149,18 @@ def _count(words, ends, numbers, hashes, places):  # type: ignore[no-untyped-def
     for row in range(count):
         places[distinct[row]] = -1
     return sequence, distinct[:count].copy(), counts[:count].copy()
+
+
+@compiled
+def _hash_all(words, starts, ends, numbers, hashes):  # type: ignore[no-untyped-def]
+    """The hashes of all terms of texts, and how many each text has; `starts` say where the words of each start."""
+    sizes = np.zeros(len(starts) - 1, np.int64)
+    for text in range(len(sizes)):
+        for at in range(starts[text], starts[text + 1]):
+            sizes[text] += ends[words[at] + 1] - ends[words[at]]
+    found, size = np.empty(sizes.sum(), np.uint64), 0
+    for word in words:
+        for row in range(ends[word], ends[word + 1]):
+            found[size] = hashes[numbers[row]]
+            size += 1
+    return found, sizes

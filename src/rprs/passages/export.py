@@ -17,7 +17,7 @@ from rprs.rank.date_limit import Undated, as_date_limit
 from rprs.results import FORMATS, Format
 from rprs.results.csv_table import csv_text, metadata_columns
 from rprs.results.one_line import describe_details, one_line
-from rprs.results.serialize import id_list, now, pair_from
+from rprs.results.serialize import id_list, now, pair_from, pair_object
 
 __all__ = [
     "PASSAGE_FORMATS",
@@ -103,7 +103,7 @@ def hit_object(hit: PassageHit) -> dict[str, Any]:
         "sentences": list(hit.sentences),
         "of": hit.of,
         **({"collection": hit.collection} if hit.collection else {}),
-        "pair": asdict(hit.pair),
+        "pair": pair_object(hit.pair),
     }
 
 

@@ -104,7 +104,8 @@ def load_candidates(index: Index, query: Document, ranking: Ranking, mean_senten
     """
     sentences = index.sentences_of(ranking.ids)
     mean = index.mean_sentences if mean_sentences is None else mean_sentences
-    return Candidates(ranking, sentences, mean, query, index.document, index.knows_language(query))
+    counts = np.array([len(each) for each in sentences], dtype=np.int64)
+    return Candidates(ranking, sentences, mean, query, index.document, index.knows_language(query), counts=counts)
 
 
 def require_sentences(query: Sentences) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -30,6 +30,7 @@ __all__ = [
     "id_list",
     "now",
     "pair_from",
+    "pair_object",
     "results_from",
     "results_object",
 ]
@@ -86,6 +87,10 @@ def about_from(values: Mapping[str, Any]) -> About:
 
 # ---------------------------------------------------------------------------- to JSON
 
+_PAIR_FIELDS, _CHANGE_FIELDS, _DUPLICATE_FIELDS, _COVERAGE_FIELDS = (
+    tuple(field.name for field in fields(kind)) for kind in (Pair, Change, Duplicate, Coverage)
+)
+
 
 def hit_object(hit: Hit, query: str) -> dict[str, Any]:
     """A hit with all its fields."""
@@ -99,25 +104,33 @@ def hit_object(hit: Hit, query: str) -> dict[str, Any]:
         "first_rank": hit.first_rank,
         "first_score": _number(hit.first_score),
         "metadata": dict(hit.metadata),
-        "pairs": [asdict(pair) for pair in hit.pairs],
+        "pairs": [pair_object(pair) for pair in hit.pairs],
         "query_coverage": coverage_object(hit.query_coverage),
         "document_coverage": coverage_object(hit.document_coverage),
         "relation": hit.relation,
-        "duplicates": [_named(asdict(duplicate)) for duplicate in hit.duplicates],
+        "duplicates": [_duplicate_object(duplicate) for duplicate in hit.duplicates],
         **({"collection": hit.collection} if hit.collection else {}),
     }
 
 
-def _named(duplicate: dict[str, Any]) -> dict[str, Any]:
-    """Without the collection where there is only one."""
-    return {name: value for name, value in duplicate.items() if value or name != "collection"}
+def pair_object(pair: Pair) -> dict[str, Any]:
+    """A pair with all its fields; `asdict`, which copies every value, would take a noticeable part of a response."""
+    changes = tuple({name: getattr(change, name) for name in _CHANGE_FIELDS} for change in pair.changes)
+    return {name: getattr(pair, name) for name in _PAIR_FIELDS} | {"changes": changes}
+
+
+def _duplicate_object(duplicate: Duplicate) -> dict[str, Any]:
+    """A duplicate with all its fields, but without the collection where there is only one."""
+    values = {name: getattr(duplicate, name) for name in _DUPLICATE_FIELDS} | {"metadata": dict(duplicate.metadata)}
+    return {name: value for name, value in values.items() if value or name != "collection"}
 
 
 def coverage_object(coverage: Coverage | None) -> dict[str, Any] | None:
     """A coverage with its sum and share; null where there is no alignment."""
     if coverage is None:
         return None
-    return {**asdict(coverage), "matched": coverage.matched, "share": coverage.share}
+    values = {name: getattr(coverage, name) for name in _COVERAGE_FIELDS}
+    return {**values, "matched": coverage.matched, "share": coverage.share}
 
 
 def results_object(results: Results, query: str) -> dict[str, Any]:
@@ -150,7 +163,7 @@ def alignment_object(alignment: Alignment) -> dict[str, Any]:
         "relation": alignment.relation,
         "query_coverage": coverage_object(alignment.query_coverage),
         "document_coverage": coverage_object(alignment.document_coverage),
-        "pairs": [asdict(pair) for pair in alignment.pairs],
+        "pairs": [pair_object(pair) for pair in alignment.pairs],
         **_sides_object(alignment),
     }
 

@@ -14,9 +14,12 @@ __all__ = ["count_values", "distinct", "first_places", "places_among"]
 Ints = NDArray[np.int64]
 
 
-def distinct(values: NDArray[Any]) -> tuple[NDArray[Any], Ints, Ints]:
-    """The d different values in ascending order, which of them each of the values is, and how often each occurs."""
-    found, numbers, counts = _distinct(values, np.argsort(values, kind="stable"))
+def distinct(values: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], Ints, Ints]:
+    """The d different values in ascending order, which of them each of the values is, and how often each occurs.
+
+    Values are sorted together with their places, as one number each, which takes a fraction of the time of `argsort`.
+    """
+    found, numbers, counts = _distinct(np.sort(_with_places(values)))
     return found, numbers, counts
 
 
@@ -39,12 +42,22 @@ def places_among(values: NDArray[Any], ordered: NDArray[Any]) -> Ints:
 
 
 @compiled
-def _distinct(values, order):  # type: ignore[no-untyped-def]
-    numbers, counts = np.empty(len(values), np.int64), np.zeros(len(values), np.int64)
-    found, count = np.empty_like(values), 0
-    for place in order:
-        if count == 0 or values[place] != found[count - 1]:
-            found[count] = values[place]
+def _with_places(values):  # type: ignore[no-untyped-def]
+    """Each value in the upper half of a number, and its place in the lower half."""
+    keys = np.empty(len(values), np.uint64)
+    for place in range(len(values)):
+        keys[place] = np.uint64(values[place]) << np.uint64(32) | np.uint64(place)
+    return keys
+
+
+@compiled
+def _distinct(keys):  # type: ignore[no-untyped-def]
+    numbers, counts = np.empty(len(keys), np.int64), np.zeros(len(keys), np.int64)
+    found, count = np.empty(len(keys), np.uint32), 0
+    for key in keys:
+        value, place = np.uint32(key >> np.uint64(32)), np.uint32(key)
+        if count == 0 or value != found[count - 1]:
+            found[count] = value
             count += 1
         numbers[place] = count - 1
         counts[count - 1] += 1
