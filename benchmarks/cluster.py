@@ -2,7 +2,8 @@
 
 It prints, as JSON, the seconds of a query (whole, and without evidence) on one index and on a cluster whose two nodes
 hold half of the shards each; the seconds of building both; and the seconds to an answer after each fault. Nodes, shards
-and the index share the cores of this machine, so that what is measured is the overhead, not the gain.
+and the index share the cores of this machine, so that what is measured is the overhead, not the gain. The index is
+built on one core, as a node has one, and files are read in a process of their own, as `rprs index` and nodes read them.
 
 With `--steps`, there are no nodes: it prints the processor seconds of both builds in this process, by step. They depend
 less on what else runs on the machine.
@@ -19,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import Random
-from time import monotonic, perf_counter, process_time, sleep
+from time import monotonic, perf_counter, sleep
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ from rprs.cluster.settings import Patience
 from rprs.cluster.store import open_store
 from rprs.index import Writer
 from rprs.read import read
+from rprs.read.bounded import ReadingProcesses, use_processes
 from rprs.scoring.threads import limit_cores
 
 DEADLINE = 5.0
@@ -67,7 +69,7 @@ def _measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     if options.steps:
         build(folder / "few", few, 2, encoder=encoder)
         return figures | _steps(options, folder, source, encoder)
-    with _seconds(figures, "build in one process"):
+    with _one_core(), _seconds(figures, "build on one core"):
         _build_one(folder / "one.rprs", source, encoder, 1)
     with _seconds(figures, "build with a process for each core"):
         _build_one(folder / "again.rprs", source, encoder, None)
@@ -110,31 +112,47 @@ def _write_documents(options: argparse.Namespace, folder: Path, random: Random) 
 
 def _build_one(path: Path, source: Path, encoder: str, processes: int | None) -> None:
     """One index of the documents, split in one process or in one for each core."""
-    with Writer(path, create=True, encoder=encoder, processes=processes) as writer:
+    with use_processes(processes), Writer(path, create=True, encoder=encoder, processes=processes) as writer:
         writer.add(read(source))
+
+
+@contextmanager
+def _one_core() -> Iterator[None]:
+    """Run this process, and those that it starts, on one core."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(before)})
+    try:
+        with limit_cores(1):
+            yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def _steps(options: argparse.Namespace, folder: Path, source: Path, encoder: str) -> dict[str, Any]:
     """The processor seconds of one index, of all shards, and of one index again, since the first fills caches."""
     seconds: dict[str, float] = {}
 
+    reading = ReadingProcesses(1)
+
     def build_one(name: str) -> None:
-        start = process_time()
+        start = _worked(os.getpid())
         _build_one(folder / f"{name}.rprs", source, encoder, 1)
-        seconds[name] = process_time() - start
+        seconds[name] = _worked(os.getpid()) - start
 
     def run(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
         for place, each in enumerate(arguments):
-            start = process_time()
-            with limit_cores(1):
+            start = _worked(os.getpid())
+            with limit_cores(1), reading.used():
                 result = function(*each)
-            seconds[function.__name__] = seconds.get(function.__name__, 0.0) + process_time() - start
+            name = function.__name__.strip("_")
+            seconds[name] = seconds.get(name, 0.0) + _worked(os.getpid()) - start
             yield place, result
 
     build_one("one index")
-    start = process_time()
+    start = _worked(os.getpid())
     build(folder / "store", [source], options.shards, encoder=encoder, run=run)
-    seconds["all shards"] = process_time() - start
+    seconds["all shards"] = _worked(os.getpid()) - start
+    reading.close()
     build_one("one index again")
     return {"processor seconds": {name: round(value, 2) for name, value in seconds.items()}}
 
@@ -166,13 +184,13 @@ def _worked(process: int) -> float:
 def _speed_up(figures: dict[str, Any]) -> dict[str, Any]:
     """How much faster two nodes build, by the clock and, if nothing else ran on two cores, by processor time."""
     alone, spread, cluster = (
-        figures[f"build {name}"] for name in ("in one process", "with a process for each core", "on two nodes")
+        figures[f"build {name}"] for name in ("on one core", "with a process for each core", "on two nodes")
     )
     return {
         "build speed-up by the clock": round(alone["clock"] / cluster["clock"], 2),
         "build speed-up by processor time": round(2 * alone["processors"] / cluster["processors"], 2),
         "the same against a process for each core": round(spread["clock"] / cluster["clock"], 2),
-        "build goal": f"at least {LEAST_SPEED_UP} times as fast as in one process",
+        "build goal": f"at least {LEAST_SPEED_UP} times as fast as on one core",
     }
 
 

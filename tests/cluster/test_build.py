@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 import rprs
 from rprs.cluster.build import add, build, remove
 from rprs.cluster.generations import generations, load, newest, publish, sweep, verify_files
+from rprs.cluster.job import in_this_process
 from rprs.cluster.manifest import Manifest, blob_path
 from rprs.cluster.parts import list_parts, shard_of
 from rprs.cluster.store import Folder, open_store
-from rprs.cluster.tasks import in_this_process
-from rprs.cluster.transfer import download, local_copy
+from rprs.cluster.transfer import download, file_entry, local_copy, take_copy
 from rprs.document import Document
 from rprs.errors import StoreError, UsageError
 from rprs.index import Index, verify
@@ -209,10 +209,56 @@ def test_progress_counts_the_steps_of_all_nodes_and_those_of_an_earlier_attempt(
     assert {name: (total, sum(done)) for name, (total, done) in steps.items()} == {
         "reading parts": (1, 1),
         "indexing shards": (3, 3),
-        "sampling shards": (3, 3),
-        "measuring steps": (8, 8),
+        "measuring steps": (5, 5),
     }
     assert steps["indexing shards"][1] == [1, 1, 1]  # the first was there
+
+
+@pytest.mark.parametrize("size", [1_000, 15_000])
+def test_norms_do_not_depend_on_how_counts_are_divided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    """Shards of different sizes store different numbers of ranges."""
+    documents = [one for one in DOCUMENTS if shard_of(one.id, 3) < 2] + [invented("d", 0, 400)]
+    assert len({shard_of(one.id, 3) for one in documents}) == 3
+    whole = build(tmp_path / "whole", documents, 3, encoder="hashed").manifest
+    monkeypatch.setattr("rprs.cluster.contributions.RANGE", size)
+    divided: list[str] = []
+    assert build(tmp_path / "store", documents, 3, encoder="hashed", run=noting(divided)).manifest == whole
+    assert divided.count("_step") > 2  # the counts were added up in several parts
+    add(tmp_path / "whole", [invented("new")])
+    assert newest(open_store(tmp_path / "whole")) == add(tmp_path / "store", [invented("new")]).manifest
+
+
+def test_a_shard_stays_on_the_node_that_made_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = open_store(tmp_path / "store")
+    shard = build(tmp_path / "store", DOCUMENTS, 1, encoder="hashed").manifest.shards[0]
+    monkeypatch.setattr(Folder, "download", lambda *_: pytest.fail("it was copied again"))
+    copy = local_copy(store, shard)
+    assert verify(copy.path) == []
+    assert {file.path for file in shard.files} <= {
+        place.relative_to(copy.path).as_posix() for place in copy.path.rglob("*")
+    }
+    copy.close()
+
+
+def test_a_local_copy_is_taken_to_be_changed_only_if_it_is_valid_and_not_in_use(tmp_path: Path) -> None:
+    store = open_store(tmp_path / "store")
+    shard = build(tmp_path / "store", DOCUMENTS, 1, encoder="hashed").manifest.shards[0]
+    copy = local_copy(store, shard)
+    take_copy(store, shard, tmp_path / "downloaded")
+    assert copy.path.exists()
+    copy.close()
+    damaged = copy.path / shard.files[-1].path
+    damaged.write_bytes(damaged.read_bytes()[:-1])
+    take_copy(store, shard, tmp_path / "downloaded again")
+    assert not copy.path.exists()
+    local_copy(store, shard).close()
+    take_copy(store, shard, tmp_path / "moved")
+    assert not copy.path.exists()
+    for name in ("downloaded", "downloaded again", "moved"):
+        for file in shard.files:
+            assert file_entry(tmp_path / name, file.path) == file
 
 
 def test_a_change_that_changes_nothing_publishes_nothing(tmp_path: Path) -> None:

@@ -21,9 +21,9 @@ import pytest
 import rprs
 from rprs.cluster.build import build
 from rprs.cluster.generations import newest
+from rprs.cluster.job import parse_record
 from rprs.cluster.manifest import Manifest, blob_path
 from rprs.cluster.store import open_store
-from rprs.cluster.tasks import parse_record
 from tests.cluster.coordinator import DEADLINE, SHARDS, TO_BUILD, digest
 from tests.support.crash import COLLECTION
 from tests.support.network import (

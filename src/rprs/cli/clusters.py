@@ -28,8 +28,8 @@ from rprs.errors import UsageError
 if TYPE_CHECKING:
     from rprs.cluster.build import Built
     from rprs.cluster.engine import Engine, HolderState
+    from rprs.cluster.job import Tasks
     from rprs.cluster.manifest import Manifest
-    from rprs.cluster.tasks import Tasks
 
 Local = Annotated[
     int | None,
@@ -163,7 +163,7 @@ def _change(
 @contextmanager
 def _tasks(address: str | None, local: int | None) -> Iterator[Tasks]:
     """Where the steps of a build run: on a Ray cluster, on nodes of this machine, or in this process."""
-    from rprs.cluster.tasks import in_this_process
+    from rprs.cluster.job import in_this_process
 
     if address is None and local is None:
         yield in_this_process

@@ -13,11 +13,11 @@ from typing import Any
 from rprs import spec
 from rprs.cluster import tasks
 from rprs.cluster.generations import newest, publish
+from rprs.cluster.job import Job, Record, Settings, Tasks, in_this_process, parse_record, record_path
 from rprs.cluster.manifest import Manifest, ShardEntry
-from rprs.cluster.measuring import measure
+from rprs.cluster.measuring import measure, sample_shard
 from rprs.cluster.parts import Part, list_parts, shard_of
 from rprs.cluster.store import Store, open_store
-from rprs.cluster.tasks import Job, Record, Settings, Tasks, in_this_process, parse_record
 from rprs.document import Document, document_id
 from rprs.encode import Fittable
 from rprs.errors import UsageError
@@ -86,7 +86,7 @@ def build(
         work.step("fit", "fitting the encoder", tasks.fit, [(sentences,)], numbered=False)
         records = work.step("encode", "encoding", tasks.encode_shard, list(enumerate(entries)))
         entries = [_shard_of(record) for record in records]
-    manifest = work.publish(entries, present)
+    manifest = work.publish(entries, records, present)
     return Built(manifest, added=manifest.documents)
 
 
@@ -142,7 +142,7 @@ def _change(
     if tuple(entries) == base.shards:
         work.delete()
         return Built(base, added, changed, unchanged, gone_documents, is_new=False)
-    manifest = work.publish(entries, base)
+    manifest = work.publish(entries, [records.get(shard) for shard in range(len(gone))], base)
     return Built(manifest, added, changed, unchanged, gone_documents, notes=_grown(manifest))
 
 
@@ -213,7 +213,7 @@ class _Work:
     ) -> list[Record]:
         """The records of all items, whose first value is the number of the record."""
         numbers = [item[0] if numbered else 0 for item in items]
-        paths = [tasks.record_path(self.job, name, number) for number in numbers]
+        paths = [record_path(self.job, name, number) for number in numbers]
         records: dict[int, Record] = {
             place: parse_record(self.store.read(path)) for place, path in enumerate(paths) if path in self._done
         }
@@ -233,7 +233,7 @@ class _Work:
         if parts and isinstance(parts[0], list):
             records = [self._store_values(number, part) for number, part in enumerate(parts)]
         else:
-            records = self.step("read", "reading", tasks.read_part, list(enumerate(parts)), unit="parts")
+            records = self.step(tasks.READ, "reading", tasks.read_part, list(enumerate(parts)), unit="parts")
         by_shard: list[list[int]] = [[] for _ in range(self.job.shards)]
         for number, record in enumerate(records):
             for shard in record.counts:
@@ -241,7 +241,7 @@ class _Work:
         return by_shard
 
     def _store_values(self, number: int, documents: list[Document]) -> Record:
-        path = tasks.record_path(self.job, "read", number)
+        path = record_path(self.job, tasks.READ, number)
         if path in self._done:
             return parse_record(self.store.read(path))
         by_shard: dict[int, list[Document]] = {}
@@ -249,8 +249,20 @@ class _Work:
             by_shard.setdefault(shard_of(document.id, self.job.shards), []).append(document)
         return tasks.store_part(self.job, number, by_shard)
 
-    def publish(self, entries: Sequence[ShardEntry], base: Manifest | None) -> Manifest:
-        """Measure all shards together, and publish them as the next generation."""
+    def ranges(self, entries: Sequence[ShardEntry], records: Sequence[Record | None]) -> list[int]:
+        """The ranges in which the counts of each shard are stored; those not made or changed by this build follow."""
+        ranges = [0 if record is None else record.counts.get("ranges", 0) for record in records]
+        missing = [(number, entries[number]) for number, own in enumerate(ranges) if not own]
+        if missing:
+            sampled = self.step("sample", "sampling", sample_shard, missing)
+            for (number, _), record in zip(missing, sampled, strict=True):
+                ranges[number] = record.counts["ranges"]
+        return ranges
+
+    def publish(
+        self, entries: Sequence[ShardEntry], records: Sequence[Record | None], base: Manifest | None
+    ) -> Manifest:
+        """Measure all shards together, and publish them as the next generation; `records` made some of them."""
         settings = self.job.settings
         manifest = Manifest(
             generation=1 if base is None else base.generation + 1,
@@ -264,7 +276,7 @@ class _Work:
             fingerprint="",
             shards=tuple(entries),
         )
-        measured = measure(self.job, manifest, self.run, self.progress)
+        measured = measure(self.job, manifest, self.ranges(entries, records), self.run, self.progress)
         publish(self.store, measured)
         self.delete()
         return measured

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -131,13 +132,13 @@ class Folder:
     def upload(self, path: str, source: Path) -> None:
         """Copy a local file to the store."""
         with self._errors(), self._draft(path) as draft:
-            _copy_file(source, draft)
+            shutil.copyfile(source, draft)
             self._finish(draft, path)
 
     def download(self, path: str, target: Path) -> None:
         """Copy a file of the store to a local file."""
         with self._errors():
-            _copy_file(self.root / path, target)
+            shutil.copyfile(self.root / path, target)
 
     def list(self, folder: str) -> Iterator[Object]:
         """All files below a folder, by path."""
@@ -202,13 +203,6 @@ class Folder:
 def _sync(file: Path) -> None:
     with file.open("rb") as stream:
         os.fsync(stream.fileno())
-
-
-def _copy_file(source: Path, target: Path) -> None:
-    """Copy the content of a file."""
-    with source.open("rb") as original, target.open("wb") as copy:
-        while chunk := original.read(CHUNK):
-            copy.write(chunk)
 
 
 # ---------------------------------------------------------------------------- an object store

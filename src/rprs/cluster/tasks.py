@@ -8,20 +8,33 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from rprs import spec
-from rprs.cluster.manifest import FileEntry, ShardEntry, parse_files, parse_shard
+from rprs.cluster.contributions import contribute
+from rprs.cluster.job import Job, Record, store_record
+from rprs.cluster.manifest import FileEntry, ShardEntry, parse_files
 from rprs.cluster.parts import Part, documents_of, lines_of, shard_of, source_files
 from rprs.cluster.store import Store, open_store
-from rprs.cluster.transfer import download, file_entry, scratch, store_files, store_index
+from rprs.cluster.transfer import (
+    AT_ONCE,
+    describe_index,
+    download,
+    file_entry,
+    keep_copy,
+    scratch,
+    store_files,
+    take_copy,
+)
 from rprs.document import Document
 from rprs.encode import Fittable, FittedEncoder
 from rprs.encode.fitted import Table
+from rprs.files.atomic import unsynced
 from rprs.index import Writer
 from rprs.index.batches import batches
 from rprs.index.encoders import LoadedEncoder, load_encoder
@@ -31,92 +44,20 @@ from rprs.read.bounded import reads_in_processes, use_processes
 from rprs.read.files import read_contents
 from rprs.read.ocr import use_ocr
 from rprs.read.source import USUAL, Skipped
-from rprs.scoring.vectors import VectorType
 
 __all__ = [
-    "Job",
-    "Record",
-    "Settings",
-    "Tasks",
+    "READ",
     "change_shard",
     "encode_shard",
     "fit",
-    "in_this_process",
     "index_shard",
-    "parse_record",
     "read_part",
-    "record_path",
     "shard_name",
     "store_part",
 ]
 
 
-class Tasks(Protocol):
-    """Runs a function of `rprs.cluster.tasks` for many arguments, on whatever nodes there are."""
-
-    def __call__(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
-        """The results as they come, each with the place of its arguments."""
-        ...
-
-
-def in_this_process(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
-    """Runs one after the other."""
-    for place, each in enumerate(arguments):
-        yield place, function(*each)
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What every shard is made with, as full texts."""
-
-    splitter: str
-    analyzer: str
-    encoder: str
-    phrases: bool
-    vectors: VectorType
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A build: the address of the store, the key of all inputs, and how documents are divided."""
-
-    url: str
-    key: str
-    shards: int
-    settings: Settings
-    ocr: str = "auto"
-
-    @property
-    def component(self) -> Any:
-        """The encoder that the user chose."""
-        return spec.parse("encoder", self.settings.encoder)
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """What a step reports: counts, what was skipped, and the shard that it has made."""
-
-    counts: dict[str, int] = field(default_factory=dict)
-    skipped: tuple[tuple[str, str, bool], ...] = ()
-    shard: ShardEntry | None = None
-
-
-def record_path(job: Job, step: str, number: int) -> str:
-    """Where a step stores its record."""
-    return f"builds/{job.key}/{step}/{number:06d}.json"
-
-
-def parse_record(content: bytes) -> Record:
-    """A record that a step has stored."""
-    table = json.loads(content)
-    shard = None if table["shard"] is None else parse_shard(table["shard"])
-    return Record(table["counts"], tuple(tuple(each) for each in table["skipped"]), shard)
-
-
-def _store_record(store: Store, job: Job, step: str, number: int, record: Record) -> Record:
-    store.write(record_path(job, step, number), json.dumps(asdict(record)).encode())
-    return record
-
+READ = "lines"  # the step that reads; an unfinished build of an earlier version has compressed documents under `read`
 
 # ---------------------------------------------------------------------------- reading
 
@@ -140,14 +81,19 @@ def store_part(
 ) -> Record:
     """Store the documents of a part by shard."""
     store = open_store(job.url)
-    for shard, documents in sorted(by_shard.items()):
-        store.write(_documents_path(job, number, shard), lines_of(documents))
+    with ThreadPoolExecutor(AT_ONCE) as pool:  # the disk syncs several files in the time of one
+        written = [
+            pool.submit(store.write, _documents_path(job, number, shard), lines_of(documents))
+            for shard, documents in sorted(by_shard.items())
+        ]
+    for each in written:
+        each.result()
     counts = {str(shard): len(documents) for shard, documents in sorted(by_shard.items())}
-    return _store_record(store, job, "read", number, Record(counts, tuple(skipped)))
+    return store_record(store, job, READ, number, Record(counts, tuple(skipped)))
 
 
 def _documents_path(job: Job, part: int, shard: int) -> str:
-    return f"builds/{job.key}/documents/{shard:06d}/{part:06d}.jsonl.gz"
+    return f"builds/{job.key}/documents/{shard:06d}/{part:06d}.jsonl"
 
 
 class _Documents:
@@ -180,18 +126,19 @@ def index_shard(job: Job, shard: int, parts: Sequence[int]) -> Record:
     waits = isinstance(component, Fittable)
     with scratch() as folder:
         index = folder / "shard.rprs"
-        with _new_writer(job, index) as writer:
+        with unsynced(), _new_writer(job, index) as writer:
             if waits:
                 for batch in batches(documents, writer.catalog, writer.batch, Counter()):
                     writer.commit(batch)
                 sample = writer.sample(cast("Any", component).sample)
-                store.write(_sample_path(job, shard), json.dumps(sample).encode())
             else:
                 writer.adopt(_loaded(component))
                 writer.add(documents)
-        entry = store_index(store, index, shard_name(shard))
-    record = Record({"documents": entry.documents, "sentences": entry.sentences}, tuple(documents.skipped), entry)
-    return _store_record(store, job, "index", shard, record)
+        if waits:
+            store.write(_sample_path(job, shard), json.dumps(sample).encode())
+        entry, counts = _finish(job, store, shard, index, contributes=not waits)
+    record = Record(counts, tuple(documents.skipped), entry)
+    return store_record(store, job, "index", shard, record)
 
 
 def encode_shard(job: Job, shard: int, entry: ShardEntry) -> Record:
@@ -199,14 +146,12 @@ def encode_shard(job: Job, shard: int, entry: ShardEntry) -> Record:
     store = open_store(job.url)
     with scratch() as folder:
         index = folder / "shard.rprs"
-        download(store, entry.files, index)
-        with Writer(index, measured=False) as writer:
+        take_copy(store, entry, index)
+        with unsynced(), Writer(index, measured=False) as writer:
             writer.adopt(_fitted(store, job, folder))
             writer.finish()
-        stored = {file.sha256 for file in entry.files}
-        finished = store_index(store, index, entry.name, stored)
-    record = Record({"sentences": finished.sentences}, (), finished)
-    return _store_record(store, job, "encode", shard, record)
+        finished, counts = _finish(job, store, shard, index, entry)
+    return store_record(store, job, "encode", shard, Record(counts, (), finished))
 
 
 def change_shard(job: Job, shard: int, entry: ShardEntry, parts: Sequence[int], removed: Sequence[str]) -> Record:
@@ -216,15 +161,34 @@ def change_shard(job: Job, shard: int, entry: ShardEntry, parts: Sequence[int], 
     with scratch() as folder:
         index = folder / "shard.rprs"
         download(store, entry.files, index)
-        with Writer(index, measured=False) as writer:
+        with unsynced(), Writer(index, measured=False) as writer:
             counts = {"removed": writer.remove(removed) if removed else 0}
             added = writer.add(documents)
             counts |= {"added": added.added, "changed": added.changed, "unchanged": added.unchanged}
-            counts |= {"sentences": added.sentences}
-        stored = {file.sha256 for file in entry.files}
-        changed = any(counts[name] for name in ("removed", "added", "changed"))
-        new = store_index(store, index, entry.name, stored) if changed else entry
-    return _store_record(store, job, "change", shard, Record(counts, tuple(documents.skipped), new))
+        new = entry
+        if any(counts[name] for name in ("removed", "added", "changed")):
+            new, measured = _finish(job, store, shard, index, entry)
+            counts |= measured
+    return store_record(store, job, "change", shard, Record(counts, tuple(documents.skipped), new))
+
+
+def _finish(
+    job: Job, store: Store, shard: int, index: Path, before: ShardEntry | None = None, *, contributes: bool = True
+) -> tuple[ShardEntry, dict[str, int]]:
+    """Store a closed index, but for the files that it had `before`, and keep it as the local copy of this node.
+
+    While the disk or the network is busy, it is measured.
+    """
+    entry = describe_index(index, shard_name(shard))
+    stored = () if before is None else {file.sha256 for file in before.files}
+    counts = {"documents": entry.documents, "sentences": entry.sentences}
+    with ThreadPoolExecutor(1) as pool:
+        storing = pool.submit(store_files, store, index, entry.files, stored)
+        if contributes:
+            counts |= contribute(job, store, shard, index)
+        storing.result()
+    keep_copy(store, entry, index)
+    return entry, counts
 
 
 def shard_name(number: int) -> str:
@@ -288,7 +252,7 @@ def fit(job: Job, sentences: int) -> Record:
             store_files(store, folder, files)
     content = {"encoder": spec.text(used, full=True), "files": [asdict(file) for file in files]}
     store.write(_encoder_path(job), json.dumps(content).encode())
-    return _store_record(store, job, "fit", 0, Record({"sentences": sentences}))
+    return store_record(store, job, "fit", 0, Record({"sentences": sentences}))
 
 
 def _encoder_path(job: Job) -> str:

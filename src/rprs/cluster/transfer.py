@@ -20,7 +20,19 @@ from rprs.files.hashes import digest, sha256
 from rprs.index.catalog import Catalog
 from rprs.index.database import HISTORY
 
-__all__ = ["LocalCopy", "download", "file_entry", "local_copy", "nodes_folder", "scratch", "store_files", "store_index"]
+__all__ = [
+    "AT_ONCE",
+    "LocalCopy",
+    "describe_index",
+    "download",
+    "file_entry",
+    "keep_copy",
+    "local_copy",
+    "nodes_folder",
+    "scratch",
+    "store_files",
+    "take_copy",
+]
 
 AT_ONCE = 4  # files copied at the same time
 IN_USE = ".in-use"
@@ -46,8 +58,8 @@ def scratch() -> Iterator[Path]:
 # ---------------------------------------------------------------------------- to the store
 
 
-def store_index(store: Store, index: Path, name: str, stored: Container[str] = ()) -> ShardEntry:
-    """Copy a closed index to the store, but for the files whose SHA-256 is among those `stored` already."""
+def describe_index(index: Path, name: str) -> ShardEntry:
+    """A closed index as a manifest lists it; only the catalog is read, which knows the SHA-256 of all other files."""
     catalog = Catalog(index, write=False)
     try:
         listed = [FileEntry(file.path, file.bytes, file.sha256) for file in catalog.files()]
@@ -56,7 +68,6 @@ def store_index(store: Store, index: Path, name: str, stored: Container[str] = (
         catalog.close()
     own = [file_entry(index, path) for path in ("catalog.sqlite", HISTORY) if (index / path).exists()]
     files = tuple(sorted((*listed, *own), key=lambda file: file.path))
-    store_files(store, index, files, stored)
     return ShardEntry(name, documents, words, sentences, files)
 
 
@@ -112,23 +123,63 @@ class LocalCopy:
 
 def local_copy(store: Store, shard: ShardEntry) -> LocalCopy:
     """The local copy of a shard, which is made if this node has none."""
-    folder = nodes_folder() / digest(store.url)
-    folder.mkdir(0o700, exist_ok=True)
-    path = folder / f"{shard.name}-{digest([[file.path, file.sha256] for file in shard.files])}.rprs"
-    with _turn_file(path).open("wb") as turn:
-        fcntl.flock(turn, fcntl.LOCK_EX)  # one process of the node copies, the others wait for it
+    path = _copy_path(store, shard)
+    with _turn(path):  # one process of the node copies, the others wait for it
         if not path.is_dir():
-            with TemporaryDirectory(dir=folder, prefix=".draft-", ignore_cleanup_errors=True) as draft:
+            with TemporaryDirectory(dir=path.parent, prefix=".draft-", ignore_cleanup_errors=True) as draft:
                 copy = Path(draft) / "shard"
                 copy.mkdir(0o700)
                 download(store, shard.files, copy)
-                (copy / IN_USE).touch()
-                copy.rename(path)
+                _become_copy(copy, path)
         mark = (path / IN_USE).open("rb")
         fcntl.flock(mark, fcntl.LOCK_SH)
     (path / IN_USE).touch()
-    _delete_unused(folder, path)
+    _delete_unused(path.parent, path)
     return LocalCopy(path, mark)
+
+
+def keep_copy(store: Store, shard: ShardEntry, index: Path) -> None:
+    """Make an index, whose files were stored as a shard, its local copy, unless there is one."""
+    path = _copy_path(store, shard)
+    with _turn(path):
+        if not path.is_dir():
+            _become_copy(index, path)
+
+
+def take_copy(store: Store, shard: ShardEntry, target: Path) -> None:
+    """The files of a shard in a new folder, to be changed there: the local copy, if nobody has it open and it is valid.
+
+    A node that has made the shard need not copy it again. A power failure may have damaged what is not synced.
+    """
+    path = _copy_path(store, shard)
+    with _turn(path), suppress(OSError):
+        with (path / IN_USE).open("rb") as mark:
+            fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            path.rename(target)
+            (target / IN_USE).unlink()
+        if all(sha256(target / file.path) == file.sha256 for file in shard.files):
+            return
+    shutil.rmtree(target, ignore_errors=True)
+    download(store, shard.files, target)
+
+
+def _copy_path(store: Store, shard: ShardEntry) -> Path:
+    folder = nodes_folder() / digest(store.url)
+    folder.mkdir(0o700, exist_ok=True)
+    return folder / f"{shard.name}-{digest([[file.path, file.sha256] for file in shard.files])}.rprs"
+
+
+def _become_copy(index: Path, path: Path) -> None:
+    (index / IN_USE).touch()
+    index.rename(path)
+
+
+@contextmanager
+def _turn(path: Path) -> Iterator[None]:
+    """Within this block, no other process of this node makes, takes or deletes the local copy."""
+    with _turn_file(path).open("wb") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        yield
 
 
 def _delete_unused(folder: Path, kept: Path) -> None:

@@ -7,12 +7,46 @@ import lzma
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path, PurePath
 from secrets import token_hex
 
 from rprs.errors import UsageError
 
-__all__ = ["atomic_file", "check_target", "errors_of", "sync_folder", "write_atomically", "write_compressed"]
+__all__ = [
+    "atomic_file",
+    "check_target",
+    "errors_of",
+    "is_durable",
+    "sync",
+    "sync_folder",
+    "unsynced",
+    "write_atomically",
+    "write_compressed",
+]
+
+_durable: ContextVar[bool] = ContextVar("durable", default=True)
+
+
+@contextmanager
+def unsynced() -> Iterator[None]:
+    """Within this block, this thread syncs no files: for those that are copied elsewhere and synced there."""
+    token = _durable.set(False)
+    try:
+        yield
+    finally:
+        _durable.reset(token)
+
+
+def is_durable() -> bool:
+    """Whether files must survive a power failure."""
+    return _durable.get()
+
+
+def sync(handle: int) -> None:
+    """Write an open file to the disk, unless this is within `unsynced`."""
+    if _durable.get():
+        os.fsync(handle)
 
 
 def check_target(path: str | PurePath) -> None:
@@ -34,7 +68,7 @@ def atomic_file(path: str | PurePath) -> Iterator[Path]:
     try:
         yield draft
         with draft.open("rb") as stream:
-            os.fsync(stream.fileno())
+            sync(stream.fileno())
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
@@ -64,6 +98,8 @@ def errors_of(path: Path) -> Iterator[None]:
 
 def sync_folder(folder: Path) -> None:
     """Make the names in a folder durable."""
+    if not is_durable():
+        return
     with errors_of(folder):
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -14,7 +14,7 @@ from time import monotonic, sleep
 from typing import Any
 
 from rprs.errors import DiskFull, IndexCorrupt, IndexLocked, IndexMismatch, InvalidIndex, RprsError
-from rprs.files.atomic import sync_folder
+from rprs.files.atomic import is_durable, sync, sync_folder
 from rprs.forks import forget, register
 from rprs.index.files import file_mode, no_space, plain_reason
 from rprs.progress import stopper
@@ -307,7 +307,7 @@ class Database:
             line = f"{number:020d}\n".encode("ascii")
             if os.pwrite(handle, line, 0) < len(line):
                 os.pwrite(handle, line, 0)
-            os.fsync(handle)
+            sync(handle)
         finally:
             os.close(handle)
 
@@ -424,7 +424,7 @@ def _connection(uri: str) -> sqlite3.Connection:
         if uri.endswith("mode=rw"):
             if connection.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):  # SQLite does not say why
                 raise sqlite3.OperationalError("the file system does not support the log of SQLite")
-            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute(f"PRAGMA synchronous = {'FULL' if is_durable() else 'OFF'}")
             connection.execute("PRAGMA secure_delete = ON")
         connection.execute("SELECT count(*) FROM settings").fetchone()
     except BaseException:

@@ -22,7 +22,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from rprs.errors import DiskFull, IndexCorrupt, InvalidIndex
-from rprs.files.atomic import errors_of, sync_folder
+from rprs.files.atomic import errors_of, sync, sync_folder
 from rprs.files.mapping import map_file
 from rprs.index.blocks import Blocks, block_sums
 
@@ -113,7 +113,7 @@ def save(root: Path, path: str, array: NDArray[Any]) -> File:
 def register(root: Path, path: str) -> File:
     """Sync and hash a file that is already written."""
     with errors_of(root / path), (root / path).open("rb") as stream:
-        os.fsync(stream.fileno())
+        sync(stream.fileno())
     content = map_file(root / path)
     return File(path, len(content), hashlib.sha256(content.data).hexdigest(), block_sums(content))
 

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from rprs.errors import InvalidIndex
 from rprs.index.phrases import streams
 from rprs.index.reader import Index
-from rprs.index.segment import Segment
 from rprs.scoring import bm25, cosine, phrases
 
-__all__ = ["Frequencies", "add_frequencies", "frequencies", "norms"]
+__all__ = ["Frequencies", "add_frequencies", "frequencies", "narrowed", "norms"]
 
 Ints = NDArray[np.int64]
 
@@ -41,7 +40,7 @@ def frequencies(index: Index, part: int, parts: int) -> Frequencies:
     for segment, numbers in zip(index.segments, index.numbers, strict=True):
         segment.check_postings()
         live = numbers >= 0
-        first, stop = _term_range(segment, part, parts)
+        first, stop = _term_range(segment.term_hash, part, parts)
         hashes = segment.term_hash[first:stop]
         if np.any(hashes[1:] == hashes[:-1]):
             raise InvalidIndex(f"Two words in {index.path} have the same hash: their norms cannot be part of a cluster")
@@ -76,6 +75,15 @@ def _added(hashes: Sequence[NDArray[Any]], counts: Sequence[Ints], kind: Any) ->
     return distinct, totals
 
 
+def narrowed(counts: Frequencies, part: int, parts: int) -> Frequencies:
+    """The counts of a range of hashes that is within that of `counts`."""
+    words = slice(*_term_range(counts.terms, part, parts))
+    pairs = slice(*np.searchsorted(counts.phrases, _phrase_range(part, parts)).tolist())
+    return Frequencies(
+        counts.terms[words], counts.term_documents[words], counts.phrases[pairs], counts.phrase_documents[pairs]
+    )
+
+
 def norms(index: Index, documents: int, totals: Iterable[Frequencies], parts: int) -> NDArray[np.float64]:
     """(documents of the index, 3): their squared norms in a collection of so many documents.
 
@@ -86,7 +94,7 @@ def norms(index: Index, documents: int, totals: Iterable[Frequencies], parts: in
         term_weights = cosine.idf(total.term_documents, documents)
         phrase_weights = cosine.idf(total.phrase_documents, documents)
         for segment, sums in zip(index.segments, squares, strict=True):
-            first, stop = _term_range(segment, part, parts)
+            first, stop = _term_range(segment.term_hash, part, parts)
             weights = term_weights[np.searchsorted(total.terms, segment.term_hash[first:stop])]
             postings = segment.posting_documents, segment.posting_counts
             column = np.ascontiguousarray(sums[:, 0])
@@ -107,11 +115,11 @@ def norms(index: Index, documents: int, totals: Iterable[Frequencies], parts: in
     return result
 
 
-def _term_range(segment: Segment, part: int, parts: int) -> tuple[int, int]:
-    """The terms of a segment in a part of all hashes: first, stop."""
+def _term_range(hashes: NDArray[np.uint64], part: int, parts: int) -> tuple[int, int]:
+    """Those of ascending hashes of terms that are in a part of all hashes: first, stop."""
     bounds = [np.uint64(min(each * 2**64 // parts, 2**64 - 1)) for each in (part, part + 1)]
-    first, stop = np.searchsorted(segment.term_hash, bounds).tolist()
-    return first, stop if part + 1 < parts else len(segment.term_hash)
+    first, stop = np.searchsorted(hashes, bounds).tolist()
+    return first, stop if part + 1 < parts else len(hashes)
 
 
 def _phrase_range(part: int, parts: int) -> tuple[int, int]:

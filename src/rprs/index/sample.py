@@ -31,20 +31,29 @@ def keyed_sentences(catalog: Catalog, segments: Mapping[int, Segment], size: int
     limit = int(size * SPARE)
     keys, places = np.empty(0, dtype=np.uint64), np.empty((0, 2), dtype=np.int64)  # place: document number, sentence
     for segment in segments.values():
-        counts = np.diff(segment.sentence_offsets)
-        new_keys, new_places = [keys], [places]
-        for number, ordinal, content_hash in catalog.segment_hashes(segment.number):
-            sentence = np.arange(counts[ordinal], dtype=np.int64)
-            new_keys.append(_mix(np.uint64(int(content_hash[:16], 16)), sentence.astype(np.uint64)))
-            new_places.append(np.column_stack([np.full_like(sentence, number), sentence]))
-        keys, places = np.concatenate(new_keys), np.concatenate(new_places)
-        smallest = np.argsort(keys, kind="stable")[:limit]
-        keys, places = keys[smallest], places[smallest]
-    return list(zip(keys.tolist(), _texts(catalog, segments, places), strict=True))
+        rows = catalog.segment_hashes(segment.number)
+        counts = np.diff(segment.sentence_offsets)[[ordinal for _, ordinal, _ in rows]]
+        sentences = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        seeds = np.frombuffer(bytes.fromhex("".join(content_hash[:16] for *_, content_hash in rows)), dtype=">u8")
+        new_keys = _mix(np.repeat(seeds.astype(np.uint64), counts), sentences.astype(np.uint64))
+        smallest = _smallest(new_keys, limit)
+        numbers = np.repeat(np.array([number for number, *_ in rows], dtype=np.int64), counts)
+        new_places = np.column_stack([numbers[smallest], sentences[smallest]])
+        keys, places = np.concatenate([keys, new_keys[smallest]]), np.concatenate([places, new_places])
+    order = _smallest(keys, limit)
+    return list(zip(keys[order].tolist(), _texts(catalog, segments, places[order]), strict=True))
 
 
-def _mix(seed: np.uint64, number: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """SplitMix64: well-spread 64-bit keys from a document's hash and a sentence's number."""
+def _smallest(keys: NDArray[np.uint64], limit: int) -> NDArray[np.int64]:
+    """The places of the smallest keys, in their order; of equal ones, the first."""
+    if len(keys) <= limit:
+        return np.argsort(keys, kind="stable")
+    few = np.flatnonzero(keys <= np.partition(keys, limit)[limit])
+    return few[np.argsort(keys[few], kind="stable")[:limit]]
+
+
+def _mix(seed: NDArray[np.uint64], number: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """SplitMix64: well-spread 64-bit keys from hashes of documents and numbers of sentences."""
     with np.errstate(over="ignore"):
         x = seed + (number + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -54,12 +63,13 @@ def _mix(seed: np.uint64, number: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 def _texts(catalog: Catalog, segments: Mapping[int, Segment], places: NDArray[np.int64]) -> list[str]:
     """The sentences at the places, in that order."""
-    sentences: dict[int, str] = {}
-    for number in np.unique(places[:, 0]).tolist():
+    sentences = [""] * len(places)
+    by_document = np.argsort(places[:, 0], kind="stable")
+    numbers, firsts = np.unique(places[by_document, 0], return_index=True)
+    for number, rows in zip(numbers.tolist(), np.split(by_document, firsts)[1:], strict=True):
         segment_number, ordinal, text = catalog.text(number)
         segment = segments[segment_number]
-        first = segment.sentence_offsets[ordinal]
-        for row in np.flatnonzero(places[:, 0] == number).tolist():
-            start, end = segment.spans[first + places[row, 1]].tolist()
+        spans = segment.spans[segment.sentence_offsets[ordinal] + places[rows, 1]].tolist()
+        for row, (start, end) in zip(rows.tolist(), spans, strict=True):
             sentences[row] = text[start:end]
-    return [sentences[row] for row in sorted(sentences)]
+    return sentences
