@@ -289,3 +289,8 @@ class Candidates:
     def sentence_counts(self) -> NDArray[np.int64]:
         """(k,): the number of sentences of each candidate."""
         return np.array([len(each) for each in self.sentences], dtype=np.int64) if self.counts is None else self.counts
+
+    def top(self, k: int) -> Candidates:
+        """The first k of them."""
+        counts = None if self.counts is None else self.counts[:k]
+        return replace(self, ranking=self.ranking.top(k), sentences=self.sentences[:k], counts=counts)

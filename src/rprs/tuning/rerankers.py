@@ -322,19 +322,15 @@ class _PreparedQuery:
         if not len(self.query) or not self.candidates.sentences:
             return EMPTY_RANKING
         if point.fixed is None:
-            ranking: Ranking = point.reranker.rerank(self.query, self._top(point.depth))
+            ranking: Ranking = point.reranker.rerank(self.query, self.candidates.top(point.depth))
             return ranking
         key = (min(point.depth, len(self.candidates.ranking)), point.fixed)
         if key not in self.preparations:
-            top = self._top(point.depth)
+            top = self.candidates.top(point.depth)
             self.preparations[key] = top, point.reranker.prepare(self.query, top)
         top, prepared = self.preparations[key]
         scored: Ranking = point.reranker.score(prepared, top)
         return scored
-
-    def _top(self, depth: int) -> Candidates:
-        top = self.candidates.ranking.top(depth)
-        return replace(self.candidates, ranking=top, sentences=self.candidates.sentences[:depth])
 
 
 def _all_parts(measure: Measure, rankings: Iterable[Ranking], judgements: Mapping[str, int]) -> Floats:
