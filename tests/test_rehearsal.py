@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from rprs import Document, Writer, __version__, rehearsal
+from rprs import Document, Writer, __version__, align, rehearsal
+from rprs.alignment.align import _combine
 from rprs.processes import environment
-from rprs.rehearsal import rehearsing
+from rprs.rehearsal import FROM_END, rehearsing, show_matches
 from rprs.scoring.threads import cores
 
 INDEX = """
@@ -92,7 +93,7 @@ def test_nothing_is_rehearsed_twice_or_on_a_single_core_or_for_a_moment(
     fresh: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[object] = []
-    monkeypatch.setattr(rehearsal, "_start", started.append)
+    monkeypatch.setattr(rehearsal, "_start", lambda *what: started.append(what))
     with monkeypatch.context() as context:
         context.setattr(rehearsal, "cores", lambda: 1)
         with rehearsing():
@@ -111,6 +112,13 @@ def test_nothing_is_rehearsed_twice_or_on_a_single_core_or_for_a_moment(
     assert started
 
 
+def test_the_end_of_the_evidence_is_rehearsed_with_the_types_of_a_search() -> None:
+    align("The cat sat on the mat. It was cold.", "The cat sat on a mat. It was cold. Nobody came.", encoder="hashed")
+    before = len(_combine.signatures)
+    show_matches()
+    assert len(_combine.signatures) == before
+
+
 SEARCH = """
 import sys
 from rprs import Index, Searcher
@@ -122,14 +130,15 @@ with Index(sys.argv[1]) as index:
 
 
 @pytest.mark.slow
-def test_a_rehearsal_compiles_nearly_all_that_a_search_needs(tmp_path: Path) -> None:
+@pytest.mark.parametrize("order", [[], [FROM_END]], ids=["from the beginning", "from the end"])
+def test_a_rehearsal_compiles_nearly_all_that_a_search_needs(tmp_path: Path, order: list[str]) -> None:
     text = "The cat sat on the mat beside the door of the house. It was a cold day, and the fire was out. Nobody came."
     with Writer(tmp_path / "cats.rprs", create=True, encoder="hashed") as writer:
         writer.add([Document("cat", text), Document("dog", text.replace("cat", "dog").replace("cold", "very warm"))])
     cache, folder = tmp_path / "cache", tmp_path / "folder"
     folder.mkdir()
     variables = environment(NUMBA_CACHE_DIR=str(cache))
-    command = [sys.executable, "-m", "rprs.rehearsal", str(folder)]
+    command = [sys.executable, "-m", "rprs.rehearsal", str(folder), *order]
     with subprocess.Popen(command, env=variables, stdin=subprocess.PIPE) as process:
         assert process.wait(timeout=300) == 0
     rehearsed = {path.name for path in (cache / "rprs").iterdir()}

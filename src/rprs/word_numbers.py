@@ -162,7 +162,8 @@ def _number(  # type: ignore[no-untyped-def]
                 number = size
                 slots[slot], hashes[size], places[size, 0], places[size, 1] = _slot(value, used), value, start, end
                 stored[used], stored[used + 1] = number, end - start
-                stored[used + _HEAD : used + _HEAD + end - start] = codes[start:end]
+                for place in range(end - start):
+                    stored[used + _HEAD + place] = codes[start + place]
                 size, used = size + 1, used + _HEAD + end - start
             found[count] = number
             count += 1

@@ -119,12 +119,16 @@ def _combine(
     matched = np.concatenate((kept, edited, ideas))
     kinds, values = np.zeros(len(matched), dtype=np.int64), np.ones(len(matched))
     first = len(kept) + len(edited)
-    kinds[len(kept) : first], values[len(kept) : first] = 1, similarity
-    kinds[first:], values[first:] = 2, idea_similarity
+    for number in range(len(edited)):
+        kinds[len(kept) + number], values[len(kept) + number] = 1, similarity[number]
+    for number in range(len(ideas)):
+        kinds[first + number], values[first + number] = 2, idea_similarity[number]
     kinds, ranges, values, parts, owners = join_columns(kinds, matched, values)
     counts = np.empty((2, COUNTS), dtype=np.int64)
-    counts[0] = count_words(bounds[-1], kinds, ranges[:, :2])
-    counts[1] = count_words(other_bounds[-1], kinds, ranges[:, 2:])
+    ours = count_words(bounds[-1], kinds, ranges[:, :2])
+    theirs = count_words(other_bounds[-1], kinds, ranges[:, 2:])
+    for strength in range(COUNTS):
+        counts[0, strength], counts[1, strength] = ours[strength], theirs[strength]
     return kinds, ranges, values, parts, owners, counts
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from rprs.alignment.matches import BELOW_ONE
 from rprs.alignment.values import Pair, Span
 from rprs.compiled import compiled
+from rprs.scoring.sorting import ascending
 
 __all__ = ["choose_telling", "longest_first", "most_telling", "unchanged"]
 
@@ -22,13 +23,15 @@ def longest_first(kinds: Any, ranges: Any, similarity: Any) -> Any:
 
     A length is the number of words of the shorter side, up to a limit, × the similarity that is shown.
     """
-    lengths = np.empty(len(kinds))
+    lengths, ordered = np.empty((len(kinds), 1)), np.empty(len(kinds))
     for number in range(len(kinds)):
         first, stop, start, end = ranges[number]
         shown = similarity[number] if kinds[number] == 0 else min(similarity[number], BELOW_ONE)
-        lengths[number] = min(stop - first, end - start, LONGEST) * shown
-    order = np.argsort(-lengths, kind="mergesort")
-    return order, lengths[order]
+        lengths[number, 0] = -min(stop - first, end - start, LONGEST) * shown
+    order = ascending(lengths)
+    for number in range(len(kinds)):
+        ordered[number] = -lengths[order[number], 0]
+    return order, ordered
 
 
 def most_telling(pairs: Sequence[Pair], size: int) -> tuple[Pair, ...]:

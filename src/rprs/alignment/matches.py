@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rprs.alignment.tables import Ints
 from rprs.alignment.values import KINDS, Kind
 from rprs.compiled import compiled
+from rprs.scoring.sorting import ascending
 
 __all__ = [
     "BELOW_ONE",
@@ -106,24 +107,24 @@ def ranges_of(matches: Sequence[Match]) -> Ints:
 @compiled
 def join_columns(kinds: Any, ranges: Any, similarity: Any) -> Any:
     """The columns of joined `Matches`."""
-    order = _in_order(ranges, np.argsort(kinds, kind="mergesort"))
+    keys = np.empty((len(kinds), 5), dtype=np.int64)
+    for number in range(len(kinds)):
+        for column in range(4):
+            keys[number, column] = ranges[number, column]
+        keys[number, 4] = kinds[number]
+    order = ascending(keys)
     parts = ranges[order]
     kinds, ranges, similarity, places = _join(kinds[order], parts, similarity[order])
-    order = _in_order(ranges, np.arange(len(ranges)))
-    numbers = np.empty(len(order) + 1, dtype=np.int64)
-    numbers[order], numbers[-1] = np.arange(len(order)), -1
-    owners = numbers[places]
-    by_owner = np.argsort(owners, kind="mergesort")[np.count_nonzero(owners < 0) :]
-    return kinds[order], ranges[order], similarity[order], parts[by_owner], owners[by_owner]
-
-
-@compiled
-def _in_order(ranges: Any, order: Any) -> Any:
-    """The numbers of ranges by their columns, of equal ones as they are given; texts have < 2^31 words."""
-    for column in (2, 0):
-        keys = ranges[order, column] << 32 | ranges[order, column + 1]
-        order = order[np.argsort(keys, kind="mergesort")]
-    return order
+    order = ascending(ranges)
+    numbers = np.empty(len(order), dtype=np.int64)
+    for place in range(len(order)):
+        numbers[order[place]] = place
+    owners, repeated = np.empty((len(places), 1), dtype=np.int64), 0
+    for number in range(len(places)):
+        owners[number, 0] = -1 if places[number] < 0 else numbers[places[number]]
+        repeated += places[number] < 0
+    by_owner = ascending(owners)[repeated:]
+    return kinds[order], ranges[order], similarity[order], parts[by_owner], owners[by_owner, 0]
 
 
 @compiled

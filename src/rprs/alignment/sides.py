@@ -144,7 +144,7 @@ def _spans(ranges: Any, places: Any) -> Any:
     """(r, 2): the characters of ranges of words."""
     spans = np.empty((len(ranges), 2), dtype=np.int64)
     for number in range(len(ranges)):
-        spans[number] = span_of(ranges[number, 0], ranges[number, 1], places)
+        spans[number, 0], spans[number, 1] = span_of(ranges[number, 0], ranges[number, 1], places)
     return spans
 
 

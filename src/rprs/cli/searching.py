@@ -174,11 +174,13 @@ def open_search(
     context: typer.Context, path: Path, file: str | None
 ) -> Iterator[tuple[Searcher, list[Document], SearchOptions]]:
     """The searcher of a command, the documents of its query, and the options that restrict the hits."""
+    from rprs.rehearsal import rehearsing
+
     parameters, progress = context.params, context.obj.progress
     system = selected_system(context)
     files = [each for each in (file, *(parameters["more"] or ())) if each is not None]
     sources = QuerySources(files, parameters["text"], parameters["ids"] or ())
-    with open_collection(context, [path, *(parameters.get("also") or ())]) as collection:
+    with rehearsing(from_end=True), open_collection(context, [path, *(parameters.get("also") or ())]) as collection:
         index = collection.index
         documents = sources.read(index)
         options: SearchOptions = {
