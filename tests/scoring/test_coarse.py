@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -21,20 +21,12 @@ from rprs.scoring.lists import NearestLists
 from rprs.scoring.neighbours import neighbours, widen
 from rprs.scoring.vectors import to_grid
 from rprs.scoring.whole import whole_neighbours
+from tests.support.products import InNumPy, in_bytes
 from tests.support.vectors import integers
 
 Rows = NDArray[np.floating[Any]]
 
-
-class InNumPy(coarse._Machine):
-    """Exact products on any processor."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._is_fast, self._session = True, object()
-
-    def multiply(self, codes: Any, signed: Any) -> Any:
-        return (codes.astype(np.int32) - coarse.ZERO) @ signed.astype(np.int32)
+__all__ = ["in_bytes"]  # a fixture
 
 
 class Saturating(InNumPy):
@@ -44,23 +36,6 @@ class Saturating(InNumPy):
         exact = codes.astype(np.int32)[:, :, None] * signed.astype(np.int32)[None]
         pairs = exact[:, 0::2] + exact[:, 1::2]
         return np.clip(pairs, -(2**15), 2**15 - 1).sum(axis=1) - coarse.ZERO * signed.astype(np.int32).sum(axis=0)
-
-
-def loaded() -> coarse._Machine:
-    """ONNX Runtime's products, or None on a processor on which they are not used."""
-    machine = coarse._Machine()
-    if not machine.worth_using(coarse.WORTH_LOADING):
-        pytest.skip("this processor does not multiply in 8 bits faster")
-    return machine
-
-
-@pytest.fixture(params=[InNumPy, loaded], ids=["numpy", "onnxruntime"], scope="module")
-def in_bytes(request: pytest.FixtureRequest) -> Iterator[None]:
-    """All lists are compared in 8 bits first."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(coarse, "_machine", PerProcess(request.param))
-        coarse._machine()
-        yield
 
 
 def both(compute: Callable[[], Any]) -> tuple[Any, Any]:
@@ -143,7 +118,7 @@ def test_no_similarity_exceeds_its_bound(seed: int, dimension: int, power: int) 
     """Also where a few entries are much larger than the others, which rounding then takes away."""
     rng = np.random.default_rng(seed)
     rows, query = (widen(to_grid(rng.standard_normal((20, dimension)) ** (1 + power))) for _ in range(2))
-    rounded, asked = coarse._Rounded(20, dimension), coarse._Rounded(20, dimension)
+    rounded, asked = coarse.Rounded(20, dimension), coarse.Rounded(20, dimension)
     rounded.fill(rows)
     asked.fill(query)
     products = (rounded.codes.astype(np.int64) - coarse.ZERO) @ (asked.codes.astype(np.int64) - coarse.ZERO).T

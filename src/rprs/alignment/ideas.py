@@ -6,7 +6,6 @@ Captions, headings and bare citations express no idea, so they are left out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,13 +18,12 @@ from rprs.alignment.tables import Ints
 from rprs.alignment.word_matches import ends_of, shares
 from rprs.compiled import compiled
 from rprs.scoring.neighbours import widen_rows
+from rprs.scoring.partners import NONE, Best, best_partners
 from rprs.scoring.threads import one_blas_thread
 
 __all__ = ["Partners", "find_partners", "same_ideas"]
 
-ROWS = 512  # sentences of the query that are compared at a time
 COLUMNS = 2**13  # sentences of several documents that are compared in one go
-NONE = -2.0  # less similar than any two vectors
 MOSTLY = 0.5  # of the words of a sentence: if more of them have a stronger match, no weaker one is looked for
 
 
@@ -52,10 +50,11 @@ def find_partners(query: Side, documents: Sequence[Side], calibration: Calibrati
         bars = np.array([calibration.bar(len(documents[place].sentences)) for place in some])
         vectors, ends = _joined_vectors([documents[place] for place in some])
         with one_blas_thread():  # two would wait for each other when several searches run
-            for place, partners in zip(
-                some, _best_partners(query.vectors, vectors, ends, bars, other_bar), strict=True
-            ):
-                found[place] = partners
+            rows, columns = best_partners(query.vectors, vectors, ends, bars, other_bar)
+        for number, place in enumerate(some):
+            own = slice(ends[number], ends[number + 1])
+            of_document = Best(columns.similarity[own], columns.partner[own])
+            found[place] = _as_partners(Best(rows.similarity[number], rows.partner[number]), of_document)
     return found
 
 
@@ -140,36 +139,7 @@ def _open_partners(
     return ranges[:count], values[:count], unsure
 
 
-def _best_partners(
-    query: NDArray[Any], documents: NDArray[Any], ends: Ints, bars: NDArray[np.float64], other_bar: float
-) -> list[Partners]:
-    """The best partners of rows, among the columns of each document, and of columns; of equal ones, the first.
-
-    Those of rows reach the bar of their document, those of columns the other one.
-    """
-    rows, columns = _Best.of((len(bars), len(query)), query.dtype), _Best.of((len(documents),), query.dtype)
-    for start in range(0, len(query), ROWS):
-        similarity = query[start : start + ROWS] @ documents.T
-        _choose(similarity, start, ends, bars, other_bar, *rows, *columns)
-    return [
-        _as_partners(_Best(*(each[place] for each in rows)), _Best(*(each[first:stop] for each in columns)))
-        for place, (first, stop) in enumerate(pairwise(ends.tolist()))
-    ]
-
-
-class _Best(NamedTuple):
-    """The most similar partners so far; one of `NONE` similarity is none."""
-
-    similarity: NDArray[Any]
-    partner: Ints
-
-    @classmethod
-    def of(cls, shape: tuple[int, ...], dtype: Any) -> _Best:
-        """No partners yet."""
-        return cls(np.full(shape, NONE, dtype=dtype), np.zeros(shape, dtype=np.int64))
-
-
-def _as_partners(rows: _Best, columns: _Best) -> Partners:
+def _as_partners(rows: Best, columns: Best) -> Partners:
     own, other = np.flatnonzero(rows.similarity > NONE), np.flatnonzero(columns.similarity > NONE)
     return Partners(
         len(own),
@@ -177,50 +147,3 @@ def _as_partners(rows: _Best, columns: _Best) -> Partners:
         np.concatenate((rows.partner[own], other)),
         np.concatenate((rows.similarity[own], columns.similarity[other])),
     )
-
-
-@compiled
-def _choose(
-    similarity: Any,
-    start: int,
-    ends: Any,
-    bars: Any,
-    other_bar: Any,
-    best: Any,
-    column_of: Any,
-    other: Any,
-    row_of: Any,
-) -> None:
-    """Find the best columns of rows, which start with number `start`, in each document; update the best rows."""
-    highest, highest_of_columns = _maxima(similarity, ends)
-    for document in range(len(bars)):
-        first = ends[document]
-        for row in range(len(similarity)):
-            if highest[document, row] >= bars[document]:
-                column = first
-                while similarity[row, column] != highest[document, row]:
-                    column += 1
-                best[document, start + row], column_of[document, start + row] = highest[document, row], column - first
-    for column in range(similarity.shape[1]):
-        value = highest_of_columns[column]
-        if value >= other_bar and value > other[column]:
-            row = 0
-            while similarity[row, column] != value:
-                row += 1
-            other[column], row_of[column] = value, start + row
-
-
-@compiled(fastmath={"nnan", "nsz"})
-def _maxima(similarity: Any, ends: Any) -> Any:
-    """The greatest value of each row in each document, and of each column."""
-    rows = np.empty((len(ends) - 1, len(similarity)), dtype=similarity.dtype)
-    columns = similarity[0].copy()
-    for row in range(similarity.shape[0]):
-        for document in range(len(ends) - 1):
-            greatest = similarity[row, ends[document]]
-            for column in range(ends[document], ends[document + 1]):  # two loops: each compiles to vector instructions
-                greatest = max(greatest, similarity[row, column])
-            rows[document, row] = greatest
-        for column in range(similarity.shape[1]):
-            columns[column] = max(columns[column], similarity[row, column])
-    return rows, columns

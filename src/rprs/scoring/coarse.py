@@ -24,7 +24,7 @@ from rprs.compiled import compiled
 from rprs.forks import PerProcess
 from rprs.scoring.lists import POOL_ROWS, QUERY_ROWS, STRIDE, NearestLists, Wide, insert
 
-__all__ = ["CoarseLists", "lists_for"]
+__all__ = ["CoarseLists", "Rounded", "bound", "lists_for", "multiply", "similarity_of", "worth_using"]
 
 Codes = NDArray[np.uint8]
 Products = NDArray[np.int32]
@@ -39,9 +39,19 @@ _IN_ANY_ORDER = {"nnan", "ninf", "nsz", "reassoc", "contract"}
 
 def lists_for(query: Wide, pool: int) -> type[NearestLists]:
     """The faster kind of lists for comparing a query with a pool of so many sentences in this process."""
+    return CoarseLists if worth_using(query, pool) else NearestLists
+
+
+def worth_using(query: Wide, pool: int) -> bool:
+    """Whether a query is compared faster in 8 bits with a pool of so many sentences in this process."""
     if query.dtype != np.float32 or len(query) < LEAST_QUERIES:
-        return NearestLists
-    return CoarseLists if _machine().worth_using(query.size * pool) else NearestLists
+        return False
+    return _machine().worth_using(query.size * pool)
+
+
+def multiply(codes: Codes, signed: NDArray[np.int8]) -> Products:
+    """(rows, queries): the products of codes and of signed ones (queries, dimension), if that is worth using."""
+    return _machine().multiply(codes, np.ascontiguousarray(signed.T))
 
 
 class CoarseLists(NearestLists):
@@ -49,15 +59,14 @@ class CoarseLists(NearestLists):
 
     def __init__(self, query: Wide, n: int, block: int = POOL_ROWS) -> None:
         super().__init__(query, n, 0)
-        rounded = _Rounded(len(query), query.shape[1])
-        rounded.fill(query)
-        signed = (rounded.codes ^ np.uint8(ZERO)).view(np.int8)
+        rounded = Rounded.of(query)
+        signed = rounded.signed
         tops = range(0, len(query), QUERY_ROWS)
         self._codes = [np.ascontiguousarray(signed[top : top + QUERY_ROWS].T) for top in tops]
         self._steps, self._errors = rounded.steps, rounded.errors
         self._reach = rounded.lengths + rounded.errors
         self._last = np.full(len(query), -np.inf, dtype=np.float32)  # similarity of the last of each list
-        self._block = _Rounded(block, query.shape[1])
+        self._block = Rounded(block, query.shape[1])
 
     def update(self, rows: Wide, keys: Ints) -> None:
         """Compare further sentences, at most `block`, with their keys, which decide between equals."""
@@ -75,14 +84,27 @@ class CoarseLists(NearestLists):
             )
 
 
-class _Rounded:
+class Rounded:
     """Vectors in codes from 1 to 255, with the size of a step of each, its length and that of what is missing."""
 
     def __init__(self, count: int, dimension: int) -> None:
         self.codes = np.empty((count, dimension), dtype=np.uint8)
         self.steps, self.errors, self.lengths = (np.empty(count, dtype=np.float32) for _ in range(3))
 
+    @classmethod
+    def of(cls, rows: Wide) -> Rounded:
+        """Those of some vectors."""
+        rounded = cls(*rows.shape)
+        rounded.fill(rows)
+        return rounded
+
+    @property
+    def signed(self) -> NDArray[np.int8]:
+        """The codes as numbers from -127 to 127."""
+        return (self.codes ^ np.uint8(ZERO)).view(np.int8)
+
     def fill(self, rows: Wide) -> None:
+        """Round as many vectors as there are, which replace the first ones."""
         _round(rows, self.codes, self.steps, self.errors, self.lengths)
 
 
@@ -184,15 +206,15 @@ def _keep_near(products, of_rows, of_queries, pool, query, lists):  # type: igno
             if not _any_near(own, step, error, length, parts, most):
                 continue
             for place in range(own.size):
-                if _bound(own[place], step, error, length, parts, place) >= most[place]:
-                    similarity, key, column = _similarity(rows[row], query[start + place]), keys[row], start + place
+                if bound(own[place], step, error, length, parts, place) >= most[place]:
+                    similarity, key, column = similarity_of(rows[row], query[start + place]), keys[row], start + place
                     if similarity > most[place] or (similarity == most[place] and key < where[column, last]):
                         insert(best[column], where[column], similarity, key)
                         most[place] = best[column, last]
 
 
 @compiled(inline="always")
-def _bound(product, step, error, length, parts, place):  # type: ignore[no-untyped-def]
+def bound(product, step, error, length, parts, place):  # type: ignore[no-untyped-def]
     """The most that the similarity of two vectors can be."""
     steps, errors, lengths = parts
     return np.float32(product) * (step * steps[place]) + (errors[place] * length + lengths[place] * error)
@@ -203,12 +225,13 @@ def _any_near(products, step, error, length, parts, worst):  # type: ignore[no-u
     """Whether any sentence may enter a list; without a branch, so that it compiles to vector instructions."""
     found = np.int32(0)
     for place in range(products.size):
-        found |= np.int32(_bound(products[place], step, error, length, parts, place) >= worst[place])
+        found |= np.int32(bound(products[place], step, error, length, parts, place) >= worst[place])
     return found != 0
 
 
 @compiled(fastmath=_IN_ANY_ORDER)
-def _similarity(row, query):  # type: ignore[no-untyped-def]
+def similarity_of(row, query):  # type: ignore[no-untyped-def]
+    """The similarity of two vectors, which is exact on the grid."""
     total = np.float32(0)
     for column in range(row.size):
         total += row[column] * query[column]
