@@ -30,7 +30,7 @@ from rprs.scoring.threads import cores, limit_cores
 if TYPE_CHECKING:
     from rprs.alignment.sides import Side
 
-__all__ = ["main", "rehearse", "rehearsing"]
+__all__ = ["main", "rehearse", "rehearsing", "show_matches"]
 
 LOWEST = 19  # priority of a process
 DELAY = 2.0  # seconds: a command that takes less has compiled nothing
