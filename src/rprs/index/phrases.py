@@ -31,7 +31,7 @@ __all__ = [
 
 RANGE = 2**22  # bytes of postings that are decoded at a time
 RELEASED = 8  # ranges after which the memory of the files is given back
-LEAST_LOOKUPS = 20_000  # of phrases in segments: for fewer, threads gain nothing
+LEAST_LOOKUPS = 2_000  # of phrases in segments: for fewer, threads gain nothing
 
 KnownPhrases = tuple[NDArray[np.uint32], NDArray[np.int64]]  # in ascending order; how many live documents have each
 NO_PHRASES: KnownPhrases = np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.int64)
