@@ -115,7 +115,7 @@ class _Filter(Tokens):
             return name, []
         name = name[1:-1] if group == "quoted" else name
         if '"' in name:
-            raise self.error(f"the name of a field cannot hold a double quote, as {name} does")
+            raise self.error(f"the name of a field cannot hold a double quote, as {name!r} does")
         return _FIELD, [f'$."{name}"'] * 2
 
     def value(self) -> tuple[str, str]:

@@ -25,7 +25,7 @@ def read_ole(source: Source) -> Iterator[Document | Skipped]:
     data = source.data()
     if not data.startswith(olefile.MAGIC):
         raise ReadError("not a file of Word, Excel, PowerPoint or Outlook, or damaged")
-    with olefile.OleFileIO(io.BytesIO(data)) as file:
+    with _ole_file(data) as file:
         streams = {"/".join(path) for path in file.listdir()}
         if "__properties_version1.0" in streams:
             from rprs.read.msg import read_message
@@ -36,6 +36,19 @@ def read_ole(source: Source) -> Iterator[Document | Skipped]:
         properties, author_and_date = _properties(file)
         title = embedded_title(properties, source, text) or heading
         yield Document(source.id, text, title, {**facts, **author_and_date})
+
+
+def _ole_file(data: bytes) -> OleFile:
+    """A file whose properties that are lists are left out: in a damaged file, olefile reads four billion entries."""
+    from olefile.olefile import VT_VECTOR, OleFileIO
+
+    class WithoutLists(OleFileIO):  # type: ignore[misc]  # olefile has no types
+        def _parse_property(self, s: bytes, offset: int, property_id: int, property_type: int, *rest: Any) -> Any:
+            if property_type & VT_VECTOR:
+                return None
+            return super()._parse_property(s, offset, property_id, property_type, *rest)
+
+    return WithoutLists(io.BytesIO(data))
 
 
 def _text(source: Source, file: OleFile, streams: set[str]) -> tuple[str, str, dict[str, Value]]:
