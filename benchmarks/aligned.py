@@ -14,9 +14,9 @@ from benchmarks.timing import Options, compared, interleaved
 from rprs.document import Sentences
 from rprs.scoring.aligned import DEFAULT_PLAN, Plan
 from rprs.scoring.maxsim import maxsim, meanpool
-from rprs.scoring.neighbours import widen
 from rprs.scoring.sdr import sdr
 from rprs.scoring.vectors import to_grid
+from rprs.scoring.widening import widen
 
 __all__ = ["run"]
 

@@ -17,8 +17,9 @@ from benchmarks.timing import Options, compared, interleaved, peer_module
 from rprs.scoring import neighbours as kernel
 from rprs.scoring.coarse import WORTH_LOADING, lists_for
 from rprs.scoring.lists import NearestLists
-from rprs.scoring.neighbours import neighbours, widen
+from rprs.scoring.neighbours import neighbours
 from rprs.scoring.vectors import to_grid
+from rprs.scoring.widening import widen
 
 __all__ = ["run"]
 

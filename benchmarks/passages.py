@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from benchmarks.table import Goal, Row, seconds
 from benchmarks.timing import Options, Times, compared, interleaved, peer_module
 from rprs.scoring.nearest import StoredDocuments, nearest_sentences
-from rprs.scoring.neighbours import widen
 from rprs.scoring.vectors import to_grid
+from rprs.scoring.widening import widen
 
 __all__ = ["run"]
 

@@ -14,9 +14,9 @@ from benchmarks.table import Goal, Row
 from benchmarks.timing import Options, compared, interleaved
 from rprs.document import Sentences
 from rprs.scoring.lists import POOL_ROWS, QUERY_ROWS
-from rprs.scoring.neighbours import widen
 from rprs.scoring.vectors import to_grid
 from rprs.scoring.whole import WHOLE_PLAN, whole_neighbours
+from rprs.scoring.widening import widen
 
 __all__ = ["run"]
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
-from itertools import pairwise
 
 from rprs.alignment.align import Comparison, Findings, find_matches, make_comparison
 from rprs.alignment.sides import Side, make_side
@@ -15,7 +14,7 @@ from rprs.forks import PerProcess
 from rprs.index import Index
 from rprs.once import cached_property
 from rprs.progress import Progress
-from rprs.scoring.threads import cores, one_blas_thread
+from rprs.scoring.threads import cores, equal_shares, one_blas_thread
 from rprs.telling import Shortlist, Weighing, choose_most_telling, passages_of
 
 __all__ = ["Evidence"]
@@ -35,6 +34,22 @@ class Evidence:
         self._documents: dict[str, Document] = {}
         self._sides: dict[str, Side] = {}
         self.weighing = Weighing(index)
+        self._preparing: Future[None] | None = None
+
+    def prepare_beside(self) -> None:
+        """Begin to compute what every comparison needs of the query, in another thread, while documents are ranked."""
+        if cores() > 1:
+            self._preparing = _threads().submit(self._prepare)
+
+    def _prepare(self) -> None:
+        self.query_side.prepare(ideas=self.knows_query)
+
+    def _require_prepared(self) -> None:
+        """Have it computed: by the other thread, or by this one if the other has not begun."""
+        if self._preparing is None or self._preparing.cancel():
+            self._prepare()
+        else:
+            self._preparing.result()
 
     @cached_property
     def query_side(self) -> Side:
@@ -82,15 +97,16 @@ class Evidence:
         Each thread, this one included, finds the matches of its share of the documents in a few long calls: threads
         that need Python's lock for every document wait for each other most of the time.
         """
-        self.query_side.prepare(ideas=self.knows_query)
-        threads = max(1, min(cores(), len(ids)))
-        ends = [len(ids) * number // threads for number in range(threads + 1)]
-        parts = [ids[start:end] for start, end in pairwise(ends)]
+        self._require_prepared()
+        sides = [self.side(id) for id in ids]
+        own, *shares = equal_shares([len(side.words) for side in sides], cores())
+        found: dict[int, Shortlist] = {}
         with one_blas_thread():
-            others = [_threads().submit(self._find_matches_by_id, part) for part in parts[1:]]
-            shortlists = _shortlists(self._find_matches_by_id(parts[0]), size)
-            for other in others:
-                shortlists += _shortlists(other.result(), size)
+            others = [_threads().submit(self._find_matches, [sides[place] for place in share]) for share in shares]
+            found |= _shortlists(own, self._find_matches([sides[place] for place in own]), size)
+            for share, other in zip(shares, others, strict=True):
+                found |= _shortlists(share, other.result(), size)
+        shortlists = [found[place] for place in range(len(ids))]
         chosen = choose_most_telling(shortlists, self.weighing)
         return [
             replace(self._covered(shortlist.comparison, boilerplate), pairs=pairs)
@@ -103,9 +119,6 @@ class Evidence:
 
     def _find_matches(self, sides: Sequence[Side]) -> list[Findings]:
         return find_matches(self.query_side, sides, self.index.calibration, self.knows_query)
-
-    def _find_matches_by_id(self, ids: Sequence[str]) -> list[Findings]:
-        return self._find_matches([self.side(id) for id in ids])
 
     def _align(self, side: Side, boilerplate: bool) -> Alignment:
         alignment = self._flagged(make_comparison(self._find_matches([side])[0]))
@@ -135,5 +148,5 @@ class Evidence:
         return tuple((start, end) for (start, end), flag in zip(spans, flagged, strict=True) if flag)
 
 
-def _shortlists(found: Sequence[Findings], size: int) -> list[Shortlist]:
-    return [Shortlist(make_comparison(findings), size) for findings in found]
+def _shortlists(places: Sequence[int], found: Sequence[Findings], size: int) -> dict[int, Shortlist]:
+    return {place: Shortlist(make_comparison(findings), size) for place, findings in zip(places, found, strict=True)}

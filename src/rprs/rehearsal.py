@@ -156,7 +156,7 @@ def show_matches() -> None:
     """The second half of the evidence alone, with matches that are given."""
     from rprs.alignment.align import Findings, make_comparison
     from rprs.alignment.calibration import FALLBACK
-    from rprs.alignment.ideas import find_partners
+    from rprs.alignment.ideas import find_partners, same_ideas
     from rprs.alignment.reworded import Edited
     from rprs.alignment.word_matches import WordMatches
 
@@ -167,7 +167,9 @@ def show_matches() -> None:
     blocks = np.array([[0, 0, 4, 0], [5, 6, 4, 0]], dtype=np.int64)
     edited = Edited(np.array([[0, second[0], 0, third[0]]], dtype=np.int64), np.array([0.8]), blocks)
     (partners,) = find_partners(query, [document], FALLBACK)
-    make_comparison(Findings(query, document, WordMatches(runs, edited, True), partners)).alignment()
+    assert partners is not None  # both texts have vectors
+    ideas = same_ideas(query, document, partners, runs, edited.ranges)
+    make_comparison(Findings(query, document, WordMatches(runs, edited, True), ideas)).alignment()
 
 
 def _side(text: str) -> Side:

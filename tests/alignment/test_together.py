@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rprs.alignment.align import Findings, find_matches
+from rprs.alignment.calibration import Calibration
 from rprs.alignment.sides import Side, make_side
 from rprs.document import Document, Sentences
 from rprs.encode.hashed import Hashed
@@ -14,6 +15,7 @@ from rprs.text.split import SentenceSplitter
 
 SPLITTER, ENCODER = SentenceSplitter(), Hashed(dimension=8)
 WORDS = ["The", "pilot", "tide", "governs", "beacon", "harbour", "government", "govern-\nment", "and", "light.", "Not."]
+LOW = Calibration((0.2,) * 18)  # so that there are ideas
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=40).map(" ".join)
 
 
@@ -24,18 +26,16 @@ def side(text: str) -> Side:
 
 
 def columns(findings: Findings) -> list[object]:
-    partners = findings.partners
-    found: list[object] = [None] if partners is None else [partners.queries, *(each.tolist() for each in partners[1:])]
     runs, edited, has_open = findings.words
-    found += [runs.tolist(), *(each.tolist() for each in edited), has_open]
-    return [*found, findings.query.words.hashes.tolist()]
+    found = [runs, *edited, *findings.ideas, findings.query.words.hashes]
+    return [has_open, *(each.tolist() for each in found)]
 
 
 @given(TEXTS, st.lists(TEXTS, max_size=5), st.booleans())
 def test_equal_to_one_by_one(query: str, texts: list[str], ideas: bool) -> None:
     ours, others = side(query), [side(text) for text in texts]
-    together = find_matches(ours, others, ideas=ideas)
+    together = find_matches(ours, others, LOW, ideas=ideas)
     assert [each.document.document.text for each in together] == texts
     for found, other in zip(together, others, strict=True):
-        (alone,) = find_matches(ours, [other], ideas=ideas)
+        (alone,) = find_matches(ours, [other], LOW, ideas=ideas)
         assert columns(found) == columns(alone)

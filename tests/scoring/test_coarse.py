@@ -18,9 +18,10 @@ from rprs.scoring import coarse, whole
 from rprs.scoring import neighbours as kernel
 from rprs.scoring.coarse import CoarseLists, lists_for
 from rprs.scoring.lists import NearestLists
-from rprs.scoring.neighbours import neighbours, widen
+from rprs.scoring.neighbours import neighbours
 from rprs.scoring.vectors import to_grid
 from rprs.scoring.whole import whole_neighbours
+from rprs.scoring.widening import widen
 from tests.support.products import InNumPy, in_bytes
 from tests.support.vectors import integers
 

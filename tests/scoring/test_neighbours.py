@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rprs.scoring.neighbours import merge, neighbours, widen
+from rprs.scoring.neighbours import merge, neighbours
 from rprs.scoring.vectors import PRECISIONS, VECTOR_TYPES, VectorType, precision_of, to_grid
+from rprs.scoring.widening import widen
 from tests.support.vectors import integers
 
 

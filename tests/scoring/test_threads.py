@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rprs.index import Writer
-from rprs.scoring.threads import cores, limit_cores
+from rprs.scoring.threads import cores, equal_shares, limit_cores
 
 
 def test_a_limit_holds_within_its_block_and_is_no_more_than_there_is() -> None:
@@ -26,3 +28,12 @@ def test_a_writer_starts_no_more_processes_than_the_limit(tmp_path: Path, monkey
         assert limited.processes == 3
     with Writer(tmp_path / "b.rprs", create=True, encoder="hashed") as writer:
         assert writer.processes == 8
+
+
+@given(st.lists(st.integers(0, 50), max_size=20), st.integers(1, 5))
+def test_shares_are_about_equal(sizes: list[int], number: int) -> None:
+    shares = equal_shares(sizes, number)
+    assert sorted(place for share in shares for place in share) == list(range(len(sizes)))
+    assert len(shares) == max(1, min(number, len(sizes)))
+    filled = [sum(sizes[place] for place in share) for share in shares]
+    assert max(filled) - min(filled) <= max(sizes, default=0)

@@ -58,7 +58,7 @@ class Findings(NamedTuple):
     query: Side  # words that are divided at the end of a line are joined here
     document: Side
     words: WordMatches
-    partners: Partners | None  # of sentences; None if none are needed
+    ideas: tuple[Ints, Floats]  # sentences with the same idea: their words, and how similar they are
 
 
 def find_matches(
@@ -86,16 +86,21 @@ def _find_together(query: Side, documents: Sequence[Side], calibration: Calibrat
     some = [document for document, want in zip(documents, wanted, strict=True) if want]
     partners = iter(find_partners(query, some, calibration))
     return [
-        Findings(query, document, own, next(partners) if want else None)
+        Findings(query, document, own, _same_ideas(query, document, own, next(partners) if want else None))
         for document, own, want in zip(documents, words, wanted, strict=True)
     ]
 
 
+def _same_ideas(query: Side, document: Side, words: WordMatches, partners: Partners | None) -> tuple[Ints, Floats]:
+    if partners is None:
+        return NO_IDEAS
+    return same_ideas(query, document, partners, words.runs, words.edited.ranges)
+
+
 def make_comparison(findings: Findings) -> Comparison:
     """The other part of it: identical runs, reworded sentences, and the same ideas in the rest of both texts."""
-    ours, theirs, found, partners = findings
-    runs, (ranges, similarity, blocks) = found.runs, found.edited
-    ideas = NO_IDEAS if partners is None else same_ideas(ours, theirs, partners, runs, ranges)
+    ours, theirs, words, ideas = findings
+    runs, (ranges, similarity, blocks) = words.runs, words.edited
     stops = (ours.stops, theirs.stops) if len(blocks) else (NO_STOPS, NO_STOPS)
     columns = _combine(runs, ranges, similarity, blocks, *ideas, ours.bounds, theirs.bounds, *stops)
     return Comparison(ours, theirs, Matches(*columns[:-1]), *map(coverage_of, columns[-1].tolist()))

@@ -17,9 +17,9 @@ from rprs.alignment.sides import Side
 from rprs.alignment.tables import Ints
 from rprs.alignment.word_matches import ends_of, shares
 from rprs.compiled import compiled
-from rprs.scoring.neighbours import widen_rows
 from rprs.scoring.partners import NONE, Best, best_partners
 from rprs.scoring.threads import one_blas_thread
+from rprs.scoring.widening import Vectors
 
 __all__ = ["Partners", "find_partners", "same_ideas"]
 
@@ -48,9 +48,9 @@ def find_partners(query: Side, documents: Sequence[Side], calibration: Calibrati
     other_bar = calibration.bar(len(query.sentences))
     for some in _groups(places, [len(documents[place].with_ideas) for place in places]):
         bars = np.array([calibration.bar(len(documents[place].sentences)) for place in some])
-        vectors, ends = _joined_vectors([documents[place] for place in some])
+        stored, numbers, ends = _joined_vectors([documents[place] for place in some])
         with one_blas_thread():  # two would wait for each other when several searches run
-            rows, columns = best_partners(query.vectors, vectors, ends, bars, other_bar)
+            rows, columns = best_partners(query.vectors, stored, numbers, ends, bars, other_bar)
         for number, place in enumerate(some):
             own = slice(ends[number], ends[number + 1])
             of_document = Best(columns.similarity[own], columns.partner[own])
@@ -72,14 +72,14 @@ def _groups(places: Sequence[int], sizes: Sequence[int]) -> Iterator[list[int]]:
         yield group
 
 
-def _joined_vectors(documents: Sequence[Side]) -> tuple[NDArray[Any], Ints]:
-    """The vectors of the sentences that have ideas, one document after the other, and where those of each end."""
+def _joined_vectors(documents: Sequence[Side]) -> tuple[Vectors, Ints, Ints]:
+    """The vectors of documents as they are stored, which of them have ideas, and where those of each document end."""
+    ends = ends_of([len(document.with_ideas) for document in documents])
     if len(documents) == 1:
-        return documents[0].vectors, ends_of([len(documents[0].with_ideas)])
+        return documents[0].sentences.vectors, documents[0].with_ideas, ends
     starts = ends_of([len(document.sentences) for document in documents])[:-1].tolist()
     rows = [start + document.with_ideas for start, document in zip(starts, documents, strict=True)]
-    stored = np.concatenate([document.sentences.vectors for document in documents])
-    return widen_rows(stored, np.concatenate(rows)), ends_of([len(own) for own in rows])
+    return np.concatenate([document.sentences.vectors for document in documents]), np.concatenate(rows), ends
 
 
 def same_ideas(

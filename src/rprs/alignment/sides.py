@@ -16,8 +16,8 @@ from rprs.alignment.words import Words, fold_words, full_stops, resolve_breaks
 from rprs.compiled import compiled
 from rprs.document import Document, Sentences
 from rprs.once import cached_property
-from rprs.scoring.neighbours import widen_rows
 from rprs.scoring.sorting import first_at_least
+from rprs.scoring.widening import widen_rows
 from rprs.text.marks import WHITE_SPACE
 from rprs.text.pieces import codes_of
 

@@ -23,10 +23,21 @@ from numpy.typing import NDArray
 from rprs.compiled import compiled
 from rprs.forks import PerProcess
 from rprs.scoring.lists import POOL_ROWS, QUERY_ROWS, STRIDE, NearestLists, Wide, insert
+from rprs.scoring.widening import as_float32
 
-__all__ = ["CoarseLists", "Rounded", "bound", "lists_for", "multiply", "similarity_of", "worth_using"]
+__all__ = [
+    "CoarseLists",
+    "Rounded",
+    "bound",
+    "lists_for",
+    "multiply",
+    "similarity_of",
+    "similarity_of_half",
+    "worth_using",
+]
 
 Codes = NDArray[np.uint8]
+Halves = NDArray[np.uint16]  # the bits of float16
 Products = NDArray[np.int32]
 Ints = NDArray[np.int64]
 
@@ -107,6 +118,10 @@ class Rounded:
         """Round as many vectors as there are, which replace the first ones."""
         _round(rows, self.codes, self.steps, self.errors, self.lengths)
 
+    def fill_from_halves(self, halves: Halves, rows: Ints) -> None:
+        """The same for some of the vectors that are stored as float16, whose wide form is not kept."""
+        _round_halves(halves, rows, self.codes, self.steps, self.errors, self.lengths)
+
 
 class _Machine:
     """Products in 8 bits on this machine, once a process has compared enough for them."""
@@ -174,20 +189,36 @@ def _session() -> Any:
 def _round(rows, codes, steps, errors, lengths):  # type: ignore[no-untyped-def]
     """Round each vector to multiples of 1/127 of its largest entry."""
     for row in range(rows.shape[0]):
-        own, out = rows[row], codes[row]
-        bits, largest = own.view(np.int32), np.int32(0)
-        for column in range(bits.size):  # the bits of numbers without their signs are in the order of the numbers
-            largest = max(largest, bits[column] & np.int32(0x7FFFFFFF))
-        step = np.int32(largest).view(np.float32) / np.float32(127) if largest else np.float32(1)
-        factor, error, length = np.float32(1) / step, np.float32(0), np.float32(0)
+        steps[row], errors[row], lengths[row] = _round_one(rows[row], codes[row])
+
+
+@compiled(fastmath=_IN_ANY_ORDER)
+def _round_halves(halves, rows, codes, steps, errors, lengths):  # type: ignore[no-untyped-def]
+    """The same for some rows of float16, one of which is wide at a time."""
+    wide = np.empty(halves.shape[1], dtype=np.float32)
+    for row in range(len(rows)):
+        own = halves[rows[row]]  # a loop over one row compiles to vector instructions
         for column in range(own.size):
-            code = np.int32(own[column] * factor + np.float32(ZERO + 0.5))
-            out[column] = code
-            rest = own[column] - np.float32(code - np.int32(ZERO)) * step
-            error += rest * rest
-            length += own[column] * own[column]
-        steps[row], lengths[row] = step, np.sqrt(length)
-        errors[row] = np.sqrt(error) + lengths[row] * _MARGIN
+            wide[column] = as_float32(own[column])
+        steps[row], errors[row], lengths[row] = _round_one(wide, codes[row])
+
+
+@compiled(inline="always")
+def _round_one(own, codes):  # type: ignore[no-untyped-def]
+    """The size of a step, the length of what rounding takes away, and the length of a vector."""
+    bits, largest = own.view(np.int32), np.int32(0)
+    for column in range(bits.size):  # the bits of numbers without their signs are in the order of the numbers
+        largest = max(largest, bits[column] & np.int32(0x7FFFFFFF))
+    step = np.int32(largest).view(np.float32) / np.float32(127) if largest else np.float32(1)
+    factor, error, length = np.float32(1) / step, np.float32(0), np.float32(0)
+    for column in range(own.size):
+        code = np.int32(own[column] * factor + np.float32(ZERO + 0.5))
+        codes[column] = code
+        rest = own[column] - np.float32(code - np.int32(ZERO)) * step
+        error += rest * rest
+        length += own[column] * own[column]
+    length = np.sqrt(length)
+    return step, np.sqrt(error) + length * _MARGIN, length
 
 
 @compiled
@@ -235,4 +266,13 @@ def similarity_of(row, query):  # type: ignore[no-untyped-def]
     total = np.float32(0)
     for column in range(row.size):
         total += row[column] * query[column]
+    return total
+
+
+@compiled(fastmath=_IN_ANY_ORDER)
+def similarity_of_half(half, query):  # type: ignore[no-untyped-def]
+    """The same with a vector that is stored as float16."""
+    total = np.float32(0)
+    for column in range(half.size):
+        total += as_float32(half[column]) * query[column]
     return total

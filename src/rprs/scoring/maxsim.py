@@ -21,8 +21,8 @@ from rprs.document import Sentences
 from rprs.progress import Advance, no_op
 from rprs.scoring.aligned import DEFAULT_PLAN, DOCUMENT, Block, Fold, Plan, Visit, multiply, scan
 from rprs.scoring.lists import Wide
-from rprs.scoring.neighbours import Vectors, widen
 from rprs.scoring.sdr import Alignment, Statistics
+from rprs.scoring.widening import Vectors, widen
 
 __all__ = ["Direction", "best_sentences", "maxsim", "meanpool"]
 

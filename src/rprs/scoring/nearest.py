@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 
 from rprs.progress import Advance, no_op
 from rprs.scoring.lists import Wide, insert
-from rprs.scoring.neighbours import Vectors, merge, widen
+from rprs.scoring.neighbours import merge
 from rprs.scoring.threads import cores
+from rprs.scoring.widening import Vectors, widen
 
 __all__ = ["StoredDocuments", "nearest_sentences"]
 

@@ -14,12 +14,11 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rprs.compiled import compiled
 from rprs.document import Neighbours
 from rprs.forks import PerProcess
 from rprs.progress import Advance, divided, no_op
@@ -27,21 +26,18 @@ from rprs.scoring.coarse import lists_for
 from rprs.scoring.lists import POOL_ROWS, NearestLists, Wide
 from rprs.scoring.threads import cores, one_blas_thread
 from rprs.scoring.vectors import precision_of
+from rprs.scoring.widening import Vectors, copy_widened, widen
 
 __all__ = [
     "Ties",
-    "Vectors",
     "blocks",
     "merge",
     "neighbours",
     "sentences_of_keys",
     "tie_keys",
     "tie_priority",
-    "widen",
-    "widen_rows",
 ]
 
-Vectors = NDArray[np.floating[Any]]  # float16 or float32, on the grid of scoring.vectors
 Ints = NDArray[np.int64]
 Ties = Literal["first", "id", "worst"]
 
@@ -181,56 +177,10 @@ def blocks(
             row = position - bounds[document]
             count = min(bounds[document + 1] - position, size - filled, stop - position)
             if count:
-                _copy(pool[document][row : row + count], buffer[filled : filled + count])
+                copy_widened(pool[document][row : row + count], buffer[filled : filled + count])
                 position, filled = position + count, filled + count
             if position == bounds[document + 1]:
                 document += 1
             if filled == size or position == stop:
                 yield first, buffer[:filled]
                 first, filled = position, 0
-
-
-def widen(vectors: Vectors) -> Wide:
-    """float16 → float32, ten times faster than `astype`; float32 → float64."""
-    wide = np.empty(vectors.shape, dtype=precision_of(vectors).wide)
-    _copy(np.ascontiguousarray(vectors), wide)
-    return wide
-
-
-def widen_rows(vectors: Vectors, rows: NDArray[np.int64]) -> Wide:
-    """Some rows, widened."""
-    if vectors.itemsize != 2:
-        return widen(vectors[rows])
-    wide = np.empty((len(rows), vectors.shape[1]), dtype=precision_of(vectors).wide)
-    _widen_rows(np.ascontiguousarray(vectors).view(np.uint16), rows, wide)
-    return wide
-
-
-def _copy(vectors: Vectors, wide: Wide) -> None:
-    if vectors.itemsize == 2:
-        _widen(vectors.view(np.uint16), wide)
-    else:
-        wide[...] = vectors
-
-
-@compiled
-def _widen(half, wide):  # type: ignore[no-untyped-def]
-    for row in range(half.shape[0]):
-        for column in range(half.shape[1]):
-            wide[row, column] = _as_float32(half[row, column])
-
-
-@compiled
-def _widen_rows(half, rows, wide):  # type: ignore[no-untyped-def]
-    for row in range(len(rows)):
-        for column in range(half.shape[1]):
-            wide[row, column] = _as_float32(half[rows[row], column])
-
-
-@compiled(inline="always")
-def _as_float32(half):  # type: ignore[no-untyped-def]
-    """Move sign, exponent and fraction to their places in float32, then correct the exponent's bias by 2^112."""
-    bits = np.uint32(half)
-    sign = (bits & np.uint32(0x8000)) << np.uint32(16)
-    moved = np.uint32(sign | ((bits & np.uint32(0x7FFF)) << np.uint32(13)))
-    return moved.view(np.float32) * np.float32(2.0**112)

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from rprs.compiled import compiled
 from rprs.scoring import coarse
-from rprs.scoring.coarse import Rounded, bound, similarity_of
+from rprs.scoring.coarse import Rounded, bound, similarity_of_half
 from rprs.scoring.lists import POOL_ROWS, QUERY_ROWS, STRIDE, Wide
+from rprs.scoring.widening import Vectors, widen_rows
 
 __all__ = ["NONE", "Best", "best_partners"]
 
@@ -37,48 +38,65 @@ class Best(NamedTuple):
 
 
 def best_partners(
-    query: Wide, documents: Wide, ends: Ints, bars: NDArray[np.float64], other_bar: float
+    query: Wide, stored: Vectors, rows: Ints, ends: Ints, bars: NDArray[np.float64], other_bar: float
 ) -> tuple[Best, Best]:
-    """(documents, query rows) and (rows of all documents,): the best partners of both, which reach their bars.
+    """(documents, query rows) and (rows,): the best partners of both, which reach their bars.
 
-    `ends` says where the rows of each document end, after a 0. The partners of query rows, counted from the first row
-    of their document, reach the bar of this document, those of the documents' rows the other bar.
+    The vectors of the documents are those `rows` of what is `stored`; `ends` says where the rows of each document end,
+    after a 0. The partners of query rows, counted from the first row of their document, reach the bar of this document,
+    those of the documents' rows the other bar.
     """
-    found = Best.of((len(bars), len(query)), query.dtype), Best.of((len(documents),), query.dtype)
-    compare = _compare_in_bytes if coarse.worth_using(query, len(documents)) else _compare
-    compare(query, documents, ends, bars, other_bar, *found)
+    found = Best.of((len(bars), len(query)), query.dtype), Best.of((len(rows),), query.dtype)
+    compare = _compare_in_bytes if coarse.worth_using(query, len(rows)) else _compare
+    compare(query, stored, rows, ends, bars, other_bar, *found)
     return found
 
 
 def _compare(
-    query: Wide, documents: Wide, ends: Ints, bars: NDArray[np.float64], other_bar: float, rows: Best, columns: Best
+    query: Wide,
+    stored: Vectors,
+    rows: Ints,
+    ends: Ints,
+    bars: NDArray[np.float64],
+    other_bar: float,
+    of_query: Best,
+    of_documents: Best,
 ) -> None:
+    documents = widen_rows(stored, rows)
     for start in range(0, len(query), ROWS):
         similarity = query[start : start + ROWS] @ documents.T
-        _choose(similarity, start, ends, bars, other_bar, *rows, *columns)
+        _choose(similarity, start, ends, bars, other_bar, *of_query, *of_documents)
 
 
 def _compare_in_bytes(
-    query: Wide, documents: Wide, ends: Ints, bars: NDArray[np.float64], other_bar: float, rows: Best, columns: Best
+    query: Wide,
+    stored: Vectors,
+    rows: Ints,
+    ends: Ints,
+    bars: NDArray[np.float64],
+    other_bar: float,
+    of_query: Best,
+    of_documents: Best,
 ) -> None:
     rounded = Rounded.of(query)
     own, signed = (rounded.steps, rounded.errors, rounded.lengths + rounded.errors), rounded.signed
     owners = np.repeat(np.arange(len(bars)), np.diff(ends))
-    block = Rounded(min(POOL_ROWS, len(documents)), documents.shape[1])
-    for first in range(0, len(documents), POOL_ROWS):
+    halves = np.ascontiguousarray(stored).view(np.uint16)
+    block = Rounded(min(POOL_ROWS, len(rows)), stored.shape[1])
+    for first in range(0, len(rows), POOL_ROWS):
         some = slice(first, first + POOL_ROWS)
-        block.fill(documents[some])
+        block.fill_from_halves(halves, rows[some])
         for top in range(0, len(query), QUERY_ROWS):
             part = slice(top, top + QUERY_ROWS)
-            products = coarse.multiply(block.codes[: len(documents[some])], signed[part])
+            products = coarse.multiply(block.codes[: len(rows[some])], signed[part])
             _choose_near(
                 products,
                 (block.steps, block.errors, block.lengths),
                 (own[0][part], own[1][part], own[2][part]),
-                (documents[some], query[part], owners[some]),
+                (halves, rows[some], query[part], owners[some]),
                 (ends, first, top, bars, other_bar),
-                (rows.similarity[:, part], rows.partner[:, part]),
-                (columns.similarity[some], columns.partner[some]),
+                (of_query.similarity[:, part], of_query.partner[:, part]),
+                (of_documents.similarity[some], of_documents.partner[some]),
             )
 
 
@@ -125,7 +143,7 @@ def _maxima(similarity, ends):  # type: ignore[no-untyped-def]
 @compiled
 def _choose_near(products, of_rows, of_queries, vectors, places, queries, others):  # type: ignore[no-untyped-def]
     """Update the best partners by a block of products: rows of documents × rows of the query."""
-    rows, query, owners = vectors
+    halves, rows, query, owners = vectors
     ends, first, top, bars, other_bar = places
     best, partners = queries
     other, other_partners = others
@@ -143,7 +161,7 @@ def _choose_near(products, of_rows, of_queries, vectors, places, queries, others
                 at, most = start + place, bound(own[place], step, error, length, parts, place)
                 if most < lowest or (most < best[document, at] and most < other[row]):
                     continue
-                similarity = similarity_of(rows[row], query[at])
+                similarity = similarity_of_half(halves[rows[row]], query[at])
                 if similarity >= bar and similarity > best[document, at]:
                     best[document, at], partners[document, at] = similarity, first + row - ends[document]
                 if similarity >= other_bar and similarity > other[row]:

@@ -26,8 +26,8 @@ from rprs.errors import UsageError
 from rprs.progress import Advance, no_op
 from rprs.scoring.aligned import DEFAULT_PLAN, DOCUMENT, PARAGRAPH, Block, Plan, multiply, scan
 from rprs.scoring.lists import Wide
-from rprs.scoring.neighbours import widen
 from rprs.scoring.vectors import precision_of
+from rprs.scoring.widening import widen
 
 __all__ = [
     "Alignment",

@@ -35,8 +35,8 @@ from rprs.progress import Advance, divided, no_op
 from rprs.scoring.aligned import DEFAULT_PLAN, Block, Fold, Plan, multiply, scan
 from rprs.scoring.lists import Wide
 from rprs.scoring.logarithms import exp_of, log
-from rprs.scoring.neighbours import Vectors, widen
 from rprs.scoring.rprs import Proportions
+from rprs.scoring.widening import Vectors, widen
 
 __all__ = ["Draws", "soft"]
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from rprs.forks import ForkLock, PerProcess
 
-__all__ = ["cores", "limit_cores", "one_blas_thread", "spread"]
+__all__ = ["cores", "equal_shares", "limit_cores", "one_blas_thread", "spread"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -71,6 +71,17 @@ def spread(function: Callable[[Item], Result], items: Sequence[Item], *, one_thr
     others = [_threads().submit(work, share) for share in shares[1:]]
     found = [work(shares[0]), *(other.result() for other in others)]
     return [found[place % number][place // number] for place in range(len(items))]
+
+
+def equal_shares(sizes: Sequence[int], number: int) -> list[list[int]]:
+    """The places of some items in up to `number` shares of about the same size; at least one share."""
+    shares: list[list[int]] = [[] for _ in range(max(1, min(number, len(sizes))))]
+    filled = [0] * len(shares)
+    for place in sorted(range(len(sizes)), key=lambda place: -sizes[place]):
+        least = filled.index(min(filled))
+        shares[least].append(place)
+        filled[least] += sizes[place]
+    return shares
 
 
 # Shared by all searches of a process: starting threads takes a noticeable part of a short search.

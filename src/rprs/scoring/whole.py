@@ -17,8 +17,9 @@ from rprs.progress import Advance, no_op
 from rprs.scoring.aligned import Block, Plan, Visit, scan
 from rprs.scoring.coarse import lists_for
 from rprs.scoring.lists import POOL_ROWS, NearestLists
-from rprs.scoring.neighbours import Vectors, merge, sentences_of_keys, tie_keys, widen
+from rprs.scoring.neighbours import merge, sentences_of_keys, tie_keys
 from rprs.scoring.vectors import precision_of
+from rprs.scoring.widening import Vectors, widen
 
 __all__ = ["WHOLE_PLAN", "restrict", "whole_neighbours"]
 
