@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rprs.scoring import coarse, partners
-from rprs.scoring.partners import NONE, Best, best_partners
+from rprs.scoring.partners import NONE, Best, Stored, best_partners
 from rprs.scoring.vectors import to_grid
 from rprs.scoring.widening import widen
 from tests.support.products import in_bytes
@@ -25,7 +25,7 @@ def compared(by: Callable[..., None], query: Any, documents: Any, ends: Any, bar
     stored, rows = np.repeat(documents, 2, axis=0), 2 * np.arange(len(documents))
     stored[1::2] = -stored[1::2]
     found = Best.of((len(bars), len(query)), query.dtype), Best.of((len(documents),), query.dtype)
-    by(query, stored.astype(np.float16), rows, ends, bars, other_bar, *found)
+    by(query, Stored(stored.astype(np.float16), rows, ends), bars, other_bar, *found)
     return [array.tolist() for best in found for array in best]
 
 
@@ -91,5 +91,5 @@ def test_the_faster_way_is_chosen(worth: bool, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(partners, "_compare", lambda *_: called.append("all"))
     monkeypatch.setattr(partners, "_compare_in_bytes", lambda *_: called.append("in bytes"))
     vectors = np.eye(3, dtype=np.float32)
-    best_partners(vectors, vectors, np.arange(3), np.array([0, 3]), np.array([0.5]), 0.5)
+    best_partners(vectors, Stored(vectors, np.arange(3), np.array([0, 3])), np.array([0.5]), 0.5)
     assert called == ["in bytes" if worth else "all"]

@@ -17,9 +17,8 @@ from rprs.alignment.sides import Side
 from rprs.alignment.tables import Ints
 from rprs.alignment.word_matches import ends_of, shares
 from rprs.compiled import compiled
-from rprs.scoring.partners import NONE, Best, best_partners
+from rprs.scoring.partners import NONE, Best, Stored, best_partners
 from rprs.scoring.threads import one_blas_thread
-from rprs.scoring.widening import Vectors
 
 __all__ = ["Partners", "find_partners", "same_ideas"]
 
@@ -48,11 +47,11 @@ def find_partners(query: Side, documents: Sequence[Side], calibration: Calibrati
     other_bar = calibration.bar(len(query.sentences))
     for some in _groups(places, [len(documents[place].with_ideas) for place in places]):
         bars = np.array([calibration.bar(len(documents[place].sentences)) for place in some])
-        stored, numbers, ends = _joined_vectors([documents[place] for place in some])
+        stored = _joined_vectors([documents[place] for place in some])
         with one_blas_thread():  # two would wait for each other when several searches run
-            rows, columns = best_partners(query.vectors, stored, numbers, ends, bars, other_bar)
+            rows, columns = best_partners(query.vectors, stored, bars, other_bar)
         for number, place in enumerate(some):
-            own = slice(ends[number], ends[number + 1])
+            own = slice(stored.ends[number], stored.ends[number + 1])
             of_document = Best(columns.similarity[own], columns.partner[own])
             found[place] = _as_partners(Best(rows.similarity[number], rows.partner[number]), of_document)
     return found
@@ -72,14 +71,14 @@ def _groups(places: Sequence[int], sizes: Sequence[int]) -> Iterator[list[int]]:
         yield group
 
 
-def _joined_vectors(documents: Sequence[Side]) -> tuple[Vectors, Ints, Ints]:
-    """The vectors of documents as they are stored, which of them have ideas, and where those of each document end."""
+def _joined_vectors(documents: Sequence[Side]) -> Stored:
+    """The vectors of the sentences that have ideas, one document after the other."""
     ends = ends_of([len(document.with_ideas) for document in documents])
     if len(documents) == 1:
-        return documents[0].sentences.vectors, documents[0].with_ideas, ends
+        return Stored(documents[0].sentences.vectors, documents[0].with_ideas, ends)
     starts = ends_of([len(document.sentences) for document in documents])[:-1].tolist()
     rows = [start + document.with_ideas for start, document in zip(starts, documents, strict=True)]
-    return np.concatenate([document.sentences.vectors for document in documents]), np.concatenate(rows), ends
+    return Stored(np.concatenate([each.sentences.vectors for each in documents]), np.concatenate(rows), ends)
 
 
 def same_ideas(

@@ -17,7 +17,7 @@ from rprs.scoring.coarse import Rounded, bound, similarity_of_half
 from rprs.scoring.lists import POOL_ROWS, QUERY_ROWS, STRIDE, Wide
 from rprs.scoring.widening import Vectors, widen_rows
 
-__all__ = ["NONE", "Best", "best_partners"]
+__all__ = ["NONE", "Best", "Stored", "best_partners"]
 
 Ints = NDArray[np.int64]
 
@@ -37,47 +37,40 @@ class Best(NamedTuple):
         return cls(np.full(shape, NONE, dtype=dtype), np.zeros(shape, dtype=np.int64))
 
 
-def best_partners(
-    query: Wide, stored: Vectors, rows: Ints, ends: Ints, bars: NDArray[np.float64], other_bar: float
-) -> tuple[Best, Best]:
+class Stored(NamedTuple):
+    """The sentences of some documents: rows of vectors as they are stored."""
+
+    vectors: Vectors
+    rows: Ints  # (r,)
+    ends: Ints  # where the rows of each document end, after a 0
+
+
+def best_partners(query: Wide, documents: Stored, bars: NDArray[np.float64], other_bar: float) -> tuple[Best, Best]:
     """(documents, query rows) and (rows,): the best partners of both, which reach their bars.
 
-    The vectors of the documents are those `rows` of what is `stored`; `ends` says where the rows of each document end,
-    after a 0. The partners of query rows, counted from the first row of their document, reach the bar of this document,
-    those of the documents' rows the other bar.
+    The partners of query rows, counted from the first row of their document, reach the bar of this document, those of
+    the documents' rows the other bar.
     """
-    found = Best.of((len(bars), len(query)), query.dtype), Best.of((len(rows),), query.dtype)
-    compare = _compare_in_bytes if coarse.worth_using(query, len(rows)) else _compare
-    compare(query, stored, rows, ends, bars, other_bar, *found)
+    rows = len(documents.rows)
+    found = Best.of((len(bars), len(query)), query.dtype), Best.of((rows,), query.dtype)
+    compare = _compare_in_bytes if coarse.worth_using(query, rows) else _compare
+    compare(query, documents, bars, other_bar, *found)
     return found
 
 
 def _compare(
-    query: Wide,
-    stored: Vectors,
-    rows: Ints,
-    ends: Ints,
-    bars: NDArray[np.float64],
-    other_bar: float,
-    of_query: Best,
-    of_documents: Best,
+    query: Wide, documents: Stored, bars: NDArray[np.float64], other_bar: float, of_query: Best, of_documents: Best
 ) -> None:
-    documents = widen_rows(stored, rows)
+    wide = widen_rows(documents.vectors, documents.rows)
     for start in range(0, len(query), ROWS):
-        similarity = query[start : start + ROWS] @ documents.T
-        _choose(similarity, start, ends, bars, other_bar, *of_query, *of_documents)
+        similarity = query[start : start + ROWS] @ wide.T
+        _choose(similarity, start, documents.ends, bars, other_bar, *of_query, *of_documents)
 
 
 def _compare_in_bytes(
-    query: Wide,
-    stored: Vectors,
-    rows: Ints,
-    ends: Ints,
-    bars: NDArray[np.float64],
-    other_bar: float,
-    of_query: Best,
-    of_documents: Best,
+    query: Wide, documents: Stored, bars: NDArray[np.float64], other_bar: float, of_query: Best, of_documents: Best
 ) -> None:
+    stored, rows, ends = documents
     rounded = Rounded.of(query)
     own, signed = (rounded.steps, rounded.errors, rounded.lengths + rounded.errors), rounded.signed
     owners = np.repeat(np.arange(len(bars)), np.diff(ends))
