@@ -14,8 +14,8 @@ from rprs.errors import IndexCorrupt
 from rprs.index import Index, Writer, verify
 from rprs.index.backup import backup
 from rprs.index.catalog import Catalog
-from rprs.index.segment import hashes_path
-from rprs.index.sentence_hashes import equal_rows, sentence_hashes
+from rprs.index.segment import Hashes, hashes_path
+from rprs.index.sentence_hashes import SentenceTable, sentence_hashes
 from tests.index.test_known_vectors import ASKED, add, document, folder, plugged, sentence, vectors
 
 __all__ = ["folder", "plugged"]
@@ -146,17 +146,16 @@ def test_hashes_of_the_wrong_shape_are_refused(path: Path) -> None:
 few = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=30)
 
 
-@given(few, few.filter(bool), st.sampled_from([1, 2**62]))
-def test_equal_rows(stored: list[tuple[int, int]], wanted: list[tuple[int, int]], step: int) -> None:
-    """With hashes of so few bits, halves collide all the time."""
-    distinct = sorted(dict(wanted).items())
-    rows, places = equal_rows(
-        (np.array(stored, dtype=np.uint64) * np.uint64(step)).reshape(-1, 2),
-        np.array(distinct, dtype=np.uint64) * np.uint64(step),
-    )
-    expected = [
-        (row, distinct.index((first, second)))
-        for row, (first, second) in enumerate(stored)
-        if (first, second) in distinct
-    ]
-    assert list(zip(rows.tolist(), places.tolist(), strict=True)) == expected
+@given(few, few, st.sampled_from([1, 2**62]))
+def test_sentences_that_share_a_part_of_their_hash_are_told_apart(
+    stored: list[tuple[int, int]], wanted: list[tuple[int, int]], step: int
+) -> None:
+    """With hashes of so few values, halves and slots collide all the time."""
+
+    def hashes(pairs: list[tuple[int, int]]) -> Hashes:
+        return (np.array(pairs, dtype=np.uint64) * np.uint64(step)).reshape(-1, 2)
+
+    table = SentenceTable(hashes(wanted))
+    assert table.first.tolist() == [wanted.index(pair) for pair in wanted]
+    expected = [stored.index(pair) if pair in stored else -1 for pair in wanted]
+    assert table.rows(hashes(stored))[table.first].tolist() == expected

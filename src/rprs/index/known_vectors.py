@@ -21,7 +21,7 @@ from rprs.encode import Encoder
 from rprs.errors import IndexCorrupt, IndexMismatch
 from rprs.index.contents import Contents
 from rprs.index.segment import Hashes, Segment
-from rprs.index.sentence_hashes import equal_rows, segment_hashes
+from rprs.index.sentence_hashes import SentenceTable, segment_hashes
 from rprs.progress import Advance
 from rprs.scoring.vectors import PRECISIONS, VectorType, to_grid
 
@@ -71,18 +71,15 @@ class KnownVectors:
 
     def look_up(self, hashes: Hashes) -> Known:
         """Where the vectors of sentences are, as far as they are sound; others are encoded again."""
-        if not len(hashes):
-            return Known.nothing(hashes)
-        _, distinct, places = np.unique(hashes[:, 0], return_index=True, return_inverse=True)
-        wanted = hashes[distinct]
-        known = Known.nothing(wanted)
+        table = SentenceTable(hashes)
+        files, rows = np.full((2, len(hashes)), -1)
         for file, (segment, _, stored) in enumerate(self._stored):
-            for place, row in _first_rows(*equal_rows(stored, wanted)):
-                if known.files[place] < 0 and _is_sound(segment, row):
-                    known.files[place], known.rows[place] = file, row
-        same = wanted[places, 1] == hashes[:, 1]  # otherwise another sentence of the batch shares its first half
-        files = np.where(same, known.files[places], -1)
-        return Known(hashes, files, known.rows[places], tuple(vectors for _, vectors, _ in self._stored))
+            found = table.rows(stored)
+            for number in np.flatnonzero((found >= 0) & (files < 0)).tolist():
+                if _is_sound(segment, found[number]):
+                    files[number], rows[number] = file, found[number]
+        vectors = tuple(vectors for _, vectors, _ in self._stored)
+        return Known(hashes, files[table.first], rows[table.first], vectors)
 
 
 def encode_new(
@@ -118,13 +115,7 @@ def require_same_vectors(path: Path, contents: Contents, other: Path, others: Co
         )
 
 
-def _first_rows(rows: NDArray[np.int64], places: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Each place with its first row."""
-    distinct, first = np.unique(places, return_index=True)
-    return zip(distinct.tolist(), rows[first].tolist(), strict=True)
-
-
-def _is_sound(segment: Segment, row: int) -> bool:
+def _is_sound(segment: Segment, row: np.int64) -> bool:
     """Whether the hash and the vector of a sentence are as they were written, where there are checksums."""
     try:
         segment.check_encoded(np.array([row]))

@@ -1,7 +1,7 @@
 """Hashes of sentences, by which a sentence is found that an index has a vector of already.
 
 Two sentences with the same 128 bits of BLAKE2b are taken for the same: among a billion sentences, the chance that any
-two others share them is one in 10^20. Their texts cannot decide, since the text of a removed document is erased.
+two others share them is less than one in 10^20. Their texts cannot decide, since the text of a removed document is erased.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
+from rprs.compiled import compiled
 from rprs.index.segment import Hashes, Segment
 from rprs.progress import Advance, no_op
 
-__all__ = ["equal_rows", "segment_hashes", "sentence_hashes"]
+__all__ = ["SentenceTable", "segment_hashes", "sentence_hashes"]
 
-ROWS = 2**16  # compared at a time, so that what is computed of them stays in the processor's caches
-SPARSE = 16  # slots for each sentence that is looked for: of the others, one in sixteen must be compared
+SLOTS = 4  # at least, for each sentence that is looked for: most of the others then meet an empty one
 
 
 def sentence_hashes(sentences: Iterable[str]) -> Hashes:
@@ -41,19 +41,49 @@ def segment_hashes(segment: Segment, texts: Iterable[tuple[int, str]], advance: 
     return hashes
 
 
-def equal_rows(stored: Hashes, wanted: Hashes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The rows of `stored` that are in `wanted`, and the place of each there; the first halves in `wanted` ascend.
+class SentenceTable:
+    """Looks for some sentences among many: a hash table of the few, which fits in the processor's caches."""
 
-    Most rows are sifted out by a few bits of their hash, in a table that fits in the processor's caches.
-    """
-    shift = np.uint64(64 - (SPARSE * len(wanted)).bit_length())
-    table = np.zeros(2 ** (64 - int(shift)), dtype=bool)
-    table[wanted[:, 0] >> shift] = True
-    rows = [
-        start + np.flatnonzero(table[stored[start : start + ROWS, 0] >> shift]) for start in range(0, len(stored), ROWS)
-    ]
-    likely = np.concatenate([np.empty(0, dtype=np.int64), *rows])
-    hashes = stored[likely]
-    places = np.minimum(np.searchsorted(wanted[:, 0], hashes[:, 0]), len(wanted) - 1)
-    equal = np.all(wanted[places] == hashes, axis=1)
-    return likely[equal], places[equal]
+    def __init__(self, hashes: Hashes) -> None:
+        self._hashes = hashes
+        self._table = np.full(2 ** (SLOTS * len(hashes)).bit_length(), -1, dtype=np.int32)
+        self.first = np.empty(len(hashes), dtype=np.int64)  # (sentences,): the first sentence with the same hash
+        _insert(hashes, self._table, self.first)
+
+    def rows(self, stored: Hashes) -> NDArray[np.int64]:
+        """(sentences,): the first row of `stored` that has the hash of each `first` sentence; -1 for all others."""
+        rows = np.full(len(self._hashes), -1, dtype=np.int64)
+        own = stored.view()
+        own.flags.writeable = False  # as in mapped files: one compiled function serves all
+        _find(own, self._hashes, self._table, rows)
+        return rows
+
+
+# Numba infers the types of what follows, and compiles it once for each combination.
+@compiled
+def _slot(first, second, hashes, table):  # type: ignore[no-untyped-def]
+    """The slot of a hash, or the empty one where it belongs."""
+    last = np.uint64(table.size - 1)
+    slot = first & last
+    while True:
+        number = table[slot]
+        if number < 0 or (hashes[number, 0] == first and hashes[number, 1] == second):
+            return slot
+        slot = (slot + np.uint64(1)) & last
+
+
+@compiled
+def _insert(hashes, table, first):  # type: ignore[no-untyped-def]
+    for number in range(len(hashes)):
+        slot = _slot(hashes[number, 0], hashes[number, 1], hashes, table)
+        if table[slot] < 0:
+            table[slot] = number
+        first[number] = table[slot]
+
+
+@compiled
+def _find(stored, hashes, table, rows):  # type: ignore[no-untyped-def]
+    for row in range(len(stored)):
+        number = table[_slot(stored[row, 0], stored[row, 1], hashes, table)]
+        if number >= 0 and rows[number] < 0:
+            rows[number] = row
