@@ -1,7 +1,7 @@
 """Hashes of sentences, by which a sentence is found that an index has a vector of already.
 
-Two sentences with the same 128 bits of BLAKE2b are taken for the same: among a billion sentences, the chance that any
-two others share them is less than one in 10^20. Their texts cannot decide, since the text of a removed document is erased.
+Two sentences with the same 128 bits of BLAKE2b are taken for the same: the chance that a billion sentences have two
+that share them is less than one in 10^20. Texts are not compared, since those of removed documents are erased.
 """
 
 from __future__ import annotations
