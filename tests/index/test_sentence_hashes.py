@@ -114,6 +114,14 @@ def test_only_encoders_that_take_long_store_hashes(folder: Path) -> None:
     assert np.array_equal(np.load(file), sentence_hashes([sentence(number) for number in range(30)]))
 
 
+def test_a_collection_that_is_too_small_for_a_fit_asks_the_teacher_for_new_sentences_only(folder: Path) -> None:
+    path, encoder = folder / "small.rprs", "fitted(teacher=asked,sample=500)"
+    add(path, *LARGE, encoder=encoder, measured=False)
+    assert add(path, document("new", 7, 399, 1_000), encoder=encoder, measured=False) == [sentence(1_000)]
+    assert add(path, document("newer", 7, 1_000), encoder=encoder, measured=False) == []
+    assert verify(path) == []
+
+
 def test_damaged_hashes_are_found_and_not_used(folder: Path) -> None:
     path = folder / "a.rprs"
     add(path, *LARGE, measured=False)

@@ -86,7 +86,8 @@ class Encoding:
     @property
     def is_slow(self) -> bool:
         """Whether encoding a sentence takes so much longer than finding it that segments store hashes of sentences."""
-        return bool(getattr(self.component, "slow", False))
+        row = self.catalog.encoder() if self.is_fitted else None  # a small collection uses the teacher
+        return bool(getattr(self.component if row is None else spec.parse("encoder", row.spec), "slow", False))
 
     @property
     def reuses(self) -> bool:
