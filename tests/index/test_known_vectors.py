@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,7 +18,8 @@ from rprs import spec
 from rprs.document import Document
 from rprs.encode.hashed import Hashed
 from rprs.errors import IndexCorrupt, IndexMismatch, UsageError
-from rprs.index import Index, Writer, known_vectors, verify
+from rprs.index import Index, Writer, sentence_hashes, verify, writer
+from rprs.index.segment import Hashes
 from rprs.progress import Advance, Progress, no_op, silent
 from rprs.scoring.vectors import VECTOR_TYPES, VectorType
 from rprs.spec import Component, Kind
@@ -125,15 +126,6 @@ def test_no_sentence_is_encoded_twice(texts: list[list[int]], batch: int) -> Non
         assert vectors(folder / "a.rprs") == vectors(folder / "b.rprs")
 
 
-def test_a_small_batch_looks_only_at_the_documents_that_it_changes(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = folder / "a.rprs"
-    add(path, document("a", *range(20)), document("b", *range(20, 40)))
-    monkeypatch.setattr("rprs.index.encoding.WORTH_LOOKING", 2)
-    assert add(path, document("b", 0, 20, 21), document("c", 1)) == [sentence(0), sentence(1)]
-
-
 def test_another_index_gives_its_vectors(folder: Path) -> None:
     old, new, plain = folder / "old.rprs", folder / "new.rprs", folder / "plain.rprs"
     add(old, document("a", *range(20)), document("b", *range(20, 40)))
@@ -186,17 +178,16 @@ def test_damaged_vectors_are_not_copied(folder: Path) -> None:
 def test_two_sentences_with_the_same_first_half_of_a_hash_are_told_apart(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original = known_vectors._keys
+    def colliding(sentences: Iterable[str]) -> Hashes:
+        hashes = sentence_hashes.sentence_hashes(sentences)
+        hashes[:, 0] %= 2
+        return hashes
 
-    def colliding(sentences: Sequence[str]) -> Any:
-        first, second = original(sentences)
-        return first % 2, second
-
-    monkeypatch.setattr(known_vectors, "_keys", colliding)
+    monkeypatch.setattr(writer, "sentence_hashes", colliding)
     path = folder / "a.rprs"
     add(path, document("a", *range(20)))
-    add(path, document("a", *range(30)), batch=1)
-    add(folder / "b.rprs", document("a", *range(30)))
+    add(path, document("b", *range(30)), batch=1)
+    add(folder / "b.rprs", document("a", *range(20)), document("b", *range(30)))
     assert vectors(path) == vectors(folder / "b.rprs")
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rprs.index.files import File, RowFile, folder_mode, save, save_rows
 from rprs.index.phrases import merge_phrases, streams
 from rprs.index.rows import SegmentRow
-from rprs.index.segment import Inverted, Segment, ends, folder, invert, vectors_path
+from rprs.index.segment import Inverted, Segment, ends, folder, hashes_path, invert, vectors_path
 from rprs.progress import Advance, no_op
 
 __all__ = ["cut", "merge_segments"]
@@ -49,6 +49,9 @@ def merge_segments(
     if generation is not None:
         vectors = [segment.vectors for segment in segments if segment.vectors is not None]
         files.append(stream(vectors_path(number, generation), vectors, advance))
+    hashes = [segment.hashes for segment in segments if segment.hashes is not None]
+    if len(hashes) == len(segments):
+        files.append(stream(hashes_path(number), hashes))
     files += _merge_postings(root, place, segments, live)
     if streams(segments):
         files += merge_phrases(root, number, streams(segments), _renumbered(live))

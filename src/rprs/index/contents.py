@@ -162,16 +162,6 @@ class Contents(Database):
         for ordinal, id, text, content_hash, removed in self.stream(query, segment):
             yield ordinal, "" if removed else self._unchanged(text, content_hash, id)
 
-    def texts_of(self, ids: Iterable[str]) -> Iterator[tuple[int, int, str]]:
-        """Segment, ordinal and text of those documents that there are."""
-        query = (
-            "SELECT segment, ordinal, text, content_hash FROM documents LEFT JOIN texts ON document = number "
-            "WHERE removed = 0 AND id = ?"
-        )
-        for id in ids:
-            for segment, ordinal, text, content_hash in self.rows(query, id):
-                yield segment, ordinal, self._unchanged(text, content_hash, id)
-
     def text(self, number: int) -> tuple[int, int, str]:
         """Segment, ordinal and text of a document by its row number."""
         columns = "segment, ordinal, id, text, content_hash"

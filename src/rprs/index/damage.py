@@ -13,13 +13,12 @@ from rprs.files.hashes import sha256
 from rprs.index.catalog import Catalog
 from rprs.index.files import File, load, load_checked
 from rprs.index.rows import StoredDocument, label_checksum, text_checksum
-from rprs.index.segment import folder
+from rprs.index.segment import BY_SENTENCE, folder
 from rprs.progress import Progress
 
 __all__ = ["Damage", "affected_documents", "damaged_files", "document_damage", "refuse_damage"]
 
 NAMED = 5  # documents in a message
-BY_SENTENCE = ("spans", "paragraphs", "vectors")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from rprs import spec
 from rprs.encode import Encoder, Fittable
-from rprs.errors import UsageError
+from rprs.errors import IndexCorrupt, UsageError
 from rprs.files.hashes import digest
 from rprs.index.catalog import Catalog
 from rprs.index.encoders import (
@@ -21,11 +21,12 @@ from rprs.index.encoders import (
     store_encoder,
 )
 from rprs.index.encoders import folder as encoder_folder
-from rprs.index.files import File, load, save_rows, sync_place
-from rprs.index.known_vectors import WORTH_LOOKING, KnownVectors, encode_new, require_same_vectors
+from rprs.index.files import File, load, save, save_rows, sync_place
+from rprs.index.known_vectors import Known, KnownVectors, encode_new, require_same_vectors
 from rprs.index.leftovers import delete_leftovers
 from rprs.index.rows import SegmentRow
-from rprs.index.segment import Segment, folder, vectors_path
+from rprs.index.segment import Hashes, Segment, folder, hashes_path, vectors_path
+from rprs.index.sentence_hashes import segment_hashes
 from rprs.index.sentence_vectors import (
     LEAST_SENTENCES,
     EncodeSentences,
@@ -82,24 +83,23 @@ class Encoding:
         self._other = other
         self._known_vectors()
 
-    def look_up_known(self, ids: Sequence[str], sentences: int) -> None:
-        """Find out which sentences the index has, before a batch of documents with so many is written.
+    @property
+    def is_slow(self) -> bool:
+        """Whether encoding a sentence takes so much longer than finding it that segments store hashes of sentences."""
+        row = self.catalog.encoder() if self.is_fitted else None  # a small collection uses the teacher
+        return bool(getattr(self.component if row is None else spec.parse("encoder", row.spec), "slow", False))
 
-        For a batch that is small compared with the index, only the earlier versions of its documents are looked at.
-        """
-        if self._other is None and not getattr(self.component, "slow", False):
-            return
+    @property
+    def reuses(self) -> bool:
+        """Whether vectors are looked for before sentences are encoded."""
+        return self.is_slow or self._other is not None
+
+    def look_up(self, hashes: Hashes) -> Known:
+        """Find the sentences of a batch that have vectors already, before the batch is written."""
         known = self._known_vectors()
-        if sentences * WORTH_LOOKING >= sum(row.sentences for row in self.catalog.segments()):
+        if self.is_slow:
             known.add_index(self.path, self.catalog)
-        else:
-            known.add_documents(self.path, self.catalog, ids)
-
-    def remember(self, ids: Sequence[str]) -> None:
-        """Remember the sentences of documents that have just been committed."""
-        if self._known is not None:
-            self._known.forget_recent()
-            self._known.add_documents(self.path, self.catalog, ids)
+        return known.look_up(hashes)
 
     def forget_known(self) -> None:
         """Forget what the index has, and close its files, which compaction may delete."""
@@ -115,8 +115,27 @@ class Encoding:
                     known.add_index(self._other, contents)
                 finally:
                     contents.close()
+            if self.is_slow:
+                self._add_hashes()
             self._known = known
         return self._known
+
+    def _add_hashes(self) -> None:
+        """Store the hashes of the sentences of segments without them, which earlier versions have written."""
+        listed = {file.path for file in self.catalog.files()}
+        older = [row for row in self.catalog.segments() if hashes_path(row.number) not in listed]
+        if not older:
+            return
+        sums = self.catalog.block_sums()
+        with self.progress("hashing", sum(row.sentences for row in older), "sentences") as advance:
+            for row in older:
+                with suppress(IndexCorrupt):  # `rprs verify` reports it, and its sentences are encoded again
+                    segment = Segment.open(self.path, row.number, None, sums=sums)
+                    hashes = segment_hashes(segment, self.catalog.texts(row.number), advance)
+                    file = save(self.path, hashes_path(row.number), hashes)
+                    sync_place(self.path, folder(row.number))
+                    with self.catalog.transaction():
+                        self.catalog.add_files([file])
 
     # ------------------------------------------------------------------------ writing vectors
 
@@ -128,13 +147,18 @@ class Encoding:
         texts: Iterable[tuple[int, str]],
         advance: Advance = no_op,
         workers: Workers[list[str], Any] | None = None,
+        *,
+        known: Known | None = None,
     ) -> File:
-        """Encode the sentences of a segment in their order, here or by workers, and write the vectors as one array."""
+        """Encode the sentences of a segment in their order, here or by workers, and write the vectors as one array.
+
+        The vectors of `known` sentences are copied.
+        """
         offsets = load(self.path, f"{folder(number)}/sentence_offsets.npy")
         spans = load(self.path, f"{folder(number)}/spans.npy")
         blocks, vector_type = sentence_blocks(texts, offsets, spans), self.catalog.vectors
-        if self._known is not None:
-            vectors = encode_new(self._known, encoder, blocks, advance)
+        if known is not None:
+            vectors = encode_new(known, encoder, blocks, vector_type, advance)
         elif workers is None:
             vectors = encode_blocks(encoder, blocks, vector_type, advance)
         else:

@@ -32,17 +32,20 @@ from rprs.scoring.vectors import PRECISIONS, VectorType
 
 __all__ = [
     "ARRAYS",
+    "BY_SENTENCE",
     "NAMES",
     "NEWER_NAMES",
     "PHRASE_NAMES",
     "TYPES",
     "Entry",
+    "Hashes",
     "Inverted",
     "Segment",
     "Terms",
     "ends",
     "folder",
     "hash_term",
+    "hashes_path",
     "invert",
     "open_phrases",
     "segment_arrays",
@@ -71,8 +74,12 @@ NEWER_NAMES = tuple(NEWER_TYPES)
 ARRAYS = len(NAMES) + len(NEWER_NAMES) + 3  # all of a new segment; phrases take three steps
 PHRASE_TYPES = {"phrase_directory": ("<i8",), "phrase_data": ("|u1",)}  # of the arrays that an index may do without
 PHRASE_NAMES = tuple(PHRASE_TYPES)
+BY_SENTENCE = ("spans", "paragraphs", "vectors", "sentence_hash")  # the arrays with a row for each sentence
+HASH_TYPES = {"sentence_hash": ("<u8",)}  # of the array that only encoders have that take long
 _OF_TERMS = ("term_offsets", "term_bytes", "posting_offsets")  # and their hashes, which are checked at once
 NO_BLOCKS: Mapping[str, Blocks] = MappingProxyType({})
+
+Hashes = NDArray[np.uint64]  # (sentences, 2)
 
 
 def folder(number: int) -> str:
@@ -83,6 +90,11 @@ def folder(number: int) -> str:
 def vectors_path(number: int, generation: int) -> str:
     """The path of the vectors that an encoder made for a segment."""
     return f"{folder(number)}/vectors.{generation:06d}.npy"
+
+
+def hashes_path(number: int) -> str:
+    """The path of the hashes of a segment's sentences."""
+    return f"{folder(number)}/sentence_hash.npy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +135,10 @@ class Segment:
         self.sentence_offsets: NDArray[np.int64] = arrays["sentence_offsets"]
         self.spans: NDArray[np.uint32] = arrays["spans"]
         self.paragraphs: NDArray[np.int32] = arrays["paragraphs"]
+        self.hashes: Hashes | None = arrays.get("sentence_hash")
         self.vectors, self._vector_type = vectors, vector_type
         self.phrases = phrases
-        allowed = TYPES | NEWER_TYPES
+        allowed = TYPES | NEWER_TYPES | HASH_TYPES
         types = {name: array.dtype.str in allowed[name] for name, array in arrays.items()}
         for name, valid in chain(types.items(), self._checks()):  # in turn: a wrong type may be no number
             if not valid:
@@ -141,18 +154,20 @@ class Segment:
         generation: int | None,
         *,
         phrases: bool = False,
+        hashes: bool = False,
         vector_type: VectorType = "float16",
         sums: Mapping[str, bytes] | None = None,
     ) -> Segment:
         """Open a segment on disk with the vectors of an encoder; without vectors if `generation` is None.
 
+        With `hashes`, it has those of its sentences, if they are stored.
         With the `sums` of the blocks of all files, by path, blocks are checked when they are first used.
         """
         paths = {name: f"{folder(number)}/{name}.npy" for name in (*NAMES, *(PHRASE_NAMES if phrases else ()))}
         if generation is not None:
             paths["vectors"] = vectors_path(number, generation)
-        newer = {name: f"{folder(number)}/{name}.npy" for name in NEWER_NAMES}
-        paths |= {name: path for name, path in newer.items() if _is_there(sums, root, path)}
+        optional = {name: f"{folder(number)}/{name}.npy" for name in (*NEWER_NAMES, *(HASH_TYPES if hashes else ()))}
+        paths |= {name: path for name, path in optional.items() if _is_there(sums, root, path)}
         loaded = {name: load_checked(root, path, _sums(sums, root, path)) for name, path in paths.items()}
         arrays = {name: array for name, (array, _) in loaded.items()}
         blocks = {name: checks for name, (_, checks) in loaded.items() if checks is not None}
@@ -164,7 +179,7 @@ class Segment:
 
     def check_postings(self) -> None:
         """Check all terms, postings and phrases, before numbers that are stored are computed from them."""
-        self._check_all(*(name for name in self._blocks if name not in ("vectors", "spans", "paragraphs")))
+        self._check_all(*(name for name in self._blocks if name not in BY_SENTENCE))
 
     def release_postings(self) -> None:
         """Give back the memory of all files of terms, postings and phrases."""
@@ -202,6 +217,12 @@ class Segment:
         if self.vectors is not None and len(self.vectors):
             self._check_rows("vectors", self.vectors, starts, stops)
 
+    def check_encoded(self, rows: NDArray[np.int64]) -> None:
+        """Check the vectors and the hashes of these sentences."""
+        self.check_vectors(rows, rows + 1)
+        if self.hashes is not None:
+            self._check_rows("sentence_hash", self.hashes, rows, rows + 1)
+
     def _check_all(self, *names: str) -> None:
         for name in names:
             if name in self._blocks:
@@ -227,6 +248,7 @@ class Segment:
             "sentence_offsets": complete(self.sentence_offsets, len(self.lengths), sentences),
             "spans": self.spans.shape == (sentences, 2),
             "paragraphs": self.paragraphs.shape == (sentences,),
+            "sentence_hash": self.hashes is None or self.hashes.shape == (sentences, 2),
             "vectors": vectors is None or (vectors.dtype == stored and vectors.shape[:1] == (sentences,)),
             "phrase_directory": phrases is None or _valid_phrases(phrases),
         }.items()

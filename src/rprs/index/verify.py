@@ -16,7 +16,8 @@ from rprs.index.damage import damaged_files, document_damage
 from rprs.index.files import File
 from rprs.index.leftovers import leftovers
 from rprs.index.rows import SegmentRow, StoredDocument
-from rprs.index.segment import NAMES, NEWER_NAMES, PHRASE_NAMES, Segment, folder, vectors_path
+from rprs.index.segment import NAMES, NEWER_NAMES, PHRASE_NAMES, Segment, folder, hashes_path, vectors_path
+from rprs.index.sentence_hashes import sentence_hashes
 from rprs.progress import Progress, as_progress
 from rprs.scoring.phrases import in_order
 
@@ -143,6 +144,7 @@ def _segments(catalog: Catalog) -> Iterator[str]:
     if catalog.refit is not None:  # the vectors that an interrupted refit has made so far
         named -= {vectors_path(row.number, catalog.refit[0]) for row in rows}
     named -= {f"{folder(row.number)}/{name}.npy" for row in rows for name in NEWER_NAMES}  # older segments have none
+    named -= {hashes_path(row.number) for row in rows}  # only segments whose encoder takes long have them
     if not catalog.phrases:  # an upgrade may have been interrupted
         named = {path for path in named if "/phrase_" not in path}
     yield from (f"catalog.sqlite: {path} and its segment do not fit" for path in sorted((arrays | vectors) ^ named))
@@ -154,7 +156,9 @@ def _contents(catalog: Catalog, root: Path, progress: Progress) -> Iterator[str]
     with progress("checking documents", sum(row.documents for row in rows), "documents") as advance:
         for row in rows:
             try:
-                segment = Segment.open(root, row.number, row.generation, phrases=phrases, vector_type=vector_type)
+                segment = Segment.open(
+                    root, row.number, row.generation, phrases=phrases, hashes=True, vector_type=vector_type
+                )
             except (IndexCorrupt, FileNotFoundError) as error:
                 yield f"segment {row.number} cannot be opened: {error}"
                 continue
@@ -170,6 +174,8 @@ def _document(stored: StoredDocument, segment: Segment) -> Iterator[str]:
     ordinal, sizes = stored.ordinal, (stored.words, stored.sentences)
     if ordinal >= len(segment.lengths) or sizes != (segment.lengths[ordinal], len(segment.sentences(ordinal))):
         yield f"the size of {stored.id!r} is not that in its segment"
+    elif not _has_right_hashes(stored, segment):
+        yield f"the hashes of the sentences of {stored.id!r} do not fit its text"
 
 
 def _segment(catalog: Catalog, segment: Segment, row: SegmentRow) -> Iterator[str]:
@@ -185,6 +191,15 @@ def _segment(catalog: Catalog, segment: Segment, row: SegmentRow) -> Iterator[st
         "the order of its phrases": phrases is None or bool(in_order(phrases.directory, phrases.data, row.documents)),
     }
     yield from (f"{name} does not fit" for name, valid in checks.items() if not valid)
+
+
+def _has_right_hashes(stored: StoredDocument, segment: Segment) -> bool:
+    """Whether the hashes of a document's sentences are those of their texts, if they are stored."""
+    if segment.hashes is None:
+        return True
+    text, first = stored.text or "", int(segment.sentence_offsets[stored.ordinal])
+    hashes = sentence_hashes(text[start:end] for start, end in segment.sentences(stored.ordinal).spans.tolist())
+    return np.array_equal(segment.hashes[first : first + len(hashes)], hashes)
 
 
 def _has_right_counts(segment: Segment) -> bool:

@@ -37,14 +37,16 @@ from rprs.index.damage import refuse_damage
 from rprs.index.database import NO_INDEX
 from rprs.index.encoders import LoadedEncoder, grown_enough
 from rprs.index.encoding import Encoding
-from rprs.index.files import File, folder_mode, sync_place, watch_disk
+from rprs.index.files import File, folder_mode, save, sync_place, watch_disk
 from rprs.index.folder import create_folder, lock_index
+from rprs.index.known_vectors import Known
 from rprs.index.leftovers import GROUPS, delete_leftovers
 from rprs.index.preparing import Ahead, Preparing
 from rprs.index.repair import Repaired, accept_listing, diagnose, sound_documents
 from rprs.index.rows import SegmentRow
 from rprs.index.sample import keyed_sentences
-from rprs.index.segment import ARRAYS, Entry, Segment, folder, write_arrays
+from rprs.index.segment import ARRAYS, Entry, Hashes, Segment, folder, hashes_path, write_arrays
+from rprs.index.sentence_hashes import sentence_hashes
 from rprs.index.settings import check_settings
 from rprs.index.statistics import calibrate, calibrate_once, measure
 from rprs.index.unread import forget_unread
@@ -259,10 +261,8 @@ class Writer:
         for entry in prepared:
             entries.append(entry)
             advance(1)
-        ids = [document.id for document in batch.documents]
-        self._encoding.look_up_known(ids, sum(len(entry.sentences) for entry in entries))
-        self._commit(batch, entries)
-        self._encoding.remember(ids)
+        hashes = self._hashes(batch, entries)
+        self._commit(batch, entries, None if hashes is None else self._encoding.look_up(hashes))
         return Added(
             len(batch.documents) - batch.changed,
             batch.changed + len(batch.relabelled),
@@ -271,7 +271,16 @@ class Writer:
             sum(entry.length for entry in entries),
         )
 
-    def _commit(self, batch: Batch, entries: list[Entry]) -> None:
+    def _hashes(self, batch: Batch, entries: list[Entry]) -> Hashes | None:
+        """The hashes of a batch's sentences; None where no sentence is looked for."""
+        if not self._encoding.reuses:
+            return None
+        pairs = zip(batch.documents, entries, strict=True)
+        return sentence_hashes(
+            document.text[start:end] for document, entry in pairs for start, end in entry.sentences.spans.tolist()
+        )
+
+    def _commit(self, batch: Batch, entries: list[Entry], known: Known | None = None) -> None:
         """Write a batch as a segment, then commit it and the removal of the versions that it replaces."""
         number = self.catalog.next_segment()
         generation = self.catalog.generation
@@ -279,8 +288,10 @@ class Writer:
         if entries:
             with self.progress("writing words and phrases", ARRAYS, "arrays") as advance:
                 files += write_arrays(self.path, number, entries, advance)
+            if known is not None and self._encoding.is_slow:
+                files.append(save(self.path, hashes_path(number), known.hashes))
             if generation is not None:
-                files.append(self._write_vectors(number, generation, batch, entries))
+                files.append(self._write_vectors(number, generation, batch, entries, known))
             sync_place(self.path, folder(number))
         with self.catalog.transaction():
             for old, document in batch.renamed.items():
@@ -299,10 +310,12 @@ class Writer:
             if batch.record is not None:
                 batch.record()
 
-    def _write_vectors(self, number: int, generation: int, batch: Batch, entries: list[Entry]) -> File:
+    def _write_vectors(
+        self, number: int, generation: int, batch: Batch, entries: list[Entry], known: Known | None
+    ) -> File:
         texts = ((place, document.text) for place, document in enumerate(batch.documents))
         with self.progress("encoding", sum(len(entry.sentences) for entry in entries), "sentences") as advance:
-            return self._encoding.write(number, generation, self._encoding.encoder(), texts, advance)
+            return self._encoding.write(number, generation, self._encoding.encoder(), texts, advance, known=known)
 
     # ------------------------------------------------------------------------ encoding
 
@@ -420,7 +433,8 @@ class Writer:
         generation = self.catalog.generation
         phrases, vector_type = self.catalog.phrases, self.catalog.vectors
         segments = [
-            Segment.open(self.path, row.number, generation, phrases=phrases, vector_type=vector_type) for row in old
+            Segment.open(self.path, row.number, generation, phrases=phrases, hashes=True, vector_type=vector_type)
+            for row in old
         ]
         new: list[tuple[SegmentRow, list[File]]] = []
         with self.progress("compacting", sum(row.sentences for row in old), "sentences") as advance:
@@ -460,7 +474,9 @@ class Writer:
         documents = sound_documents(self.catalog, segments)
         with self.progress("indexing again", unit="documents") as advance:
             while batch := list(take_characters(documents, self.batch)):
-                self._commit(Batch(batch, len(batch), []), list(self._preparing.entries(batch)))
+                rebuilt, entries = Batch(batch, len(batch), []), list(self._preparing.entries(batch))
+                hashes = self._hashes(rebuilt, entries)  # nothing else is taken from an index that is damaged
+                self._commit(rebuilt, entries, None if hashes is None else Known.nothing(hashes))
                 count += len(batch)
                 advance(len(batch))
         if segments:
