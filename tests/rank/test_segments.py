@@ -88,6 +88,6 @@ def test_segments_in_the_order_of_ids_are_scored_in_place(tmp_path: Path, stage:
         query = Document("q", "The tenant of the court did appeal the claim to rent.")
         assert [isinstance(rows, slice) for rows in index.rows[:3]] == [False, True, True]
         expected = stage.scores(query, index)
-        index.rows = index.numbers
+        index.rows = [*index.numbers]
         assert np.array_equal(stage.scores(query, index), expected)
         assert expected.any()
