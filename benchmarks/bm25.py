@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
+from benchmarks import blocks
 from benchmarks.drawn import Drawn, draw, first_distinct, write_index
 from benchmarks.table import Goal, Row, seconds
 from benchmarks.timing import Options, Times, compared, interleaved, peer_module
@@ -28,6 +29,7 @@ from rprs.document import Document
 from rprs.index import Index
 from rprs.rank import BM25
 from rprs.rank.cosine import Cosine
+from rprs.rank.grams import query_grams
 from rprs.rank.steps import alone
 from rprs.scoring import bm25
 
@@ -44,6 +46,7 @@ GOALS = {PLAIN: Goal(1.0), COMPILED: Goal(1.0)}
 COSINE_GOAL = Goal(2.0)
 SCIPY = "scipy.sparse, same postings"
 LIMIT = "reading as many bytes as the postings have from memory"
+COSINE_LIMIT = "reading as many bytes as the postings of words and phrases have from memory"
 TANTIVY = "tantivy"
 TANTIVY_GOAL = Goal(1.0)
 
@@ -67,6 +70,7 @@ def run(options: Options) -> Iterator[Row]:
                 yield from _scores(title, queries, engines, options.rounds(ROUNDS))
                 yield _ranking(title, queries, engines, options.rounds(ROUNDS))
             index.close()
+    yield from blocks.rows(options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +96,8 @@ def _scores(title: str, queries: list[Words], engines: Engines, rounds: int) -> 
             raise RuntimeError(f"{name} gives different scores from ours: the comparison would be meaningless")
     tasks = {name: _each(task, queries) for name, task in {"ours": ours, **scores}.items()}
     tasks["cosine"] = _each(lambda words: alone(Cosine().steps(words, index)), queries)
-    tasks[LIMIT] = _reading(queries, index, ranker)
+    tasks[LIMIT] = _reading(queries, index, 1)
+    tasks[COSINE_LIMIT] = _reading(queries, index, Cosine().ngrams)
     times = interleaved(tasks, rounds, process_time)
     what = f"the score of every document: {title}, processor time"
     yield compared("bm25", what, times, SCIPY)
@@ -100,6 +105,7 @@ def _scores(title: str, queries: list[Words], engines: Engines, rounds: int) -> 
     yield compared("bm25", what, times, LIMIT)
     cosine = f"the cosine of every document: {title}, processor time"
     yield _compared_or_missing(cosine, times, COMPILED, "cosine", COSINE_GOAL)
+    yield compared("bm25", cosine, times, COSINE_LIMIT, ours="cosine")
 
 
 def _compared_or_missing(what: str, times: Times, peer: str, ours: str, goal: Goal) -> Row:
@@ -132,8 +138,11 @@ def _ranking(title: str, queries: list[Words], engines: Engines, rounds: int) ->
     return compared("bm25", what, times, TANTIVY, goal=TANTIVY_GOAL)
 
 
-def _reading(queries: list[Words], index: Index, ranker: BM25) -> Callable[[], object]:
-    """A task that reads as many bytes from memory as the next query has in its postings, and does nothing else."""
+def _reading(queries: list[Words], index: Index, longest: int) -> Callable[[], object]:
+    """A task that reads as many bytes from memory as the next query has in its postings, and does nothing else.
+
+    They are those of words and of phrases of up to so many words, which are stored in fewer bytes, but read like these.
+    """
     memory = np.ones(MEMORY // 4, dtype=np.int32)
     (segment,) = index.segments
     bytes_of_posting = segment.posting_documents.itemsize + segment.posting_counts.itemsize
@@ -145,7 +154,7 @@ def _reading(queries: list[Words], index: Index, ranker: BM25) -> Callable[[], o
         memory[place : place + size].max()
         place += size
 
-    postings = [ranker.terms(Document("query", " ".join(words)), index).df.sum() for words in queries]
+    postings = [sum(grams.df.sum() for grams in query_grams(words, index, longest).grams) for words in queries]
     return _each(read, [int(number) * bytes_of_posting // 4 for number in postings])
 
 

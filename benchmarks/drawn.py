@@ -16,13 +16,14 @@ from rprs.index.rows import SegmentRow
 from rprs.index.segment import ends, folder, hash_term, write_phrases
 from rprs.scoring.phrases import stream
 
-__all__ = ["VOCABULARY", "Drawn", "draw", "first_distinct", "postings", "write_index"]
+__all__ = ["SHARES", "VOCABULARY", "Drawn", "draw", "first_distinct", "postings", "write_index"]
 
 VOCABULARY = 200_000
 
 Ints = NDArray[np.int64]
-_SHARE = 1 / (np.arange(VOCABULARY) + 2.7)  # Zipf–Mandelbrot
-_CUMULATED = np.cumsum(_SHARE / _SHARE.sum())
+_WEIGHTS = 1 / (np.arange(VOCABULARY) + 2.7)  # Zipf–Mandelbrot
+SHARES = _WEIGHTS / _WEIGHTS.sum()  # of each word among all words
+_CUMULATED = np.cumsum(SHARES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 `python -m benchmarks.load INDEX [--clients 50] [--seconds 60] [--workers 2] [--markdown]` starts a real `rprs serve`.
 Each client runs one search after another, with documents from the index and with pasted texts, and compares the
 response with the results of `Searcher`. A client that is refused (503) waits as long as `Retry-After` says. Processor
-time and memory are those of the server with its workers; memory that they share is counted once.
+time and memory are those of the server with its workers; memory that they share is counted once. The goals for
+throughput and latency are those of two workers.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ QUERIES = 60
 K = 10
 WARM_UP = 10.0  # seconds after which memory should no longer grow
 GROWTH = 1.05
+RATE, LATENCY = 100, 0.6  # responses a second, and seconds within which 95% of them come: with two workers
 MAX_TEXT = 20_000  # characters of a pasted text
 
 
@@ -81,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         title = f"{options.clients} clients for {options.seconds:g} s on {len(index):,} documents"
     with served(options.index, options.workers) as (url, process):
         tally = asyncio.run(_load(url, process, searches, options.clients, options.seconds))
-    table = list(rows(title, tally, options.seconds))
+    table = list(rows(title, tally, options.seconds, options.workers))
     if options.markdown:
         print(as_markdown(table))
     else:
@@ -202,7 +204,7 @@ def _with_children(process: int) -> list[int]:
 # ---------------------------------------------------------------------------- table
 
 
-def rows(title: str, tally: Tally, lasting: float) -> Iterator[Row]:
+def rows(title: str, tally: Tally, lasting: float, workers: int) -> Iterator[Row]:
     """The rows of the table."""
     sure, count = Goal(1, at_least=True), len(tally.latencies)
     share = tally.correct / count if count else 0.0
@@ -215,11 +217,19 @@ def rows(title: str, tally: Tally, lasting: float) -> Iterator[Row]:
     share = 1 - failed / max(failed + tally.refused + count, 1)
     yield Row("load", "other outcomes", kinds, ratio=share, goal=sure)
     if count:
-        p50, p95 = (seconds(float(np.percentile(tally.latencies, part))) for part in (50, 95))
-        yield Row("load", "latency of a response", f"p50 {p50}, p95 {p95}, max {seconds(max(tally.latencies))}")
-        yield Row("load", "throughput", f"{count / lasting:.1f} responses per second")
+        yield from _speed(tally.latencies, count / lasting, workers)
         yield Row("load", "processor time of the server", f"{seconds(tally.processor / count)} per response")
     yield _memory(tally)
+
+
+def _speed(latencies: list[float], rate: float, workers: int) -> Iterator[Row]:
+    """Latency and throughput."""
+    soon, often = (Goal(1.0), Goal(1.0, at_least=True)) if workers else (None, None)
+    p50, p95 = (float(np.percentile(latencies, part)) for part in (50, 95))
+    what = f"95% of responses (p50 {seconds(p50)}, max {seconds(max(latencies))}), {workers} workers"
+    yield Row("load", what, seconds(p95), "the limit set", seconds(LATENCY), p95 / LATENCY, goal=soon)
+    what = f"responses per second, {workers} workers"
+    yield Row("load", what, f"{rate:.1f}", "the least", f"{RATE}", rate / RATE, goal=often)
 
 
 def _memory(tally: Tally) -> Row:

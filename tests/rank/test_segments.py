@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -17,6 +18,9 @@ from rprs.rank.cosine import Cosine
 from rprs.scoring import threads
 from rprs.scoring.threads import limit_cores, spread
 
+STAGES = pytest.mark.parametrize(
+    "stage", [BM25(), BM25(k1=0.0), BM25(phrases=3), BM25(kli=0.5), Cosine(), Blend()], ids=str
+)
 WORDS = "tenant landlord rent court appeal claim notice lease the a of to and".split()
 
 
@@ -34,7 +38,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
     return opened
 
 
-@pytest.mark.parametrize("stage", [BM25(), BM25(k1=0.0), BM25(phrases=3), BM25(kli=0.5), Cosine(), Blend()], ids=str)
+@STAGES
 def test_scores_are_the_same_on_all_cores(
     index: Index, stage: BM25 | Cosine | Blend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,3 +75,19 @@ def test_an_error_of_any_item_is_raised(monkeypatch: pytest.MonkeyPatch) -> None
     for wrong in range(4):
         with pytest.raises(ZeroDivisionError):
             spread(lambda item, wrong=wrong: 1 // (item - wrong), range(4))  # type: ignore[misc]
+
+
+@STAGES
+def test_segments_in_the_order_of_ids_are_scored_in_place(tmp_path: Path, stage: BM25 | Cosine | Blend) -> None:
+    random, path = Random(2), tmp_path / "x.rprs"
+    texts = [" ".join(random.choices(WORDS, k=random.randint(0, 60))) for _ in range(60)]
+    with Writer(path, create=True, encoder="hashed(dimension=4)", batch=900, compact_automatically=False) as writer:
+        writer.add([Document(f"{number:03}", text) for number, text in enumerate(texts)])
+        writer.remove(["000"])
+    with Index(path) as index:
+        query = Document("q", "The tenant of the court did appeal the claim to rent.")
+        assert [isinstance(rows, slice) for rows in index.rows[:3]] == [False, True, True]
+        expected = stage.scores(query, index)
+        index.rows = [*index.numbers]
+        assert np.array_equal(stage.scores(query, index), expected)
+        assert expected.any()

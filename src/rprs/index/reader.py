@@ -300,6 +300,11 @@ class Index(Mapping[str, Document]):
         """The number of sentences of every document, by document number."""
         return self._per_document([np.diff(segment.sentence_offsets) for segment in self.segments])
 
+    @cached_property
+    def rows(self) -> list[slice | NDArray[np.int64]]:
+        """For every segment, the numbers of its documents: a slice where each is one more than that before."""
+        return [_as_slice(numbers) for numbers in self.numbers]
+
     def _per_document(self, arrays: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
         values = np.zeros(len(self.ids), dtype=np.int64)
         for numbers, own in zip(self.numbers, arrays, strict=True):
@@ -525,3 +530,10 @@ class Index(Mapping[str, Document]):
     def postings(self, terms: Terms) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """For every segment, where the postings of the terms start and stop."""
         return [segment.postings(terms) for segment in self.segments]
+
+
+def _as_slice(numbers: NDArray[np.int64]) -> slice | NDArray[np.int64]:
+    """The same numbers as a slice if they follow one another and none is -1; slices of an array are not copied."""
+    if len(numbers) == 0 or numbers[0] < 0 or np.any(numbers[1:] - numbers[:-1] != 1):
+        return numbers
+    return slice(int(numbers[0]), int(numbers[-1]) + 1)

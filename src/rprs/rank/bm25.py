@@ -15,7 +15,7 @@ from rprs.errors import UsageError
 from rprs.index import Index
 from rprs.index.terms import count_terms
 from rprs.rank.grams import Places, QueryGrams, gram_steps
-from rprs.rank.segments import add_segments
+from rprs.rank.segments import Rows, add_segments
 from rprs.rank.stages import Mask
 from rprs.rank.steps import Counts, Steps, alone
 from rprs.scoring import bm25
@@ -204,8 +204,8 @@ def _add_postings(
 ) -> None:
     """Add what terms or phrases contribute to the score of every document."""
 
-    def add(place: int, numbers: NDArray[np.int64], local: Floats) -> None:
-        own, saturated = postings[place], saturation[numbers] if len(saturation) else local
+    def add(place: int, rows: Rows, local: Floats) -> None:
+        own, saturated = postings[place], saturation[rows] if len(saturation) else local
         bm25.accumulate(own.starts, own.stops, weights, own.documents, own.counts, saturated, local)
 
     add_segments(scores, index, add)

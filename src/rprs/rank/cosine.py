@@ -13,7 +13,7 @@ from rprs.document import Document, Ranking
 from rprs.errors import UsageError
 from rprs.index import Index
 from rprs.rank.grams import QueryGrams, gram_steps, query_grams
-from rprs.rank.segments import add_segments
+from rprs.rank.segments import Rows, add_segments
 from rprs.rank.stages import Mask
 from rprs.rank.steps import Steps
 from rprs.scoring import bm25, cosine
@@ -100,7 +100,7 @@ def prepare_cosine(queried: QueryGrams, index: Index) -> PreparedCosine:
 
 
 def _add_products(products: Floats, index: Index, postings: Sequence[Postings], weights: Floats) -> None:
-    def add(place: int, _: NDArray[np.int64], local: Floats) -> None:
+    def add(place: int, _: Rows, local: Floats) -> None:
         own = postings[place]
         cosine.accumulate(own.starts, own.stops, weights, own.documents, own.counts, cosine.LOGARITHMS, local)
 

@@ -46,14 +46,23 @@ def _xml(package: Package, name: str) -> Element | None:
 
 def _first_heading(package: Package, body: Element) -> str:
     """The text of the first paragraph in a heading style; styles have English names in all languages."""
-    styles = _xml(package, "word/styles.xml")
-    names = {} if styles is None else {style.get(_WORD + "styleId"): _style_name(style) for style in styles}
+    names: dict[str, str] | None = None
     for paragraph in body.iter(_PARAGRAPH):
         style = paragraph.find(f"{_WORD}pPr/{_WORD}pStyle")
-        is_heading = style is not None and HEADING_STYLE.match(names.get(style.get(_WORD + "val"), ""))
+        if style is None:
+            continue
+        if names is None:  # only now: the styles are often the largest part of a file
+            names = _style_names(package)
+        is_heading = HEADING_STYLE.match(names.get(style.get(_WORD + "val"), ""))
         if is_heading and (heading := styled_heading(_text(paragraph))):
             return heading
     return ""
+
+
+def _style_names(package: Package) -> dict[str, str]:
+    """The names of styles by their ids."""
+    styles = _xml(package, "word/styles.xml")
+    return {} if styles is None else {style.get(_WORD + "styleId"): _style_name(style) for style in styles}
 
 
 def _style_name(style: Element) -> str:

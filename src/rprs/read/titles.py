@@ -124,5 +124,8 @@ def _words(text: str) -> list[str]:
 
 def _folded(text: str) -> str:
     """The text in one case and without accents, since names of files often have none."""
-    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    folded = text.casefold()
+    if folded.isascii():
+        return folded
+    decomposed = unicodedata.normalize("NFKD", folded)
     return "".join(character for character in decomposed if not unicodedata.combining(character))

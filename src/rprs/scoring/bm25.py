@@ -54,9 +54,15 @@ def gain(phrase: Floats, left: Floats, right: Floats) -> Floats:
 
 def saturation(lengths: NDArray[Any], mean: float, k1: float, b: float) -> Floats:
     """(documents,): K_d, from the lengths (documents,) and their mean."""
-    saturated = np.asarray(lengths / mean if mean > 0 else 0.0 * lengths, dtype=np.float64)
-    for function, value in ((np.multiply, b), (np.add, 1 - b), (np.multiply, k1)):  # in place: no further arrays
-        function(saturated, value, out=saturated)
+    return _saturation(lengths, mean, k1, b)  # type: ignore[no-any-return]
+
+
+@compiled(error_model="numpy")
+def _saturation(lengths, mean, k1, b):  # type: ignore[no-untyped-def]
+    saturated = np.empty(lengths.size)
+    for document in range(lengths.size):
+        relative = lengths[document] / mean if mean > 0 else 0.0
+        saturated[document] = (relative * b + (1 - b)) * k1
     return saturated
 
 
@@ -123,20 +129,23 @@ def accumulate(starts, stops, weights, documents, counts, saturated, scores):  #
 def _add(span, documents, counts, limit, weight, saturated, scores, shares):  # type: ignore[no-untyped-def]
     """Add the contribution of one term to documents before `limit`; where its postings from there on start.
 
-    `span` is where its postings start, where they stop, and how far they are expected to reach. A compiler can divide
-    several numbers at once only between the loops that gather and scatter.
+    `span` is where its postings start, where they stop, and how far they are expected to reach. The first three loops
+    decide nothing, so that a compiler can compare or divide several numbers at once.
     """
     place, stop, expected = span
     while place < stop:
         if place + postings.AHEAD < expected:
             postings.request(documents, counts, place + postings.AHEAD, place + postings.AHEAD + CHUNK)
-        first, most, size = np.uint64(place), np.uint64(min(stop - place, CHUNK)), np.uint64(0)
-        while size < most:
-            document = np.uint32(documents[first + size])  # unsigned: a single comparison, faster than none
-            if document >= limit:
-                break
-            shares[size] = saturated[document]
-            size += np.uint64(1)
+        first, most, last = np.uint64(place), np.uint64(min(stop - place, CHUNK)), np.uint32(0)
+        for posting in range(most):
+            last = max(last, np.uint32(documents[first + posting]))  # unsigned: -1 of a damaged file is beyond `limit`
+        size = most
+        if last >= limit:
+            size = np.uint64(0)
+            while np.uint32(documents[first + size]) < limit:
+                size += np.uint64(1)
+        for posting in range(size):
+            shares[posting] = saturated[np.uint32(documents[first + posting])]
         for posting in range(size):
             tf = np.float64(counts[first + posting])
             shares[posting] = weight * tf / (tf + shares[posting])
