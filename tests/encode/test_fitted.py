@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,6 +22,7 @@ from rprs.encode import Fittable, Loadable, teaching
 from rprs.encode import fitted as fitting
 from rprs.encode.fitted import Fitted, Table
 from rprs.encode.onnx import Onnx, frame, unit
+from rprs.encode.regression import HELD_OUT
 from rprs.errors import IndexCorrupt, UsageError
 from rprs.index import Index, Writer
 from rprs.progress import Advance, Progress, no_op
@@ -78,7 +82,7 @@ def test_the_table_agrees_with_its_teacher_on_new_sentences(fitted: Fitted, tabl
 def test_fitting_beats_the_prior(fitted: Fitted, table: Table) -> None:
     teacher = fitted.teacher.load()
     unseen = sorted(set(sentences(300, seed=2)) - set(sentences(600)))
-    alone = teacher.token_vectors()
+    alone = teacher.token_vectors(range(teacher.words.get_vocab_size()))
     ids = [encoding.ids for encoding in teacher.words.encode_batch_fast(unseen, add_special_tokens=False)]
     prior = np.array([alone[i].sum(0) for i in ids])
     prior /= np.linalg.norm(prior, axis=1, keepdims=True)
@@ -158,6 +162,7 @@ def test_a_fit_that_was_interrupted_goes_on_where_it_stopped(
 ) -> None:
     monkeypatch.setenv("RPRS_CACHE", str(tmp_path))
     monkeypatch.setattr(teaching, "PART", 200)
+    monkeypatch.setattr(teaching, "RISE", -1)
     texts = sentences(600)
     learn = teaching._learn
     begun: list[Any] = []
@@ -188,9 +193,9 @@ def test_a_fit_to_vectors_alone_that_was_interrupted_goes_on_where_it_stopped(
     fitted: Fitted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fitted, texts = replace(fitted, prior="tokens"), sentences(600)
-    whole = fitted.fit(texts)  # in one part
+    whole = fitted.fit(texts)
     monkeypatch.setenv("RPRS_CACHE", str(tmp_path))
-    monkeypatch.setattr(teaching, "VECTORS_PART", 200)
+    monkeypatch.setattr(teaching, "PART", 200)
     encode = teaching._encode
     begun: list[Any] = []
 
@@ -208,6 +213,92 @@ def test_a_fit_to_vectors_alone_that_was_interrupted_goes_on_where_it_stopped(
     assert fitted.fit(texts).fingerprint == whole.fingerprint
     assert len(begun) == -(-len(texts) // 200) - 2
     assert not list((tmp_path / "lessons").iterdir())
+
+
+def test_sentences_that_are_alike_are_not_all_encoded(fitted: Fitted, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = sentences(2000)
+    shown: dict[str, int] = {}
+    stopped = fitted.fit(texts, count_progress(shown))
+    assert stopped.report["sample"] == 1200
+    assert shown["encoding a sample with the teacher"] == len(texts)
+    assert fitted.fit(texts[:1200]).fingerprint == stopped.fingerprint
+    monkeypatch.setattr(teaching, "RISE", -1)
+    whole = fitted.fit(texts)
+    assert whole.report["sample"] == len(texts)
+    unseen = sorted(set(sentences(300, seed=2)) - set(texts))
+    goal = fitted.teacher.load().encode(unseen)
+    agreements = [np.einsum("ij,ij->i", each.encode(unseen), goal).mean() for each in (stopped, whole)]
+    assert agreements[0] > agreements[1] - 0.01
+
+
+def test_the_rise_is_what_the_second_half_of_the_sentences_adds_to_the_agreement(fitted: Fitted) -> None:
+    teacher, texts = fitted.teacher.load(), sentences(280)
+    in_context = teacher.in_context()
+    assert in_context is not None
+    parts = [teaching._learn(teacher, in_context, texts[start : start + 140], no_op) for start in (0, 140)]
+    alone = teacher.token_vectors(range(teacher.words.get_vocab_size()))
+    held_out = [text for number, text in enumerate(texts) if number % HELD_OUT == HELD_OUT - 1]
+    tables = [fitted.fit(texts[:140]), fitted.fit(texts)]
+    goal = teacher.encode(held_out)
+    half, every = (np.einsum("ij,ij->i", table.encode(held_out), goal).mean() for table in tables)
+    assert every > half
+    assert teaching._rise(parts, alone) == pytest.approx(every - half, abs=0.003)
+
+
+# Fits in small parts, prints what the teacher encodes, and kills itself in the middle of the given call.
+OBSERVED = """
+import os, signal, sys
+from rprs.encode import teaching
+from rprs.encode.fitted import Fitted
+from rprs.encode.onnx import Onnx
+model, target, rise, last, *texts = sys.argv[1:]
+teaching.PART, teaching.TOKENS_PART, teaching.RISE = 100, 16, float(rise)
+calls = 0
+def observed(learn):
+    def observing(*arguments):
+        global calls
+        calls += 1
+        *_, items, advance = arguments
+        print(learn.__name__, items[0], len(items), flush=True)
+        def kill(_):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return learn(*arguments[:-1], kill if calls == int(last) else advance)
+    return observing
+for name in ("_learn", "_encode_tokens"):
+    setattr(teaching, name, observed(getattr(teaching, name)))
+Fitted(Onnx(model, "fp32")).fit(texts).save(teaching.Path(target))
+"""
+
+
+@pytest.mark.parametrize(("rise", "parts"), [(-1, 5), (1, 2)], ids=["to the end", "with an early stop"])
+def test_a_fit_that_is_killed_encodes_nothing_twice_and_gives_the_same_bytes(
+    fitted: Fitted, tmp_path: Path, rise: int, parts: int
+) -> None:
+    texts = sentences(450)
+
+    def fit(cache: str, target: str, killed_at: int = 0) -> list[str]:
+        """What the teacher encoded, without a part in whose middle the process was killed."""
+        (tmp_path / target).mkdir()
+        arguments = (fitted.teacher.model, str(tmp_path / target), str(rise), str(killed_at))
+        command = [sys.executable, "-c", OBSERVED, *arguments, *texts]
+        environment = {**os.environ, "RPRS_CACHE": str(tmp_path / cache)}
+        outcome = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=False)
+        assert outcome.returncode == (-signal.SIGKILL if killed_at else 0)
+        encoded = outcome.stdout.splitlines()
+        return encoded[: killed_at - 1] if killed_at else encoded
+
+    uninterrupted = fit("one", "whole")
+    tokens = [each for each in uninterrupted if each.startswith("_encode_tokens")]
+    assert len(tokens) == 4
+    assert len(uninterrupted) == 4 + parts
+    among_tokens = fit("another", "first", killed_at=3)
+    among_sentences = fit("another", "second", killed_at=4)
+    rest = fit("another", "resumed")
+    assert [len(each) for each in (among_tokens, among_sentences, rest)] == [2, 3, parts - 1]
+    assert among_tokens + among_sentences + rest == uninterrupted
+    assert not list((tmp_path / "another" / "lessons").iterdir())
+    for name in ("rows.npy", "tokenizer.json"):
+        assert (tmp_path / "resumed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
 def test_a_damaged_part_of_a_fit_and_a_cache_that_cannot_be_written_change_nothing(

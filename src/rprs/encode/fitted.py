@@ -21,12 +21,11 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rprs.encode import models
 from rprs.encode.onnx import Onnx, scale_to_unit
-from rprs.encode.regression import HELD_OUT, STEPS, Settings, add_rows, fit_rows
+from rprs.encode.regression import HELD_OUT, Settings, add_rows, fit_rows
 from rprs.encode.remembered import RememberedTokens, is_word_by_word, tokenize
 from rprs.encode.sbert import SBert
-from rprs.encode.teaching import InContext, Teacher, encode, forget, teach
+from rprs.encode.teaching import InContext, Teacher, encode, encode_tokens, forget, teach
 from rprs.errors import IndexCorrupt, UsageError
 from rprs.progress import Advance, Progress, no_op, silent
 from rprs.spec import Component, Kind, require, text
@@ -77,13 +76,13 @@ class Fitted(Component):
             )
         chosen = [sentences[number] for number in kept.tolist()]
         with progress("encoding single tokens with the teacher", teacher.words.get_vocab_size(), "tokens") as advance:
-            alone = _token_vectors(teacher, advance)
+            alone = encode_tokens(teacher, advance)
         in_context = teacher.in_context() if self.prior == "contexts" else None
         if in_context is None:
             rows, results = _learn_from_tokens(teacher, chosen, alone, progress)
         else:
             rows, results = _learn_from_contexts(teacher, in_context, chosen, alone, progress)
-        report = {"teacher": text(self.teacher), "sample": len(chosen), **results}
+        report = {"teacher": text(self.teacher), **results}
         report["seconds"] = round(time.perf_counter() - start, 1)
         return Table(rows.astype(np.float16), teacher.words.to_str(), report)
 
@@ -173,19 +172,6 @@ class Table:
         return cls(rows, tokenizer, report)
 
 
-# ---------------------------------------------------------------------------- tokens
-
-
-def _token_vectors(teacher: Teacher, advance: Advance) -> Floats:
-    """The teacher's vectors of single tokens, computed once per teacher and cached."""
-
-    def make(file: Path) -> None:
-        np.save(file, teacher.token_vectors(advance))
-
-    vectors: Floats = np.load(models.derive(f"{teacher.fingerprint}-tokens.npy", make))
-    return vectors
-
-
 # ---------------------------------------------------------------------------- the two priors
 
 Learnt = tuple[Floats, dict[str, float | int]]  # the rows of a table, and a report about them
@@ -195,7 +181,7 @@ def _learn_from_tokens(teacher: Teacher, sentences: Sequence[str], alone: Floats
     ids, offsets = tokenize(teacher.words, sentences)
     with progress("encoding a sample with the teacher", len(sentences), "sentences") as advance:
         targets, files = encode(teacher, sentences, advance)
-    with progress("fitting the table", len(TOKENS.lambdas) * STEPS, "steps") as advance:
+    with progress("fitting the table", len(TOKENS.lambdas) * TOKENS.steps, "steps") as advance:
         learnt = fit_rows(ids, offsets, targets, alone, TOKENS, advance)
     forget(files)
     return learnt
@@ -205,9 +191,9 @@ def _learn_from_contexts(
     teacher: Teacher, in_context: InContext, sentences: Sequence[str], alone: Floats, progress: Progress
 ) -> Learnt:
     with progress("encoding a sample with the teacher", len(sentences), "sentences") as advance:
-        lessons = teach(teacher, in_context, sentences, advance)
-    with progress("fitting the table", len(CONTEXTS.lambdas) * STEPS, "steps") as advance:
+        lessons, files = teach(teacher, in_context, sentences, alone, advance)
+    with progress("fitting the table", len(CONTEXTS.lambdas) * CONTEXTS.steps, "steps") as advance:
         features = lessons.features(alone)
         learnt = fit_rows(lessons.ids, lessons.offsets, lessons.vectors, features, CONTEXTS, advance)
-    forget(lessons.files)
+    forget(files)
     return learnt

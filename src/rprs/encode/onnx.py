@@ -126,13 +126,12 @@ class OnnxEncoder:
         self.remembered.add([distinct[number] for number in new], rows[new])
         return rows[numbers]
 
-    def token_vectors(self, advance: Advance = no_op) -> NDArray[np.float32]:
-        """(vocabulary, dimension): the vector of each single token."""
+    def token_vectors(self, tokens: Sequence[int], advance: Advance = no_op) -> NDArray[np.float32]:
+        """(tokens, dimension): the vector of each single token, by its number in the vocabulary."""
         before, after = frame(self.words)
-        size = self.words.get_vocab_size()
-        rows = np.zeros((size, self.dimension), dtype=np.float32)
-        todo = batches([1 + len(before) + len(after)] * size, self.batch)
-        for batch, vectors in in_threads(lambda batch: self._run([[*before, i, *after] for i in batch]), todo):
+        rows = np.zeros((len(tokens), self.dimension), dtype=np.float32)
+        todo = batches([1 + len(before) + len(after)] * len(tokens), self.batch)
+        for batch, vectors in in_threads(lambda batch: self._run([[*before, tokens[i], *after] for i in batch]), todo):
             rows[batch] = vectors
             advance(len(batch))
         return rows

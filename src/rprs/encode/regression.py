@@ -22,12 +22,11 @@ from rprs.encode.onnx import unit
 from rprs.progress import Advance
 from rprs.scoring.threads import cores
 
-__all__ = ["HELD_OUT", "STEPS", "Settings", "add_rows", "fit_rows", "map_linearly"]
+__all__ = ["HELD_OUT", "Settings", "add_rows", "agreement_on_held_out", "fit_rows", "map_linearly"]
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
-STEPS = 10  # of conjugate gradients for each λ; the next λ starts from the solution of the last
 HELD_OUT = 20  # one in so many sentences is held out
 
 
@@ -37,6 +36,7 @@ class Settings:
 
     mapping: float  # the ridge of the map of the features, relative to the mean of their squares
     lambdas: tuple[float, ...]  # in descending order: the first after which the agreement falls is the last one tried
+    steps: int = 10  # of conjugate gradients for each λ; the next λ starts from the solution of the last
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def fit_rows(
     ids: Ints, offsets: Ints, targets: Floats, features: Floats, settings: Settings, advance: Advance
 ) -> tuple[Floats, dict[str, float | int]]:
     """The rows of the table and a report about them; `features` has a row for each token."""
-    held = np.arange(len(targets)) % HELD_OUT == HELD_OUT - 1
+    held = _held_out(len(targets))
     weights = _weights(ids, offsets, len(features))
     used, ids = np.unique(ids, return_inverse=True)  # only the vectors of these tokens can change
     training, held_out = (_Shares.of(*_select(ids, offsets, part), weights[used]) for part in (~held, held))
@@ -81,15 +81,27 @@ def fit_rows(
     change = np.zeros_like(start)
     fits: list[tuple[float, float, Floats]] = []
     for strength in settings.lambdas:
-        change = _solve(training, gap, strength, change, advance)
+        change = _solve(training, gap, strength, change, settings.steps, advance)
         agreement = _agreement(held_out.times(start + change), held_out_goal)
         if fits and agreement < fits[-1][0]:
             break
         fits.append((agreement, strength, change))
     agreement, strength, change = fits[-1]
     prior[used] += change
-    report = {"held_out": int(held.sum()), "tokens": len(used), "lambda": strength, "agreement": round(agreement, 4)}
-    return weights[:, None] * prior, report
+    report = {"sample": len(targets), "held_out": int(held.sum()), "tokens": len(used), "lambda": strength}
+    return weights[:, None] * prior, {**report, "agreement": round(agreement, 4)}
+
+
+def agreement_on_held_out(rows: Floats, ids: Ints, offsets: Ints, targets: Floats) -> float:
+    """The mean cosine with the targets of those sentences that a fit to all of them would hold out."""
+    held = _held_out(len(targets))
+    ids, offsets = _select(ids, offsets, held)
+    return _agreement(add_rows(offsets, ids, np.ones(len(ids), dtype=np.float32), rows), targets[held])
+
+
+def _held_out(number: int) -> NDArray[np.bool_]:
+    held: NDArray[np.bool_] = np.arange(number) % HELD_OUT == HELD_OUT - 1
+    return held
 
 
 def _weights(ids: Ints, offsets: Ints, vocabulary: int) -> Floats:
@@ -112,7 +124,7 @@ def map_linearly(inputs: Floats, goal: Floats, vectors: Floats, strength: float)
     return (vectors @ np.linalg.solve(square, inputs.T.astype(np.float64) @ goal)).astype(np.float32)
 
 
-def _solve(shares: _Shares, goal: Floats, strength: float, start: Floats, advance: Advance) -> Floats:
+def _solve(shares: _Shares, goal: Floats, strength: float, start: Floats, steps: int, advance: Advance) -> Floats:
     """Preconditioned conjugate gradients for (XᵀX + λ) W = Xᵀ goal, independently for each column."""
     starts, _, values = shares.transposed
     squares = np.concatenate([[0], np.cumsum(values.astype(np.float64) ** 2)])
@@ -121,7 +133,7 @@ def _solve(shares: _Shares, goal: Floats, strength: float, start: Floats, advanc
     residual = shares.transposed_times(goal - shares.times(solution)) - strength * solution
     step = scale * residual
     size = np.einsum("ij,ij->j", residual, step)
-    for _ in range(STEPS):
+    for _ in range(steps):
         image = shares.transposed_times(shares.times(step)) + strength * step
         length = size / np.maximum(np.einsum("ij,ij->j", step, image), 1e-30)
         solution += length * step

@@ -99,14 +99,14 @@ class SBertEncoder:
             advance(int(times[start : start + CHUNK].sum()))
         return unit(rows)[numbers]
 
-    def token_vectors(self, advance: Advance = no_op) -> NDArray[np.float32]:
-        """(vocabulary, dimension): the vector of each single token."""
+    def token_vectors(self, tokens: Sequence[int], advance: Advance = no_op) -> NDArray[np.float32]:
+        """(tokens, dimension): the vector of each single token, by its number in the vocabulary."""
         before, after = frame(self.words)
         rows = []
-        for start in range(0, self.words.get_vocab_size(), CHUNK):
-            tokens = range(start, min(start + CHUNK, self.words.get_vocab_size()))
-            rows.append(self._run([[*before, token, *after] for token in tokens]))
-            advance(len(tokens))
+        for start in range(0, len(tokens), CHUNK):
+            some = tokens[start : start + CHUNK]
+            rows.append(self._run([[*before, token, *after] for token in some]))
+            advance(len(some))
         return np.concatenate(rows)
 
     def in_context(self) -> Callable[[list[list[int]]], tuple[NDArray[np.float32], NDArray[np.float32]]]:

@@ -1,9 +1,11 @@
 """What a table learns from: the teacher's vectors of sentences, and of each of their tokens in its context.
 
 A teacher that pools has a vector for each token of a sentence, which a table can learn from too: the beginnings of
-4,500 sentences then teach as much as 10,000 whole ones without (docs/method.md). What was learnt from 1,500 sentences,
-or 2,000 without their tokens, is kept in the cache until the table is complete, so that a fit that was interrupted goes
-on where it stopped.
+4,500 sentences then teach as much as 10,000 whole ones without (docs/method.md). Fewer are enough where sentences are
+so alike that more of them hardly teach anything.
+
+What was learnt from 600 sentences, or 2,048 single tokens, is kept in the cache until the table is complete, so that a
+fit that was interrupted goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -11,25 +13,25 @@ from __future__ import annotations
 import io
 import time
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rprs.encode import Encoder, models
 from rprs.encode.onnx import frame
-from rprs.encode.regression import HELD_OUT, add_rows, map_linearly
+from rprs.encode.regression import HELD_OUT, Settings, add_rows, agreement_on_held_out, fit_rows, map_linearly
 from rprs.encode.runtime import batches, in_threads
 from rprs.files.atomic import write_atomically
 from rprs.files.hashes import digest
 from rprs.progress import Advance, no_op
 
-__all__ = ["InContext", "Lessons", "Teacher", "encode", "forget", "teach"]
+__all__ = ["InContext", "Lessons", "Teacher", "encode", "encode_tokens", "forget", "teach"]
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -37,13 +39,17 @@ Arrays = Mapping[str, NDArray[Any]]
 InContext = Callable[[list[list[int]]], tuple[Floats, Floats]]
 """Token sequences of the same length → their unit vectors (b, d) and those of their tokens (b, l, e)."""
 
-PART = 75 * HELD_OUT  # sentences that are kept together: full batches need many of each length
-VECTORS_PART = 100 * HELD_OUT  # the same where only their own vectors are kept
+Item = TypeVar("Item")
+
+PART = 30 * HELD_OUT  # sentences that are kept together: full batches need many of each length
+TOKENS_PART = 2048  # single tokens that are kept together
 LONGEST = 20  # tokens without special ones: more sentences teach more than longer ones for the same time
 DAYS = 7  # after which the parts of a fit that was never resumed are deleted
 FAMILIAR = 4  # occurrences from which the contexts of a token count as much as its vector without context
 MAPPING = 1e-3  # the ridge of the map from vectors without context to those in context
 STEADY = 5  # occurrences of a token beyond which it counts no more in that map
+RISE = 0.01  # of the agreement when the sentences double, below which no more of them are encoded
+CHECK, CHECKED = Settings(0.03, (0.3,), steps=3), 128  # how that is found out, from so many dimensions
 
 
 class Teacher(Encoder, Protocol):
@@ -61,8 +67,8 @@ class Teacher(Encoder, Protocol):
     def batch(self) -> int:
         """How many tokens of sentences of the same length it encodes at a time."""
 
-    def token_vectors(self, advance: Advance = no_op) -> Floats:
-        """(vocabulary, dimension): the vector of each single token."""
+    def token_vectors(self, tokens: Sequence[int], advance: Advance = no_op) -> Floats:
+        """(tokens, dimension): the vector of each single token, by its number in the vocabulary."""
 
     def in_context(self) -> InContext | None:
         """A function to the vectors of sentences and of each of their tokens; None if it has only the former."""
@@ -70,17 +76,34 @@ class Teacher(Encoder, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Lessons:
-    """What sentences teach. Held-out ones do not contribute to `sums` and `counts`."""
+    """What sentences teach about some tokens. Held-out ones do not contribute to `sums` and `counts`."""
 
-    ids: Ints  # the tokens of all sentences, without special ones
+    ids: Ints  # the tokens of all sentences, without special ones, by their places among those tokens
     offsets: Ints  # where those of each sentence start
     vectors: Floats  # (sentences, d), unit rows
-    sums: Floats  # (vocabulary, e): the sum of each token's vectors in context
-    counts: NDArray[np.float32]  # (vocabulary,)
-    files: Sequence[Path]  # of the parts
+    sums: Floats  # (tokens, e): the sum of each token's vectors in context
+    counts: NDArray[np.float32]  # (tokens,)
+
+    @classmethod
+    def of(cls, parts: Sequence[Arrays], tokens: Ints, dimensions: int | None = None) -> Self:
+        """What parts of the sentences teach about these tokens, ascending, in the first dimensions or in all."""
+        lengths = np.concatenate([part["lengths"] for part in parts])
+        sums = np.zeros((len(tokens), parts[0]["sums"][:, :dimensions].shape[1]), dtype=np.float32)
+        counts = np.zeros(len(tokens), dtype=np.float32)
+        for part in parts:
+            places = np.searchsorted(tokens, part["tokens"])
+            sums[places] += part["sums"][:, :dimensions]
+            counts[places] += part["counts"]
+        return cls(
+            np.searchsorted(tokens, np.concatenate([part["ids"] for part in parts])),
+            np.concatenate([[0], np.cumsum(lengths)]),
+            np.concatenate([part["vectors"][:, :dimensions] for part in parts]),
+            sums,
+            counts,
+        )
 
     def features(self, alone: Floats) -> Floats:
-        """(vocabulary, e): the mean vector of each token in context; for a rare one, nearer to what `alone` says."""
+        """(tokens, e): the mean vector of each token in context; for a rare one, nearer to what `alone` says."""
         seen = self.counts > 0
         weights = np.sqrt(np.minimum(self.counts[seen], STEADY))[:, None]
         means = self.sums[seen] / self.counts[seen][:, None]
@@ -99,34 +122,68 @@ def forget(files: Sequence[Path]) -> None:
 
 def encode(teacher: Teacher, sentences: Sequence[str], advance: Advance) -> tuple[Floats, list[Path]]:
     """The teacher's vectors of sentences, and the files of the parts."""
-    key = [teacher.fingerprint, "vectors"]
-    parts, files = _in_parts(sentences, VECTORS_PART, key, partial(_encode, teacher), advance)
-    return np.concatenate([part["vectors"] for part in parts]), files
+    parts = list(_in_parts(sentences, PART, [teacher.fingerprint, "vectors"], partial(_encode, teacher), advance))
+    return np.concatenate([part["vectors"] for part, _ in parts]), [file for _, file in parts]
 
 
 def _encode(teacher: Teacher, sentences: list[str], advance: Advance) -> Arrays:
     return {"vectors": teacher.encode(sentences, advance)}
 
 
-def teach(teacher: Teacher, in_context: InContext, sentences: Sequence[str], advance: Advance) -> Lessons:
-    """What a teacher has to say about sentences, each with at least one token."""
-    words = teacher.words
+def encode_tokens(teacher: Teacher, advance: Advance) -> Floats:
+    """The teacher's vectors of all single tokens, computed once per teacher and cached."""
+    files: list[Path] = []
+
+    def make(file: Path) -> None:
+        tokens = range(teacher.words.get_vocab_size())
+        key = [teacher.fingerprint, "tokens"]
+        parts = list(_in_parts(tokens, TOKENS_PART, key, partial(_encode_tokens, teacher), advance))
+        np.save(file, np.concatenate([part["vectors"] for part, _ in parts]))
+        files.extend(file for _, file in parts)
+
+    vectors: Floats = np.load(models.derive(f"{teacher.fingerprint}-tokens.npy", make))
+    forget(files)
+    return vectors
+
+
+def _encode_tokens(teacher: Teacher, tokens: list[int], advance: Advance) -> Arrays:
+    return {"vectors": teacher.token_vectors(tokens, advance)}
+
+
+def teach(
+    teacher: Teacher, in_context: InContext, sentences: Sequence[str], alone: Floats, advance: Advance
+) -> tuple[Lessons, list[Path]]:
+    """What a teacher has to say about sentences, each with at least one token, and the files of the parts.
+
+    It is asked for no more of them once their number has doubled and the agreement has hardly risen.
+    """
     key = [teacher.fingerprint, LONGEST, HELD_OUT]
-    parts, files = _in_parts(sentences, PART, key, partial(_learn, teacher, in_context), advance)
-    lengths = np.concatenate([part["lengths"] for part in parts])
-    sums = np.zeros((words.get_vocab_size(), parts[0]["sums"].shape[1]), dtype=np.float32)
-    counts = np.zeros(len(sums), dtype=np.float32)
-    for learnt in parts:
-        sums[learnt["tokens"]] += learnt["sums"]
-        counts[learnt["tokens"]] += learnt["counts"]
-    return Lessons(
-        np.concatenate([part["ids"] for part in parts]),
-        np.concatenate([[0], np.cumsum(lengths)]),
-        np.concatenate([part["vectors"] for part in parts]),
-        sums,
-        counts,
-        files,
-    )
+    parts: list[Arrays] = []
+    files: list[Path] = []
+    for part, file in _in_parts(sentences, PART, key, partial(_learn, teacher, in_context), advance):
+        parts.append(part)
+        files.append(file)
+        taught = len(parts) * PART
+        doubled = len(parts) > 1 and len(parts).bit_count() == 1
+        if doubled and taught < len(sentences) and _rise(parts, alone) < RISE:
+            advance(len(sentences) - taught)
+            break
+    return Lessons.of(parts, np.arange(len(alone))), files
+
+
+def _rise(parts: Sequence[Arrays], alone: Floats) -> float:
+    """How much the agreement of a quick fit rises from the first half of the parts to all of them.
+
+    Both are measured on the held-out sentences of all parts.
+    """
+    tokens = np.unique(np.concatenate([part["ids"] for part in parts]))
+    half, every = (Lessons.of(some, tokens, CHECKED) for some in (parts[: len(parts) // 2], parts))
+    agreements = []
+    for some in (half, every):
+        features = some.features(alone[tokens, :CHECKED])
+        rows, _ = fit_rows(some.ids, some.offsets, some.vectors, features, CHECK, no_op)
+        agreements.append(agreement_on_held_out(rows, every.ids, every.offsets, every.vectors))
+    return agreements[1] - agreements[0]
 
 
 def _learn(teacher: Teacher, in_context: InContext, sentences: list[str], advance: Advance) -> Arrays:
@@ -174,13 +231,11 @@ def _folder() -> Path:
 
 
 def _in_parts(
-    sentences: Sequence[str], size: int, key: list[Any], learn: Callable[[list[str], Advance], Arrays], advance: Advance
-) -> tuple[list[Arrays], list[Path]]:
-    """What is learnt from each part of the sentences, and the files where it is kept; `advance` counts sentences."""
-    parts: list[Arrays] = []
-    files: list[Path] = []
-    for start in range(0, len(sentences), size):
-        part = list(sentences[start : start + size])
+    items: Sequence[Item], size: int, key: list[Any], learn: Callable[[list[Item], Advance], Arrays], advance: Advance
+) -> Iterator[tuple[Arrays, Path]]:
+    """What is learnt from each part of the items, and the file where it is kept; `advance` counts items."""
+    for start in range(0, len(items), size):
+        part = list(items[start : start + size])
         file = _folder() / f"{digest([*key, part])}.npz"
         advanced: list[int] = []
 
@@ -188,10 +243,9 @@ def _in_parts(
             advanced.append(number)
             advance(number)
 
-        parts.append(_kept(file, partial(learn, part, count)))
-        files.append(file)
+        learnt = _kept(file, partial(learn, part, count))
         advance(len(part) - sum(advanced))
-    return parts, files
+        yield learnt, file
 
 
 def _kept(file: Path, compute: Callable[[], Arrays]) -> Arrays:
