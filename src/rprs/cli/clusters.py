@@ -27,9 +27,10 @@ from rprs.errors import UsageError
 
 if TYPE_CHECKING:
     from rprs.cluster.build import Built
-    from rprs.cluster.engine import Engine, HolderState
+    from rprs.cluster.engine import Engine
     from rprs.cluster.job import Tasks
     from rprs.cluster.manifest import Manifest
+    from rprs.cluster.placement import HolderState
 
 Local = Annotated[
     int | None,
