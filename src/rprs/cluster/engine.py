@@ -491,7 +491,9 @@ def _start_process(start: Callable[..., Any], password: str, command: Sequence[s
     words = [word.replace(f"--redis_password={password}", "--fromenv=redis_password") for word in command]
     if words != list(command):
         options["env_updates"] = {**(options.get("env_updates") or {}), "FLAGS_redis_password": password}
-    return start([word.replace(f"--redis-password={password}", "") for word in words], kind, **options)
+    for option in ("redis-password", "redis_password"):  # for processes of workers, which do not need it
+        words = [word.replace(f"{option}={password}", f"{option}=") for word in words]
+    return start(words, kind, **options)
 
 
 def forget_last_head(folder: Path | None) -> None:
