@@ -113,6 +113,8 @@ def test_a_head_that_comes_back_without_redis_begins_a_new_cluster(machines: Net
         assert machines.processes[f"machine{number}"].wait(180) != 0
     print(f"head back without Redis: the nodes ended after {monotonic() - start:.0f} s")
     assert "ShardUnavailable" in coordinator.ask()["error"]
+    assert "without Redis, start the nodes" in coordinator.ask("holders")["error"]
+    assert "Traceback" not in machines.log("coordinator")
     for number in (SECOND, THIRD):
         machines.kill(number)
     machines.start_nodes(SECOND, THIRD)

@@ -169,9 +169,10 @@ class Engine:
         most_cores = max(1, _cores() // (len(groups) * replicas))
         wanted = {tuple(group) for group in groups}
         present = [each for each in self._names(url) if each.generation == manifest.generation]
-        opened = self._wait([each for each in present if each.shards in wanted])
+        known = [(each, _actor(each.name)) for each in present if each.shards in wanted]
+        opened = [holder for holder, _ in self._wait([(each, actor) for each, actor in known if actor is not None])]
         planned = plan(groups, nodes, replicas, [*opened, *(each for each in present if each.shards not in wanted)])
-        names = []
+        started = []
         for new in planned.new:
             name = _name(url, manifest.generation, new.shards, new.replica)
             options = {
@@ -180,15 +181,17 @@ class Engine:
                 "resources": {RESOURCE: 1},
                 "scheduling_strategy": NodeAffinitySchedulingStrategy(new.node, soft=True),
             }
-            Holder.options(**options).remote(url, manifest.to_json(), new.shards, most_cores)  # type: ignore[attr-defined]  # of Ray
-            names.append(HolderState(name, manifest.generation, new.shards, new.replica, False))
-        self._wait(names)
+            actor = Holder.options(**options).remote(url, manifest.to_json(), new.shards, most_cores)  # type: ignore[attr-defined]  # of Ray
+            started.append((HolderState(name, manifest.generation, new.shards, new.replica, False), actor))
+        for holder, problem in self._wait(started):
+            if problem:
+                self._stop([holder.name])
+                raise UsageError(f"The holder {holder.name} could not open its shards: {problem}")
         self._stop(planned.surplus)
 
-    def _wait(self, holders: Sequence[HolderState]) -> list[HolderState]:
-        """The holders with their nodes, once they have opened their shards; those that could not are an error."""
-        waiting = {ray.get_actor(holder.name, NAMESPACE).state.remote(): holder for holder in holders}
-        opened = []
+    def _wait(self, holders: Sequence[tuple[HolderState, Any]]) -> Iterator[tuple[HolderState, str]]:
+        """The holders with their nodes, once they have opened their shards, or with the reason why they have not."""
+        waiting = {actor.state.remote(): holder for holder, actor in holders}
         while waiting:
             ready, _ = ray.wait(list(waiting), timeout=self.patience.opening)
             if not ready:
@@ -196,30 +199,23 @@ class Engine:
             for reference in ready:
                 holder = waiting.pop(reference)
                 try:
-                    opened.append(_with_state(holder, ray.get(reference)))
+                    yield _with_state(holder, ray.get(reference)), ""
                 except RayError as error:
-                    self._stop([holder.name])
-                    raise UsageError(f"The holder {holder.name} could not open its shards: {_reason(error)}") from None
-        return opened
+                    yield holder, _reason(error)
 
     def stop(self, url: str, *, but: int | None = None) -> int:
         """Stop the holders of all generations, or of all but one; how many there were."""
         return self._stop([each.name for each in self._names(url) if each.generation != but])
 
     def _stop(self, names: Sequence[str]) -> int:
-        for name in names:
-            try:
-                ray.kill(ray.get_actor(name, NAMESPACE))
-            except ValueError:  # gone meanwhile
-                continue
+        for actor in filter(None, map(_actor, names)):
+            ray.kill(actor)
         return len(names)
 
     def status(self, url: str) -> list[HolderState]:
         """All holders of a store."""
-        asked = []
-        for holder in self._names(url):
-            with suppress(ValueError):  # gone meanwhile
-                asked.append((holder, ray.get_actor(holder.name, NAMESPACE).state.remote()))
+        actors = [(holder, _actor(holder.name)) for holder in self._names(url)]
+        asked = [(holder, actor.state.remote()) for holder, actor in actors if actor is not None]
         if asked:
             ray.wait([each[-1] for each in asked], num_returns=len(asked), timeout=self.patience.replica)
         states = []
@@ -237,8 +233,15 @@ class Engine:
     def _names(self, url: str) -> list[HolderState]:
         """All holders of a store, whether they answer or not."""
         prefix = f"{digest(url)} "
+        try:
+            listed = list_named_actors(all_namespaces=True)
+        except RayError as error:
+            raise UsageError(
+                f"The head at {self.address} is not that of this program any more ({type(error).__name__}): if it was "
+                "started again without Redis, start the nodes, the collection and this program again"
+            ) from None
         found = []
-        for each in list_named_actors(all_namespaces=True):
+        for each in listed:
             if each["namespace"] == NAMESPACE and each["name"].startswith(prefix):
                 _, generation, shards, replica, *_ = each["name"].split(" ")
                 numbers = tuple(map(int, shards.split(",")))
@@ -284,9 +287,10 @@ class _Holders:
 
     def open(self, name: str) -> bool:
         """Find a holder by its name; False if it is gone."""
-        with suppress(ValueError):
-            self._actors[name] = ray.get_actor(name, NAMESPACE)
-        return name in self._actors
+        actor = _actor(name)
+        if actor is not None:
+            self._actors[name] = actor
+        return actor is not None
 
     def answering(self, names: Iterable[str], seconds: float) -> set[str]:
         """Those of some holders that answer in time."""
@@ -449,6 +453,14 @@ def _name(url: str, generation: int, shards: Sequence[int], replica: int) -> str
     return f"{digest(url)} {generation} {','.join(map(str, shards))} {replica} {token_hex(4)}"
 
 
+def _actor(name: str) -> Any:
+    """The holder of a name; None if it is gone."""
+    try:
+        return ray.get_actor(name, NAMESPACE)
+    except ValueError:
+        return None
+
+
 def _with_state(holder: HolderState, state: dict[str, Any]) -> HolderState:
     return replace(holder, alive=True, node=state["node"], process=state["process"])
 
@@ -491,9 +503,8 @@ def _start_process(start: Callable[..., Any], password: str, command: Sequence[s
     words = [word.replace(f"--redis_password={password}", "--fromenv=redis_password") for word in command]
     if words != list(command):
         options["env_updates"] = {**(options.get("env_updates") or {}), "FLAGS_redis_password": password}
-    for option in ("redis-password", "redis_password"):  # for processes of workers, which do not need it
-        words = [word.replace(f"{option}={password}", f"{option}=") for word in words]
-    return start(words, kind, **options)
+    # Commands of workers have it, too, under several names; they do not need it.
+    return start([word.replace(f"password={password}", "password=") for word in words], kind, **options)
 
 
 def forget_last_head(folder: Path | None) -> None:
