@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from rprs.cluster.placement import HolderState, New, Plan, plan
+from rprs.cluster.placement import HolderState, New, Plan, choose_groups, plan
 
-GROUPS = [[0, 2], [1, 3]]
+GROUPS = [(0, 2), (1, 3)]
 
 
 def holder(name: str, node: str, shards: tuple[int, ...] = (0, 2), replica: int = 0, alive: bool = True) -> HolderState:
@@ -16,7 +16,7 @@ def holder(name: str, node: str, shards: tuple[int, ...] = (0, 2), replica: int 
 def test_replicas_are_on_different_nodes_which_hold_equally_many() -> None:
     for number in range(2, 6):
         nodes = [f"n{each}" for each in range(number)]
-        groups = [[each] for each in range(2 * number)]
+        groups = [(each,) for each in range(2 * number)]
         made = plan(groups, nodes, 2, [])
         assert not made.surplus
         assert len({(new.shards, new.node) for new in made.new}) == len(made.new) == 4 * number
@@ -60,3 +60,12 @@ def test_holders_that_are_lost_too_many_or_of_other_groups_are_replaced() -> Non
     assert made.surplus == ("lost", "gone", "other", "c")
     assert [new.shards for new in made.new] == [(0, 2), (0, 2)]
     assert made.new[0].node == "n2"  # which holds least
+
+
+def test_groups_stay_as_they_are_while_a_machine_is_away() -> None:
+    present = [holder("a", "n0"), holder("b", "n0", (1, 3))]
+    assert choose_groups(4, None, 2, []) == GROUPS
+    assert choose_groups(4, None, 4, present) == GROUPS
+    assert choose_groups(4, 1, 4, present) == [(0, 1, 2, 3)]
+    assert choose_groups(4, None, 4, present[:1]) == [(0,), (1,), (2,), (3,)]  # not all of them are there
+    assert choose_groups(4, 9, 1, present) == [(0,), (1,), (2,), (3,)]

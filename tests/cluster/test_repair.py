@@ -82,7 +82,7 @@ def test_start_uses_a_machine_that_came_back(machines: Network, expected: str) -
     sleep(5)
     wait_for_holders(machines, 2, 1)  # nothing moves by itself
     before = {each["process"] for each in holders(machines)}
-    command(machines, "start", store, "--processes", 1)
+    command(machines, "start", store)
     after = holders(machines)
     assert len({each["node"] for each in after}) == len(after) == 2
     assert len(before & {each["process"] for each in after}) == 1  # one of them stayed

@@ -328,7 +328,7 @@ def start(
         typer.Option(
             help="The number of processes that share the shards, for each replica.",
             min=1,
-            show_default="one for each core",
+            show_default="as before; at first one for each core",
         ),
     ] = None,
     address: Address = None,

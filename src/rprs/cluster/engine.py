@@ -23,7 +23,7 @@ from typing import Any
 from rprs.cluster.builders import Builders
 from rprs.cluster.holding import Held, failure
 from rprs.cluster.manifest import Manifest
-from rprs.cluster.placement import HolderState, plan
+from rprs.cluster.placement import HolderState, choose_groups, plan
 from rprs.cluster.repeated import run_repeated
 from rprs.cluster.replicas import Calls, Lost
 from rprs.cluster.settings import NAMESPACE, RESOURCE, Patience, is_loopback, own_address
@@ -165,10 +165,10 @@ class Engine:
             raise UsageError(
                 f"{replicas} replicas need {replicas} nodes, and there are {len(nodes)}: start more, or give --replicas"
             )
-        groups = _groups(len(manifest.shards), processes or max(1, _cores() // replicas))
-        most_cores = max(1, _cores() // (len(groups) * replicas))
-        wanted = {tuple(group) for group in groups}
         present = [each for each in self._names(url) if each.generation == manifest.generation]
+        groups = choose_groups(len(manifest.shards), processes, max(1, _cores() // replicas), present)
+        most_cores = max(1, _cores() // (len(groups) * replicas))
+        wanted = set(groups)
         known = [(each, _actor(each.name)) for each in present if each.shards in wanted]
         opened = [holder for holder, _ in self._wait([(each, actor) for each, actor in known if actor is not None])]
         planned = plan(groups, nodes, replicas, [*opened, *(each for each in present if each.shards not in wanted)])
@@ -440,12 +440,6 @@ def _cores() -> int:
 
 def _holds(node: dict[str, Any]) -> bool:
     return bool(node["Alive"] and node["Resources"].get(RESOURCE))
-
-
-def _groups(shards: int, processes: int) -> list[list[int]]:
-    """Which shards each process holds: as equal as possible."""
-    number = min(shards, processes)
-    return [list(range(place, shards, number)) for place in range(number)]
 
 
 def _name(url: str, generation: int, shards: Sequence[int], replica: int) -> str:

@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["HolderState", "New", "Plan", "plan"]
+__all__ = ["HolderState", "New", "Plan", "choose_groups", "plan"]
+
+Group = tuple[int, ...]  # the shards of a process
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +17,7 @@ class HolderState:
 
     name: str
     generation: int
-    shards: tuple[int, ...]
+    shards: Group
     replica: int
     alive: bool
     node: str = ""
@@ -26,7 +28,7 @@ class HolderState:
 class New:
     """A holder to start."""
 
-    shards: tuple[int, ...]
+    shards: Group
     replica: int
     node: str
 
@@ -39,13 +41,31 @@ class Plan:
     surplus: tuple[str, ...]  # names
 
 
-def plan(groups: Sequence[Sequence[int]], nodes: Sequence[str], replicas: int, present: Sequence[HolderState]) -> Plan:
+def choose_groups(shards: int, processes: int | None, cores: int, present: Sequence[HolderState]) -> Sequence[Group]:
+    """The shards of each process: as equal as possible.
+
+    Unless the number of processes is given, the groups stay as they are: otherwise, all would be opened anew while a
+    machine is away, and again when it is back. At first, there is one for each core.
+    """
+    if processes is None:
+        held = {holder.shards for holder in present}
+        for number in range(shards, 0, -1):
+            if held.issuperset(groups := _groups(shards, number)):
+                return groups
+    return _groups(shards, min(shards, processes or cores))
+
+
+def _groups(shards: int, number: int) -> Sequence[Group]:
+    return [tuple(range(place, shards, number)) for place in range(number)]
+
+
+def plan(groups: Sequence[Group], nodes: Sequence[str], replicas: int, present: Sequence[HolderState]) -> Plan:
     """Let each group of shards have its replicas on different nodes, of which there are enough.
 
     Holders stay where they are, except those that share a node with another of the same shards, those of nodes that
     are gone, and those of other groups.
     """
-    kept: dict[tuple[int, ...], dict[str, HolderState]] = {tuple(group): {} for group in groups}
+    kept: dict[Group, dict[str, HolderState]] = {group: {} for group in groups}
     for holder in sorted(present, key=lambda each: each.replica):
         own = kept.get(holder.shards, {})
         if holder.alive and holder.node in nodes and holder.node not in own and len(own) < replicas:
