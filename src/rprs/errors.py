@@ -139,14 +139,21 @@ class NotAllowed(ServiceError):
 
 
 class ShardUnavailable(ServiceError):
-    """No replica of a shard can answer."""
+    """No replica of a shard can answer, or none has within `seconds`, although it was at work."""
 
-    def __init__(self, shard: str) -> None:
-        super().__init__(f"No replica of the shard {shard} is left: start one, then try again")
-        self.shard = shard
+    def __init__(self, shard: str, seconds: float | None = None) -> None:
+        if seconds is None:
+            message = f"No replica of the shard {shard} is left: start one, then try again"
+        else:
+            message = (
+                f"The shard {shard} has not answered within {seconds:g} seconds, although a replica was at work: "
+                "try again when the cluster is less busy, or build it with more shards on more cores"
+            )
+        super().__init__(message)
+        self.shard, self.seconds = shard, seconds
 
-    def __reduce__(self) -> tuple[type[ShardUnavailable], tuple[str]]:
-        return type(self), (self.shard,)
+    def __reduce__(self) -> tuple[type[ShardUnavailable], tuple[str, float | None]]:
+        return type(self), (self.shard, self.seconds)
 
 
 class TooLarge(ServiceError):

@@ -34,7 +34,8 @@ from tests.support.crash import QUERIES, invented, invented_to_build
 from tests.support.server import served
 
 if TYPE_CHECKING:
-    from rprs.cluster.engine import Engine, HolderState
+    from rprs.cluster.engine import Engine
+    from rprs.cluster.placement import HolderState
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
 

@@ -40,7 +40,11 @@ def test_private_addresses_are_accepted(address: str) -> None:
     assert private_address(address) == address
 
 
-@pytest.mark.parametrize("address", ["8.8.8.8", "0.0.0.0", "::", "2606:4700::1111", "224.0.0.1", "172.32.0.1", "head"])
+RESERVED = ["240.0.0.1", "255.255.255.255", "192.0.2.1", "169.254.0.1", "100.64.0.1", "::ffff:8.8.8.8"]
+PUBLIC = ["8.8.8.8", "0.0.0.0", "::", "2606:4700::1111", "224.0.0.1", "172.32.0.1", "head"]
+
+
+@pytest.mark.parametrize("address", [*PUBLIC, *RESERVED])
 def test_other_addresses_are_refused_with_their_value(address: str) -> None:
     with pytest.raises(UsageError, match=address):
         private_address(address)

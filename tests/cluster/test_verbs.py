@@ -79,6 +79,7 @@ def test_status_add_remove_verify_and_sweep(places: tuple[Path, Path, Path], tmp
 
 def test_mistakes_on_the_command_line_are_one_line(places: tuple[Path, Path, Path], tmp_path: Path) -> None:
     assert "There is no cluster at" in rprs_error("cluster", "search", tmp_path / "none", "--text", "a")
+    assert "No such option: --also" in rprs_error("cluster", "search", places[2], "--text", "a", "--also", places[1])
     assert "has no generation 9" in rprs_error("cluster", "search", places[2], "--text", "a", "--generation", 9)
     assert "not by both" in rprs_error("cluster", "start", places[2], "--address", "127.0.0.1:1", "--local", 2)
     assert "--address HOST:PORT" in rprs_error("cluster", "stop", places[2])
@@ -129,6 +130,8 @@ def test_the_server_answers_as_over_one_index_and_is_read_only(places: tuple[Pat
             facts = http.get("/info").json()
             assert facts["documents"] == len(alone.index)
             assert facts["fingerprint"] == alone.index.fingerprint
+            assert not facts["writable"]  # although there is a token: the web interface offers no changes
+            assert http.get("/ready").status_code == 200
             refused = http.post("/documents", json={"documents": [{"id": "x", "text": "y"}]})
         assert refused.status_code == 403
         assert "rprs cluster add" in refused.json()["error"]

@@ -65,6 +65,40 @@ def test_units_of_a_cluster_are_valid_private_and_need_a_token(name: str) -> Non
     assert "AWS_SECRET_ACCESS_KEY=" not in text
 
 
+@pytest.mark.parametrize("name", ["rprs-cluster-start.service", "rprs-cluster-serve.service"])
+def test_units_that_use_a_cluster_are_valid_and_private(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    section = unit(name)["Service"]
+    text = (DEPLOY / name).read_text(encoding="utf-8")
+    values = dict(
+        pair.split("=", 1) for line in re.findall("^Environment=(.+)$", text, re.MULTILINE) for pair in line.split()
+    )
+    monkeypatch.setenv("RAY_ADDRESS", values["RAY_ADDRESS"])
+    command: Any = typer.main.get_command(app)
+    words = shlex.split(section["ExecStart"])[1:]
+    while not words[0].startswith(("-", "/")) and hasattr(command, "commands"):
+        command = command.commands[words.pop(0)]
+    with command.make_context("verb", words) as context:
+        assert private_address(context.params["address"].partition(":")[0])
+    assert values["RAY_AUTH_TOKEN_PATH"] == "/etc/rprs/cluster-token"
+    assert section["IPAddressDeny"] == "any"
+    assert section["ReadWritePaths"] == shlex.split(unit("rprs-cluster-node.service")["Service"]["ExecStart"])[-1]
+    assert "AWS_SECRET_ACCESS_KEY=" not in text
+
+
+@pytest.mark.parametrize("name", ["head.service", "node.service", "serve.service", "start.service", "start.timer"])
+def test_systemd_understands_the_units_of_a_cluster(name: str, tmp_path: Path) -> None:
+    for path in DEPLOY.glob("rprs-cluster-*"):
+        text = path.read_text(encoding="utf-8").replace("/opt/rprs/bin/rprs", sys.executable)
+        (tmp_path / path.name).write_text(text, encoding="utf-8")
+    verified = subprocess.run(
+        [tool("systemd-analyze"), "verify", tmp_path / f"rprs-cluster-{name}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (verified.returncode, verified.stdout + verified.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("name", ["Dockerfile", "compose.yaml", "rprs.service"])
 def test_commands_are_valid_and_need_a_token(name: str) -> None:
     verb, *words = commands()[name]

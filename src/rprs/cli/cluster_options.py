@@ -31,6 +31,8 @@ Generation = Annotated[
 Deadline = Annotated[
     float,
     typer.Option(
-        help="Seconds that a replica may take to answer before another one is asked.", min=0.1, rich_help_panel=PANEL
+        help="Seconds that a replica may be silent before another one is asked; one that is at work is waited for.",
+        min=0.1,
+        rich_help_panel=PANEL,
     ),
 ]

@@ -16,6 +16,7 @@ from rprs.cli.cluster_options import Address, Deadline, Generation, Url
 
 __all__ = ["on_cluster", "searching_verbs"]
 
+ALONE = "A cluster is searched by itself: there is no --also."
 OWN = {"address": (Address, None), "generation": (Generation, None), "deadline": (Deadline, 5.0)}
 
 
@@ -47,15 +48,17 @@ def on_cluster(verb: Callable[..., None]) -> Callable[..., None]:
     ]
     clustered.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # Typer reads it
     clustered.__annotations__ = {each.name: each.annotation for each in parameters}
-    clustered.__doc__ = _docstring(verb)
+    clustered.__doc__ = _docstring(verb, ALONE if absent else "")
     del clustered.__wrapped__  # its annotations are those of one index
     return clustered
 
 
-def _docstring(verb: Callable[..., None]) -> str:
-    """The help of a verb with the address of a cluster in its examples."""
+def _docstring(verb: Callable[..., None], note: str) -> str:
+    """The help of a verb with a note, and with the address of a cluster in its examples."""
     paragraphs = inspect.cleandoc(verb.__doc__ or "").split("\n\n")
     kept = [paragraph for paragraph in paragraphs if "--also" not in paragraph]
+    first = next(place for place, paragraph in enumerate(kept) if paragraph.startswith("Example"))
+    kept[first:first] = [note] if note else []
     name = verb.__name__
     examples = (re.sub(rf"rprs {name} (\w+)\.rprs", rf"rprs cluster {name} /srv/\1", each) for each in kept)
     return "\n\n".join(each.replace("document of the index", "document of the cluster") for each in examples)

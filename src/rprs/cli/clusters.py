@@ -27,9 +27,10 @@ from rprs.errors import UsageError
 
 if TYPE_CHECKING:
     from rprs.cluster.build import Built
-    from rprs.cluster.engine import Engine, HolderState
+    from rprs.cluster.engine import Engine
     from rprs.cluster.job import Tasks
     from rprs.cluster.manifest import Manifest
+    from rprs.cluster.placement import HolderState
 
 Local = Annotated[
     int | None,
@@ -327,7 +328,7 @@ def start(
         typer.Option(
             help="The number of processes that share the shards, for each replica.",
             min=1,
-            show_default="one for each core",
+            show_default="as before; at first one for each core",
         ),
     ] = None,
     address: Address = None,
@@ -338,7 +339,8 @@ def start(
 ) -> None:
     """Let the nodes open the newest generation for searches; then stop those of earlier ones.
 
-    Searches go on meanwhile. With --local, the command runs until Ctrl-C.
+    Searches go on meanwhile. What is open already stays, except a replica that shares a node with another one while a
+    node is free, as after a machine came back: it moves there. With --local, the command runs until Ctrl-C.
 
     Example: rprs cluster start s3://archive/cases --address 10.0.0.1:6379 --replicas 2
 
@@ -412,7 +414,8 @@ def node(
     """Run a node of a Ray cluster, with a token and without a dashboard, until it is stopped.
 
     Ray listens on all addresses of a machine. The command therefore refuses one that has a public address, unless a
-    firewall protects it. The head coordinates and holds no shards: the other machines do.
+    firewall protects it. The head coordinates and holds no shards: the other machines do. To be started again, it
+    needs a Redis: RAY_REDIS_ADDRESS is its HOST:PORT, RAY_REDIS_PASSWORD its password.
 
     Example: rprs cluster node --ip 10.0.0.1
 

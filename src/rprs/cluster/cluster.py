@@ -17,6 +17,7 @@ from rprs.cluster.generations import generations, load, require_newest
 from rprs.cluster.holding import Held, read_statistics
 from rprs.cluster.index import ClusterIndex
 from rprs.cluster.manifest import Manifest
+from rprs.cluster.replicas import Calls
 from rprs.cluster.searcher import ClusterSearcher
 from rprs.cluster.settings import Patience
 from rprs.cluster.statistics import Statistics
@@ -55,6 +56,11 @@ class Opened:
         searcher = ClusterSearcher(self.call, len(self.manifest.shards), self.statistics, system, **options)
         searcher.index = self.index  # what it remembers of documents serves all searchers
         return searcher
+
+    def require_replicas(self) -> None:
+        """Raise `ShardUnavailable` unless a replica of each shard is there."""
+        if isinstance(self.call, Calls) and (missing := self.call.missing()):
+            raise ShardUnavailable(missing[0])
 
     def close(self) -> None:
         """Close the shards that this process has opened."""
@@ -127,8 +133,8 @@ class Cluster:
 
         `address` is that of the head of a Ray cluster, whose token is in RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH.
         `local=2` starts two nodes on this machine instead, to try it; they end when the cluster is closed.
-        `deadline` are the seconds that a replica may take to answer before another is asked; 5 by default. The system
-        and its options are those of `Searcher`.
+        `deadline` are the seconds that a replica may be silent before another is asked, 5 by default; one that is at
+        work is waited for, for ten minutes at most. The system and its options are those of `Searcher`.
         """
         store, chosen = open_store(url), as_system(system, options)
         patience = Patience() if deadline is None else Patience(replica=deadline)
@@ -227,7 +233,15 @@ class Cluster:
     def _watch(self) -> None:
         while not self._closing.wait(INTERVAL):
             with suppress(StoreError, InvalidIndex, ShardUnavailable, UsageError, OSError):
-                self.refresh()
+                if not self.refresh():
+                    self._renew()
+
+    def _renew(self) -> None:
+        """Ask the holders of the present generation that are there now."""
+        with self._refreshing:
+            opened = self._opened
+            if self._engine is not None and isinstance(opened.call, Calls):
+                self._engine.renew(opened.call, self.store.url, opened.manifest)
 
     def _wait_for_newer(self, opened: Opened) -> bool:
         """Whether another generation replaces this one within a few seconds; the thread that watches looks for it.

@@ -12,16 +12,18 @@ import gc
 import json
 import logging
 import os
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from rprs.cluster.builders import Builders
 from rprs.cluster.holding import Held, failure
 from rprs.cluster.manifest import Manifest
+from rprs.cluster.placement import HolderState, choose_groups, plan
 from rprs.cluster.repeated import run_repeated
 from rprs.cluster.replicas import Calls, Lost
 from rprs.cluster.settings import NAMESPACE, RESOURCE, Patience, is_loopback, own_address
@@ -34,13 +36,14 @@ try:
     import ray
     from ray._common.utils import get_ray_address_file
     from ray._private import services, worker
+    from ray._raylet import AuthenticationTokenLoader  # type: ignore[attr-defined]  # compiled
     from ray.exceptions import GetTimeoutError, RayError, RayTaskError, TaskCancelledError
     from ray.util import list_named_actors
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 except ModuleNotFoundError as missing:
     raise MissingExtra("A cluster of several machines", "ray", "cluster") from missing
 
-__all__ = ["Builder", "Engine", "Holder", "HolderState", "LocalNodes", "forget_last_head", "node_command"]
+__all__ = ["Builder", "Engine", "Holder", "LocalNodes", "forget_last_head", "node_command", "run_ray"]
 
 OBJECTS = 100_000_000  # bytes of Ray's object store: results are small
 CAPACITY = 1_000_000  # holders on a node
@@ -48,9 +51,9 @@ CAPACITY = 1_000_000  # holders on a node
 # ---------------------------------------------------------------------------- processes on the nodes
 
 
-@ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=0, max_concurrency=4)
+@ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=0, max_concurrency=4, concurrency_groups={"life": 1})
 class Holder:
-    """A process that has opened some shards."""
+    """A process that has opened some shards, and shows that it is there while it computes."""
 
     def __init__(self, url: str, manifest: bytes, numbers: Sequence[int], most_cores: int) -> None:
         self._held, self._most_cores = Held(url, manifest, numbers), most_cores
@@ -60,6 +63,7 @@ class Holder:
         with limit_cores(self._most_cores):  # other holders have the rest of this machine
             return [self._held.answer(number, method, arguments) for number, arguments in requests]
 
+    @ray.method(concurrency_group="life")
     def state(self) -> dict[str, Any]:
         """What `status` shows."""
         return {**self._held.state(), "node": ray.get_runtime_context().get_node_id()}
@@ -97,19 +101,6 @@ class Builder:
 # ---------------------------------------------------------------------------- the engine
 
 
-@dataclass(frozen=True, slots=True)
-class HolderState:
-    """A holder as `status` shows it."""
-
-    name: str
-    generation: int
-    shards: tuple[int, ...]
-    replica: int
-    alive: bool
-    node: str = ""
-    process: int = 0
-
-
 class Engine:
     """The connection of this process to the Ray cluster that this machine is a node of."""
 
@@ -120,6 +111,7 @@ class Engine:
             return
         # Ray prints the logs of every process that is lost, hundreds of lines; our own messages say what matters.
         worker.print_to_stdstream = lambda *_, **__: None
+        AuthenticationTokenLoader.instance().reset_cache()  # it has the token of an earlier cluster of this process
         try:
             if not is_loopback(address):
                 services.get_node_to_connect_for_driver = partial(_own_node, own_address(address))
@@ -163,102 +155,128 @@ class Engine:
         return sorted(node["NodeID"] for node in ray.nodes() if _holds(node))
 
     def start(self, url: str, manifest: Manifest, replicas: int, processes: int | None = None) -> None:
-        """Start the holders of a generation, and wait until each has opened its shards."""
+        """Start the holders of a generation, and wait until each has opened its shards.
+
+        Those that are there already stay, except one that shares a node with a replica of the same shards: another on a
+        free node takes its place. What is not needed then is stopped.
+        """
         nodes = self.nodes()
         if len(nodes) < replicas:
             raise UsageError(
                 f"{replicas} replicas need {replicas} nodes, and there are {len(nodes)}: start more, or give --replicas"
             )
-        groups = _groups(len(manifest.shards), processes or max(1, _cores() // replicas))
+        present = [each for each in self._names(url) if each.generation == manifest.generation]
+        groups = choose_groups(len(manifest.shards), processes, max(1, _cores() // replicas), present)
         most_cores = max(1, _cores() // (len(groups) * replicas))
-        present = {each[0] for each in self._names(url) if each[1] == manifest.generation}
-        handles = []
-        for group, numbers in enumerate(groups):
-            for replica in range(replicas):
-                name = _name(url, manifest.generation, numbers, replica)
-                node = nodes[(group + replica * max(1, len(nodes) // replicas)) % len(nodes)]
-                if name in present:
-                    handles.append((name, ray.get_actor(name, NAMESPACE)))
-                    continue
-                options = {
-                    "name": name,
-                    "lifetime": "detached",
-                    "resources": {RESOURCE: 1},
-                    "scheduling_strategy": NodeAffinitySchedulingStrategy(node, soft=True),
-                }
-                handles.append((name, Holder.options(**options).remote(url, manifest.to_json(), numbers, most_cores)))  # type: ignore[attr-defined]  # of Ray
-        waiting: dict[Any, str] = {handle.state.remote(): name for name, handle in handles}
+        wanted = set(groups)
+        known = [(each, _actor(each.name)) for each in present if each.shards in wanted]
+        opened = [holder for holder, _ in self._wait([(each, actor) for each, actor in known if actor is not None])]
+        planned = plan(groups, nodes, replicas, [*opened, *(each for each in present if each.shards not in wanted)])
+        started = []
+        for new in planned.new:
+            name = _name(url, manifest.generation, new.shards, new.replica)
+            options = {
+                "name": name,
+                "lifetime": "detached",
+                "resources": {RESOURCE: 1},
+                "scheduling_strategy": NodeAffinitySchedulingStrategy(new.node, soft=True),
+            }
+            actor = Holder.options(**options).remote(url, manifest.to_json(), new.shards, most_cores)  # type: ignore[attr-defined]  # of Ray
+            started.append((HolderState(name, manifest.generation, new.shards, new.replica, False), actor))
+        for holder, problem in self._wait(started):
+            if problem:
+                self._stop([holder.name])
+                raise UsageError(f"The holder {holder.name} could not open its shards: {problem}")
+        self._stop(planned.surplus)
+
+    def _wait(self, holders: Sequence[tuple[HolderState, Any]]) -> Iterator[tuple[HolderState, str]]:
+        """The holders with their nodes, once they have opened their shards, or with the reason why they have not."""
+        waiting = {actor.state.remote(): holder for holder, actor in holders}
         while waiting:
             ready, _ = ray.wait(list(waiting), timeout=self.patience.opening)
             if not ready:
-                raise ShardUnavailable(f"{next(iter(waiting.values()))} (it was not opened in time)")
+                raise ShardUnavailable(f"{next(iter(waiting.values())).name} (it was not opened in time)")
             for reference in ready:
-                name = waiting.pop(reference)
+                holder = waiting.pop(reference)
                 try:
-                    ray.get(reference)
+                    yield _with_state(holder, ray.get(reference)), ""
                 except RayError as error:
-                    self._stop([name])
-                    raise UsageError(f"The holder {name} could not open its shards: {_reason(error)}") from None
+                    yield holder, _reason(error)
 
     def stop(self, url: str, *, but: int | None = None) -> int:
         """Stop the holders of all generations, or of all but one; how many there were."""
-        return self._stop([name for name, generation, *_ in self._names(url) if generation != but])
+        return self._stop([each.name for each in self._names(url) if each.generation != but])
 
     def _stop(self, names: Sequence[str]) -> int:
-        for name in names:
-            try:
-                ray.kill(ray.get_actor(name, NAMESPACE))
-            except ValueError:  # gone meanwhile
-                continue
+        for actor in filter(None, map(_actor, names)):
+            ray.kill(actor)
         return len(names)
 
     def status(self, url: str) -> list[HolderState]:
         """All holders of a store."""
-        asked = []
-        for name, generation, shards, replica in self._names(url):
-            try:
-                asked.append((name, generation, shards, replica, ray.get_actor(name, NAMESPACE).state.remote()))
-            except ValueError:
-                continue
+        actors = [(holder, _actor(holder.name)) for holder in self._names(url)]
+        asked = [(holder, actor.state.remote()) for holder, actor in actors if actor is not None]
         if asked:
             ray.wait([each[-1] for each in asked], num_returns=len(asked), timeout=self.patience.replica)
         states = []
-        for name, generation, shards, replica, reference in asked:
+        for holder, reference in asked:
             try:
-                state = ray.get(reference, timeout=0)
-                states.append(HolderState(name, generation, shards, replica, True, state["node"], state["process"]))
+                states.append(_with_state(holder, ray.get(reference, timeout=0)))
             except (RayError, GetTimeoutError):
-                states.append(HolderState(name, generation, shards, replica, False))
+                states.append(holder)
         return states
 
     def serving(self, url: str) -> list[int]:
         """The generations that have holders, oldest first."""
-        return sorted({generation for _, generation, *_ in self._names(url)})
+        return sorted({each.generation for each in self._names(url)})
 
-    def _names(self, url: str) -> list[tuple[str, int, tuple[int, ...], int]]:
-        """Name, generation, shards and replica of all holders of a store."""
+    def _names(self, url: str) -> list[HolderState]:
+        """All holders of a store, whether they answer or not."""
         prefix = f"{digest(url)} "
+        try:
+            listed = list_named_actors(all_namespaces=True)
+        except RayError as error:
+            raise UsageError(
+                f"The head at {self.address} is not that of this program any more ({type(error).__name__}): if it was "
+                "started again without Redis, start the nodes, the collection and this program again"
+            ) from None
         found = []
-        for each in list_named_actors(all_namespaces=True):
+        for each in listed:
             if each["namespace"] == NAMESPACE and each["name"].startswith(prefix):
-                _, generation, shards, replica = each["name"].split(" ")
-                found.append((each["name"], int(generation), tuple(map(int, shards.split(","))), int(replica)))
-        return sorted(found)
+                _, generation, shards, replica, *_ = each["name"].split(" ")
+                numbers = tuple(map(int, shards.split(",")))
+                found.append(HolderState(each["name"], int(generation), numbers, int(replica), False))
+        return sorted(found, key=lambda holder: holder.name)
 
     def calls(self, url: str, manifest: Manifest) -> Calls | None:
         """Asks the holders of a generation; None if a shard has none that answers."""
-        by_shard: dict[int, list[str]] = {number: [] for number in range(len(manifest.shards))}
         transport = _Holders()
-        for name, generation, shards, _ in self._names(url):
-            if generation == manifest.generation and transport.open(name):
-                for number in shards:
-                    by_shard[number].append(name)
-        present = transport.answering(self.patience.replica)
+        replicas = self._replicas(url, manifest, transport)
+        if replicas is None:
+            return None
+        return Calls(transport, replicas, [shard.name for shard in manifest.shards], self.patience)
+
+    def renew(self, calls: Calls, url: str, manifest: Manifest) -> None:
+        """Ask the holders that are there now, if they are others than before and each shard has one that answers."""
+        names = {each.name for each in self._names(url) if each.generation == manifest.generation}
+        if names != calls.names and isinstance(calls.transport, _Holders):
+            replicas = self._replicas(url, manifest, calls.transport)
+            if replicas is not None:
+                calls.change(replicas)
+
+    def _replicas(self, url: str, manifest: Manifest, transport: _Holders) -> dict[int, list[str]] | None:
+        """The holders of each shard, those that answer first; None if a shard has none that answers."""
+        by_shard: dict[int, list[str]] = {number: [] for number in range(len(manifest.shards))}
+        for holder in self._names(url):
+            if holder.generation == manifest.generation and transport.open(holder.name):
+                for number in holder.shards:
+                    by_shard[number].append(holder.name)
+        present = transport.answering({name for names in by_shard.values() for name in names}, self.patience.replica)
         for replicas in by_shard.values():
             replicas.sort(key=lambda name: name not in present)
             if not replicas or replicas[0] not in present:
                 return None
-        return Calls(transport, by_shard, [shard.name for shard in manifest.shards], self.patience)
+        return by_shard
 
 
 class _Holders:
@@ -269,13 +287,14 @@ class _Holders:
 
     def open(self, name: str) -> bool:
         """Find a holder by its name; False if it is gone."""
-        with suppress(ValueError):
-            self._actors[name] = ray.get_actor(name, NAMESPACE)
-        return name in self._actors
+        actor = _actor(name)
+        if actor is not None:
+            self._actors[name] = actor
+        return actor is not None
 
-    def answering(self, seconds: float) -> set[str]:
-        """The holders that answer in time."""
-        probes = {self.probe(name): name for name in self._actors}
+    def answering(self, names: Iterable[str], seconds: float) -> set[str]:
+        """Those of some holders that answer in time."""
+        probes = {self.probe(name): name for name in names}
         if probes:
             ray.wait(list(probes), num_returns=len(probes), timeout=seconds)
         present = set()
@@ -423,14 +442,21 @@ def _holds(node: dict[str, Any]) -> bool:
     return bool(node["Alive"] and node["Resources"].get(RESOURCE))
 
 
-def _groups(shards: int, processes: int) -> list[list[int]]:
-    """Which shards each process holds: as equal as possible."""
-    number = min(shards, processes)
-    return [list(range(place, shards, number)) for place in range(number)]
-
-
 def _name(url: str, generation: int, shards: Sequence[int], replica: int) -> str:
-    return f"{digest(url)} {generation} {','.join(map(str, shards))} {replica}"
+    """A name that no other holder has had, so that those who know its actor know when it is another one."""
+    return f"{digest(url)} {generation} {','.join(map(str, shards))} {replica} {token_hex(4)}"
+
+
+def _actor(name: str) -> Any:
+    """The holder of a name; None if it is gone."""
+    try:
+        return ray.get_actor(name, NAMESPACE)
+    except ValueError:
+        return None
+
+
+def _with_state(holder: HolderState, state: dict[str, Any]) -> HolderState:
+    return replace(holder, alive=True, node=state["node"], process=state["process"])
 
 
 def _reason(error: Exception) -> str:
@@ -444,13 +470,35 @@ def _reason(error: Exception) -> str:
 
 def node_command(ip: str, join: str | None, port: int, cores: int | None, folder: Path | None) -> list[str]:
     """The module and the arguments that run the head, or a node that joins it, until they are stopped."""
-    words = ["ray.scripts.scripts", "start", f"--node-ip-address={ip}", "--block", "--disable-usage-stats"]
+    words = ["rprs.cluster.starting", "start", f"--node-ip-address={ip}", "--block", "--disable-usage-stats"]
     words += [f"--object-store-memory={OBJECTS}", "--include-log-monitor=false"]
     words += [] if folder is None else [f"--temp-dir={folder}"]
     if join is None:
         return [*words, "--head", f"--port={port}", "--num-cpus=0", "--include-dashboard=false"]
     words += [f"--address={join}", f"--resources={json.dumps({RESOURCE: CAPACITY})}"]
     return words if cores is None else [*words, f"--num-cpus={cores}"]
+
+
+def run_ray(words: Sequence[str]) -> None:
+    """Run a command of Ray. The password of Redis is taken from the environment, and is on no command line."""
+    from ray.scripts.scripts import cli
+
+    options = []
+    if username := os.environ.get("RAY_REDIS_USERNAME"):
+        options.append(f"--redis-username={username}")
+    if password := os.environ.pop("RAY_REDIS_PASSWORD", ""):
+        options.append(f"--redis-password={password}")
+        services.start_ray_process = partial(_start_process, services.start_ray_process, password)
+    cli([*words, *options])
+
+
+def _start_process(start: Callable[..., Any], password: str, command: Sequence[str], kind: str, **options: Any) -> Any:
+    """Start a process of Ray; the one that uses Redis reads the password from its environment, which gflags offers."""
+    words = [word.replace(f"--redis_password={password}", "--fromenv=redis_password") for word in command]
+    if words != list(command):
+        options["env_updates"] = {**(options.get("env_updates") or {}), "FLAGS_redis_password": password}
+    # Commands of workers have it, too, under several names; they do not need it.
+    return start([word.replace(f"password={password}", "password=") for word in words], kind, **options)
 
 
 def forget_last_head(folder: Path | None) -> None:

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 
 from rprs.errors import UsageError
 
-__all__ = ["NAMESPACE", "RAY", "RESOURCE", "Patience", "environment", "is_loopback", "own_address", "private_address"]
+__all__ = ["NAMESPACE", "RESOURCE", "Patience", "environment", "is_loopback", "own_address", "private_address"]
 
 NAMESPACE = "rprs"
 RESOURCE = "rprs"  # which every node has that can hold shards; the head has none
-RAY = "2.60.0"  # one version for all nodes
+NETWORKS = tuple(
+    map(ipaddress.ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "127.0.0.0/8", "fc00::/7", "::1/128"))
+)  # private, or this machine alone
 DIRECT = 4 * 2**20  # bytes of arguments and results that are sent directly; larger ones go through the object store
 
 
@@ -20,12 +22,12 @@ DIRECT = 4 * 2**20  # bytes of arguments and results that are sent directly; lar
 class Patience:
     """Deadlines in seconds."""
 
-    replica: float = 5.0  # for the answer of one replica, before another is asked
+    replica: float = 5.0  # for a sign of life of one replica, before another is asked
+    computing: float = 600.0  # for the answer of a replica that is at work
     opening: float = 3600.0  # for a holder to copy and open its shards
-    switching: float = 10.0  # for queries on an old generation to finish
 
     def __post_init__(self) -> None:
-        for name in ("replica", "opening", "switching"):
+        for name in ("replica", "computing", "opening"):
             if not getattr(self, name) >= 0:
                 raise UsageError(f"{name} must be a number of seconds. Got {getattr(self, name)!r} instead.")
 
@@ -75,7 +77,7 @@ def private_address(text: str) -> str:
         address = ipaddress.ip_address(text)
     except ValueError as error:
         raise UsageError(f"{text!r:.80} is no IP address: give that of this machine in the private network") from error
-    if address.is_unspecified or address.is_multicast or not (address.is_private or address.is_loopback):
+    if not any(address in network for network in NETWORKS):
         raise UsageError(
             f"{text} is not an address of a private network: Ray must not be reachable from others. Use one of "
             "10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16 or fc00::/7"

@@ -10,12 +10,14 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
+from time import monotonic
 from typing import Any, NoReturn
 
 from rprs import __version__
 from rprs.cluster.cluster import Cluster, Opened
 from rprs.document import Document
-from rprs.errors import NotAllowed
+from rprs.errors import NotAllowed, ShardUnavailable
 from rprs.index import Added
 from rprs.progress import Progress, silent
 from rprs.rank import System
@@ -24,6 +26,7 @@ from rprs.serve.service import Snapshot, system_texts
 
 __all__ = ["ClusterService"]
 
+CHECKED = 1.0  # seconds that a look at all replicas is valid
 READ_ONLY = "This server searches a cluster, which it cannot change: use `rprs cluster add` and `rprs cluster remove`"
 
 
@@ -35,6 +38,21 @@ class _Generation(Snapshot):
         self.index = opened.index
         self.fingerprint = opened.statistics.fingerprint
         self.users, self.newest = 0, True
+        self._looking, self._looked = Lock(), float("-inf")
+        self._problem: ShardUnavailable | None = None
+
+    def check(self) -> None:
+        """Raise an error unless a replica of each shard is there; they are asked once in a second at most."""
+        with self._looking:
+            if monotonic() - self._looked > CHECKED:
+                try:
+                    self._opened.require_replicas()
+                    self._problem = None
+                except ShardUnavailable as error:
+                    self._problem = error
+                self._looked = monotonic()
+        if self._problem is not None:
+            raise self._problem
 
     def searcher(self, system: System, progress: Progress = silent) -> Searcher:
         """A system over this generation."""
@@ -61,6 +79,8 @@ class _Generation(Snapshot):
 
 class ClusterService:
     """A cluster and one system."""
+
+    writable = False
 
     def __init__(self, cluster: Cluster, progress: Progress = silent) -> None:
         self._cluster, self.system = cluster, cluster.system

@@ -223,6 +223,11 @@ class Collections:
         return sum(service.documents for service in self.services.values())
 
     @property
+    def writable(self) -> bool:
+        """Whether documents can be added at all: a cluster is changed by publishing a generation."""
+        return all(service.writable for service in self.services.values())
+
+    @property
     def system_texts(self) -> dict[str, Any]:
         """The system as plain values."""
         return system_texts(self.system)

@@ -132,7 +132,8 @@ def make_router(
         public_limits = {name: getattr(limits, name) for name in ("upload_bytes", "text_characters", "seconds")}
         with service.snapshot() as snapshot:
             facts = {**snapshot.facts, "settings": service.system_texts}
-        facts |= {"writable": writable, "matters": matters is not None, "limits": public_limits, "suffixes": suffixes()}
+        facts |= {"writable": writable and service.writable, "matters": matters is not None}
+        facts |= {"limits": public_limits, "suffixes": suffixes()}
         facts |= service.summary()
         return Response(as_json(facts), media_type="application/json")
 
@@ -143,9 +144,10 @@ def make_router(
 
     @router.get("/ready", responses={**_success(index_models.Health), **_errors()})
     def ready() -> Response:
-        """Check that the index can be searched: 503 while it cannot."""
+        """Check that the index, or each shard of the cluster, can be searched: 503 while it cannot."""
         try:
-            with service.snapshot():
+            with service.snapshot() as snapshot:
+                snapshot.check()
                 return Response(as_json({"status": "ok"}), media_type="application/json")
         except InvalidIndex as error:
             raise HTTPException(503, failure(error, service.paths)["error"]) from error

@@ -36,6 +36,9 @@ class Snapshot:
         self.users = 0
         self.newest = True
 
+    def check(self) -> None:
+        """Raise an error if it cannot be searched at present."""
+
     def searcher(self, system: System, progress: Progress = silent) -> Searcher:
         """A system over this state of the index."""
         return Searcher(self.index, system, progress=progress)
@@ -71,6 +74,8 @@ def system_texts(system: System) -> dict[str, Any]:
 
 class Service:
     """One index and one system. Changes to the index are visible to the next request."""
+
+    writable = True
 
     def __init__(
         self, path: Path, system: System, progress: Progress = silent, log: Callable[[str], None] = lambda _line: None

@@ -77,7 +77,7 @@ function overviewOf(overview, info, places, refresh) {
     overview.collections.length > 1 && el("p", { class: "lead" }, overview.together
       ? "All collections can be searched together, with exactly the ranking of one collection."
       : `These collections cannot be searched together: ${overview.reason}.`),
-    !info.writable && el("p", { class: "notice" }, "This server is read-only. To change collections, start it with ", el("code", {}, "--allow-write"), "."),
+    !info.writable && el("p", { class: "notice" }, "This server is read-only. To change collections, start it with ", el("code", {}, "--allow-write"), "; to change a cluster, use ", el("code", {}, "rprs cluster add"), "."),
     el("ul", { class: "collection-list" }, overview.collections.map((each) => collectionItem(each, overview, info, work, places, refresh))),
     info.writable && overview.can_create && createForm(overview, work),
     info.writable && !overview.can_create && el("p", { class: "hint" }, "To create collections here, start the server with a folder for them: ", el("code", {}, "rprs serve FOLDER"), "."),
