@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import rprs
-from rprs.cluster.build import add, build
+from rprs.cluster.build import add, build, remove
 from rprs.cluster.cluster import Cluster
 from rprs.cluster.connection import connected
 from rprs.cluster.generations import newest
@@ -29,8 +29,11 @@ from rprs.cluster.settings import Patience, own_address
 from rprs.cluster.store import open_store
 from rprs.document import Document
 from rprs.errors import ShardUnavailable, UsageError
+from rprs.index import Writer
 from tests.support.cli import rprs_ok
 from tests.support.crash import QUERIES, invented, invented_to_build
+from tests.support.mixed import MIXED, REMOVED, RESTRICTED, found
+from tests.support.mixed import SHARDS as MANY
 from tests.support.server import served
 
 if TYPE_CHECKING:
@@ -40,7 +43,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
 
 DEADLINE = 3.0
 SHARDS = 4
-DOCUMENTS = [invented(f"d{number:03d}", sentences=2 + number % 7) for number in range(60)]
+DOCUMENTS = [invented(f"d{number:03d}", number % 3, 2 + number % 7) for number in range(60)]
 TO_BUILD = invented_to_build(30)
 SYSTEMS = ("default", "paper", "bm25", "fast")
 
@@ -142,6 +145,36 @@ def test_all_named_systems_answer_as_one_index(setting: Setting, expected: dict[
         assert cluster.coverage(query, k=3).rows == alone.coverage(query, k=3).rows
         passage = query.text[:60]
         assert list(cluster.passages(passage, 4)) == list(alone.passages(passage, 4))
+
+
+@pytest.fixture(scope="module")
+def mixed(setting: Setting) -> Iterator[Path]:
+    """A store whose documents tie, have ids in several scripts, and leave shards empty; one of them was removed."""
+    store, url = setting.folder / "mixed", open_store(setting.folder / "mixed").url
+    build(store, MIXED, MANY, encoder="hashed(dimension=16)", run=setting.engine.run)
+    manifest = remove(store, [REMOVED], run=setting.engine.run).manifest
+    assert 0 in (shard.documents for shard in manifest.shards)
+    setting.engine.start(url, manifest, 2, 1)
+    with Writer(setting.folder / "mixed.rprs", create=True, encoder="hashed(dimension=16)") as writer:
+        writer.add(MIXED)
+        assert writer.remove([REMOVED])
+    yield store
+    setting.engine.stop(url)
+
+
+@pytest.mark.parametrize("system", [*SYSTEMS, "bm25(kli=0.3)"])
+def test_filters_dates_and_marks_answer_as_one_index(setting: Setting, mixed: Path, system: str) -> None:
+    options: dict[str, Any] = {"system": system} if system in SYSTEMS else {"first": system, "rerank": None}
+    alone = rprs.Searcher(setting.folder / "mixed.rprs", **options)
+    with Cluster.open(mixed, address=setting.nodes.address, deadline=10 * DEADLINE, **options) as cluster:
+        free = found(alone)
+        assert found(cluster) == free
+        for restricted in RESTRICTED:
+            expected = found(alone, **restricted)
+            assert expected != free, f"{restricted} restricts nothing"
+            assert found(cluster, **restricted) == expected, restricted
+        scores = alone.rank(MIXED[0], keep_self=True).scores.tolist()
+        assert len(set(scores)) < len(scores)  # documents tie
 
 
 def in_the_middle(cluster: Cluster, fault: Callable[[], None], expected: list[Any], most: float) -> float:
