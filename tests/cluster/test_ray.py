@@ -34,7 +34,10 @@ from tests.support.cli import rprs_ok
 from tests.support.crash import QUERIES, invented, invented_to_build
 from tests.support.mixed import MIXED, REMOVED, RESTRICTED, found
 from tests.support.mixed import SHARDS as MANY
+from tests.support.paths import ROOT
+from tests.support.processes import processes_of, wait_until_gone
 from tests.support.server import served
+from tests.support.tiny_models import make_bert
 
 if TYPE_CHECKING:
     from rprs.cluster.engine import Engine, HolderState
@@ -70,9 +73,9 @@ class Setting:
 @pytest.fixture(scope="module")
 def setting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Setting]:
     folder = tmp_path_factory.mktemp("ray")
-    before = _ray_processes()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RPRS_CLUSTER_FOLDER", str(folder / "node"))
+        patch.setenv("RPRS_CACHE", str(folder / "cache"))
         with LocalCluster(2) as nodes:
             for name, value in nodes.environment.items():
                 patch.setenv(name, value)
@@ -85,24 +88,7 @@ def setting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Setting]:
                 yield made
             finally:
                 engine.close()
-    deadline = monotonic() + 20
-    while (left := _ray_processes() - before) and monotonic() < deadline:
-        sleep(0.2)
-    assert not left, "processes of Ray are left behind"
-
-
-def _ray_processes() -> set[int]:
-    found = set()
-    for place in Path("/proc").iterdir():
-        if place.name.isdigit():
-            try:
-                words = (place / "cmdline").read_bytes()
-                parent = (place / "stat").read_text().rpartition(")")[2].split()
-            except OSError:
-                continue
-            if (b"raylet" in words or b"gcs_server" in words or words.startswith(b"ray::")) and parent[0] != "Z":
-                found.add(int(place.name))
-    return found
+    wait_until_gone(folder)
 
 
 def answers(searcher: Any) -> list[Any]:
@@ -265,12 +251,12 @@ def test_a_cluster_of_its_own_ends_with_it(setting: Setting) -> None:
         "cluster = rprs.Cluster.open(sys.argv[1], local=1, deadline=60); "
         "print([hit.id for hit in cluster.search(QUERIES[0], 5)]); cluster.close()"
     )
-    before = _ray_processes()
+    before = processes_of(setting.folder)
     command = [sys.executable, "-c", program, str(setting.store)]
     asked = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     best = rprs.Searcher(setting.folder / "one.rprs").search(QUERIES[0], 5)
     assert asked.stdout.strip() == str([hit.id for hit in best])
-    assert _ray_processes() <= before
+    wait_until_gone(setting.folder, before)
 
 
 def test_a_wrong_token_and_too_few_nodes_are_one_line(setting: Setting, tmp_path: Path) -> None:
@@ -316,14 +302,9 @@ def test_a_process_belongs_to_a_node_of_its_machine_rather_than_to_the_head() ->
     assert own_address("127.0.0.1:6379") == "127.0.0.1"
 
 
-def workers() -> set[int]:
+def workers(setting: Setting) -> set[int]:
     """The processes that run tasks of a build."""
-    found = set()
-    for pid in _ray_processes():
-        with suppress(OSError):
-            if is_working(pid):
-                found.add(pid)
-    return found
+    return {pid for pid, words in processes_of(setting.folder).items() if "Builder.run" in words}
 
 
 def parent(pid: int) -> int:
@@ -346,18 +327,18 @@ def build_with_a_fault(setting: Setting, name: str, fault: Callable[[], object])
     assert manifest.manifest == build(setting.folder / "plain", TO_BUILD, 6, encoder="hashed").manifest
 
 
-def first_worker() -> int:
+def first_worker(setting: Setting) -> int:
     deadline = monotonic() + 60
-    while not (found := workers()):
+    while not (running := workers(setting)):
         assert monotonic() < deadline, "no task has started"
         sleep(0.02)
-    return min(found)
+    return min(running)
 
 
-def stopped_worker() -> int:
+def stopped_worker(setting: Setting) -> int:
     """A process that cannot finish its task."""
     while True:
-        pid = first_worker()
+        pid = first_worker(setting)
         os.kill(pid, signal.SIGSTOP)
         if is_working(pid):
             return pid
@@ -365,11 +346,57 @@ def stopped_worker() -> int:
 
 
 def test_a_build_survives_a_killed_and_a_stopped_task(setting: Setting) -> None:
-    build_with_a_fault(setting, "killed task", lambda: os.kill(first_worker(), signal.SIGKILL))
+    build_with_a_fault(setting, "killed task", lambda: os.kill(first_worker(setting), signal.SIGKILL))
     stopped: list[int] = []
-    build_with_a_fault(setting, "stopped task", lambda: stopped.append(stopped_worker()))
+    build_with_a_fault(setting, "stopped task", lambda: stopped.append(stopped_worker(setting)))
     with suppress(ProcessLookupError):  # it has been ended and replaced
         os.kill(stopped[0], signal.SIGCONT)
+
+
+def kill_in_the_step(setting: Setting, store: Path, before: str, records: int, step: str, shards: int) -> None:
+    """Kill a process in the middle of a step: the one before has stored all its records, and some of it are missing."""
+    deadline = monotonic() + 120
+    while len(list(store.glob(f"builds/*/{before}/*.json"))) < records:
+        assert monotonic() < deadline, f"{before} has not ended"
+        sleep(0.005)
+    worker = stopped_worker(setting)
+    assert len(list(store.glob(f"builds/*/{step}/*.json"))) < shards, f"{step} has ended"
+    os.kill(worker, signal.SIGKILL)
+
+
+@pytest.mark.parametrize(("before", "records", "step", "tasks"), [("index", 4, "fit", 1), ("fit", 1, "encode", 4)])
+def test_an_encoder_is_fitted_once_to_all_shards_whatever_is_killed(
+    setting: Setting, tmp_path: Path, before: str, records: int, step: str, tasks: int
+) -> None:
+    """The default kind of encoder: its table and all shards have the bytes that one process makes."""
+    teacher = make_bert(tmp_path / "tiny", positions=64)
+    encoder = f'fitted(teacher=onnx(model="{teacher}",precision=fp32),sample=100)'
+    store, documents = tmp_path / "store", TO_BUILD[:12]
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(build, store, documents, 4, encoder=encoder, run=setting.engine.run)
+        kill_in_the_step(setting, store, before, records, step, tasks)
+        manifest = running.result(300).manifest
+    assert manifest.encoder_used.startswith("fitted(")
+    assert manifest == build(tmp_path / "alone", documents, 4, encoder=encoder).manifest
+
+
+@pytest.mark.slow
+def test_the_demonstration_gives_the_same_answer_twice(tmp_path: Path) -> None:
+    """It builds on a cluster of its own, searches, kills one of the nodes, and searches again."""
+    folder = tmp_path / "licences"
+    folder.mkdir()
+    for one in DOCUMENTS:
+        (folder / f"{one.id}.txt").write_text(one.text)
+    query = tmp_path / "query.txt"
+    query.write_text(QUERIES[0].text)
+    command = [sys.executable, "scripts/demo_cluster.py", str(tmp_path), str(query), "hashed"]
+    environment = {**os.environ, "RPRS_CLUSTER_FOLDER": str(tmp_path / "node")}
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, cwd=ROOT, env=environment)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "60 documents in 4 shards built" in ran.stdout
+    assert "Killing the process" in ran.stdout
+    assert ran.stdout.endswith("The same answer, to the last bit\n")
+    wait_until_gone(tmp_path)
 
 
 def test_a_lost_node_is_survived_by_queries_and_by_a_build(
@@ -382,7 +409,7 @@ def test_a_lost_node_is_survived_by_queries_and_by_a_build(
         os.kill(node, signal.SIGKILL)
 
     def kill_in_the_middle() -> None:
-        worker = stopped_worker()
+        worker = stopped_worker(setting)
         node = parent(worker)
         assert node in setting.nodes.processes
         seconds = in_the_middle(cluster, lambda: kill(node), expected["default"], 60)
