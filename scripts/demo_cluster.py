@@ -56,7 +56,8 @@ def _search(cluster: rprs.Cluster, query_file: Path) -> Results:
     results = cluster.search(rprs.read_one(query_file), HITS)
     print(f"\nThe {HITS} licences most similar to {query_file.name}, after {perf_counter() - start:.2f} s:")
     for hit in results:
-        print(f"{hit.rank:3}  {hit.score:8.3f}  {hit.id:40}  {' '.join(hit.pairs[0].document.split())[:60]}")
+        evidence = " ".join(hit.pairs[0].document.split())[:60] if hit.pairs else ""
+        print(f"{hit.rank:3}  {hit.score:8.3f}  {hit.id:40}  {evidence}")
     return results
 
 
