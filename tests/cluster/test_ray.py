@@ -353,6 +353,42 @@ def test_a_build_survives_a_killed_and_a_stopped_task(setting: Setting) -> None:
         os.kill(stopped[0], signal.SIGCONT)
 
 
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_the_process_that_reads_ends_with_the_one_that_builds(
+    setting: Setting, tmp_path: Path, number: signal.Signals
+) -> None:
+    source, store = tmp_path / "source", tmp_path / "store"
+    source.mkdir()
+    for one in TO_BUILD[:12]:
+        (source / f"{one.id}.html").write_text(f"<p>{one.text}</p>")  # plain text needs no such process
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(build, store, [source], 4, encoder="hashed", run=setting.engine.run)
+        reader = next(iter(readers(setting, wait=60)))
+        builder = parent(reader)
+        assert "ray::Builder" in processes_of(setting.folder)[builder]
+        os.kill(builder, number)
+        manifest = running.result(300).manifest
+    assert manifest == build(tmp_path / "alone", [source], 4, encoder="hashed").manifest
+    with suppress(ProcessLookupError):  # it may have been ended and replaced
+        os.kill(builder, signal.SIGCONT)
+    deadline = monotonic() + 30
+    while reader in readers(setting) and builder not in processes_of(setting.folder):
+        assert monotonic() < deadline, "the process that reads is left behind"
+        sleep(0.1)
+    assert number is signal.SIGSTOP or reader not in readers(setting)
+
+
+def readers(setting: Setting, wait: float = 0.0) -> set[int]:
+    """The processes that read files for those that build; there is one within so many seconds."""
+    deadline = monotonic() + wait
+    while True:
+        found = {pid for pid, words in processes_of(setting.folder).items() if "rprs.read.worker" in words}
+        if found or not wait:
+            return found
+        assert monotonic() < deadline, "nothing is read"
+        sleep(0.01)
+
+
 def kill_in_the_step(setting: Setting, store: Path, before: str, records: int, step: str, shards: int) -> None:
     """Kill a process in the middle of a step: the one before has stored all its records, and some of it are missing."""
     deadline = monotonic() + 120
