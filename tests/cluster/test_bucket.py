@@ -20,6 +20,7 @@ from rprs.errors import StoreError
 from tests.cluster.test_build import DOCUMENTS, documents_of
 from tests.cluster.test_store import check_publication, check_store
 from tests.support.crash import invented
+from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.cluster
 KEYS = {"AWS_ACCESS_KEY_ID": "the-key-id", "AWS_SECRET_ACCESS_KEY": "the-secret-key", "AWS_REGION": "us-east-1"}
@@ -28,23 +29,18 @@ KEYS = {"AWS_ACCESS_KEY_ID": "the-key-id", "AWS_SECRET_ACCESS_KEY": "the-secret-
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[str]:
     """The address of the server; the process ends with the tests."""
-    program = (
-        "import sys; from moto.server import ThreadedMotoServer; "
-        "server = ThreadedMotoServer('127.0.0.1', 0, verbose=False); server.start(); "
-        "print(server._server.port, flush=True); sys.stdin.read()"
-    )
-    environment = {**os.environ, **KEYS}
     process = subprocess.Popen(
-        [sys.executable, "-c", program],
+        [sys.executable, "-m", "tests.support.bucket", "127.0.0.1", "0"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        env=environment,
+        env={**os.environ, **KEYS},
+        cwd=ROOT,
     )
     assert process.stdout is not None
     assert process.stdin is not None
     try:
-        yield f"http://127.0.0.1:{int(process.stdout.readline())}"
+        yield process.stdout.readline().decode().strip()
     finally:
         process.stdin.close()
         process.kill()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rprs import Document, Index, Searcher
@@ -19,6 +20,7 @@ from rprs.index.lookup import require_id
 from tests.index.test_union import DOCUMENTS, indexes
 from tests.support.cli import QUERY
 from tests.support.clusters import LocalCluster
+from tests.support.indexes import index_of
 from tests.support.tiny_models import make_cross
 
 ENCODER = "hashed(dimension=16)"
@@ -232,30 +234,86 @@ def test_what_can_be_read_of_a_cluster(pair: tuple[LocalCluster, Index]) -> None
 IDS = st.sampled_from(["a", "B", "é", "ä\u0308", "日本", "🦊", "z z", "0", "10", "2", "ª", "\uffff", "𐀀", "ß"])
 WORDS = st.sampled_from("river stone river cloud bank stone lamp river 河 石 fox".split())
 TEXTS = st.lists(st.lists(WORDS, max_size=6).map(" ".join), max_size=4).map(". ".join)
-POOLS = st.lists(TEXTS, min_size=1, max_size=3)  # few texts: many documents tie
+FILLED = st.lists(st.lists(WORDS, min_size=1, max_size=6).map(" ".join), min_size=1, max_size=4).map(". ".join)
+POOLS = st.tuples(FILLED, FILLED, TEXTS)  # few texts: many documents tie
 COLLECTIONS = POOLS.flatmap(lambda pool: st.dictionaries(IDS, st.sampled_from(pool), min_size=1, max_size=10))
+DATES = st.sampled_from(["1999-12-31", "2004-06-01", "2004-06-02", "2020-02-29"])
+FIELDS = st.fixed_dictionaries(
+    {"n": st.integers(0, 9)}, optional={"kind": st.sampled_from("ab"), "date": DATES | st.just("soon")}
+)
+FILTERS = ["n < 5", "n >= 3 and kind = a", "kind = b or n = 2", "not kind = a", "date < 2004-06-02", "nothing = 1"]
+LIMITS: list[dict[str, Any]] = [
+    {},
+    {"before": st.just("date")},
+    {"before": st.just("2004-06-01")},
+    {"before": st.just("date"), "undated": st.just("drop")},
+]
+KLI = st.floats(0.05, 0.95).map("bm25(kli={:.2f})".format)
+OPTIONS: st.SearchStrategy[dict[str, Any]] = st.one_of(
+    st.builds(dict, system=st.sampled_from(SYSTEMS)),
+    st.builds(dict, first=st.sampled_from(FIRST) | KLI, rerank=st.none()),
+    st.builds(dict, first=st.sampled_from(FIRST) | KLI, rerank=st.sampled_from(RERANK), depth=st.integers(1, 6)),
+)
 
 
-@settings(max_examples=25, deadline=None)
-@given(COLLECTIONS, st.lists(st.integers(0, 2), min_size=10, max_size=10), TEXTS, st.sampled_from([*SYSTEMS, *FIRST]))
-def test_however_documents_are_distributed(texts: dict[str, str], places: list[int], query: str, system: str) -> None:
-    """Ties, empty documents, empty shards, ids in any script."""
-    documents = [Document(id, text, metadata={"n": len(text)}) for id, text in texts.items()]
-    parts: list[list[Document]] = [[], [], []]
-    for document, place in zip(documents, places, strict=False):
-        parts[place].append(document)
+@dataclass(frozen=True)
+class Case:
+    """A collection divided into three shards, from which a document is removed, and a search of it."""
+
+    documents: list[Document]
+    places: list[int]
+    removed: str  # or none, if empty
+    query: Document
+    restricted: dict[str, Any]
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    documents = [Document(id, text, metadata=draw(FIELDS)) for id, text in draw(COLLECTIONS).items()]
+    places = draw(st.lists(st.integers(0, 2), min_size=len(documents), max_size=len(documents)))
+    removed, like, unlike, *others = draw(st.permutations([document.id for document in documents] + [""] * 3))
+    spans = st.lists(st.tuples(st.integers(0, 5), st.integers(6, 30)), max_size=1)
+    restricted = st.fixed_dictionaries(
+        draw(st.sampled_from(LIMITS)),
+        optional={
+            "where": st.sampled_from(FILTERS),
+            "exclude": st.just([each for each in others if each][:2]),
+            "like": st.just([like] if like else []),
+            "unlike": st.just([unlike] if unlike else []),
+            "key": spans,
+            "ignore": spans,
+            "keep_self": st.booleans(),
+        },
+    )
+    query = Document("q", draw(FILLED), metadata={"date": draw(DATES)})
+    return Case(documents, places, removed, draw(st.sampled_from([query, documents[0]])), draw(restricted))
+
+
+@given(cases(), OPTIONS)
+def test_however_documents_are_distributed(case: Case, options: dict[str, Any]) -> None:
+    """Ties, empty documents, empty shards, removed documents, ids in any script; every restriction, mark and system."""
+    parts = [
+        [document for document, place in zip(case.documents, case.places, strict=True) if place == part]
+        for part in range(3)
+    ]
     with ExitStack() as stack:
-        one, *opened = (stack.enter_context(_in_memory(each)) for each in (documents, *parts))
-        options: dict[str, Any] = {} if system in SYSTEMS else {"first": system, "rerank": None}
-        named = system if system in SYSTEMS else None
-        many, alone = LocalCluster(opened).searcher(named, **options), Searcher(one, named, **options)
-        for asked in (Document("q", query), documents[0]):
-            left, right = (outcome(lambda s=searcher, q=asked: s.search(q, 5)) for searcher in (many, alone))
-            if isinstance(right, tuple):
-                assert left[0] == right[0]
+        one, *opened = (
+            stack.enter_context(
+                index_of(each, removed=[case.removed] if case.removed else [], analyzer="words", encoder=ENCODER)
+            )
+            for each in (case.documents, *parts)
+        )
+        many, alone = LocalCluster(opened).searcher(**options, name=str(one.path)), Searcher(one, **options)
+        for restricted in ({}, case.restricted):
+            left, right = (
+                outcome(lambda s=searcher, r=restricted: (s.search(case.query, 5, **r), s.rank(case.query, **r)))
+                for searcher in (many, alone)
+            )
+            if isinstance(right[0], type):
+                assert left == right
             else:
-                assert left.hits == right.hits
-                assert_same(many.rank(asked), alone.rank(asked))
+                assert (left[0].hits, left[0].notes) == (right[0].hits, right[0].notes)
+                assert_same(left[1], right[1])
 
 
 @pytest.mark.parametrize("first", ["bm25", "blend", "maxsim", "rprs(n=4)", "rprs(n=4,ties=worst)", "sdr"])

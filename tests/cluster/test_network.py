@@ -10,6 +10,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,8 @@ from rprs.cluster.job import parse_record
 from rprs.cluster.manifest import Manifest, blob_path
 from rprs.cluster.store import open_store
 from tests.cluster.coordinator import DEADLINE, SHARDS, TO_BUILD, digest
-from tests.support.crash import COLLECTION
+from tests.support.cli import rprs_ok
+from tests.support.crash import COLLECTION, QUERIES
 from tests.support.network import (
     HEAD,
     SECOND,
@@ -180,16 +182,21 @@ def start_build(place: Place, source: Path, store: Path) -> subprocess.Popen[byt
     return place.machines.run_rprs(f"build-{store.name}", SECOND, "cluster", "build", str(source), *words)
 
 
+def processes_of_builds(machines: Network) -> set[int]:
+    """Those that run steps, and those that read files for them."""
+    return {pid for name in ("ray::Builder", "rprs.read.worker") for pid in machines.running(name, SECOND, THIRD)}
+
+
 def test_a_build_that_is_killed_is_continued_by_the_same_command(place: Place, source: Path) -> None:
     machines, store = place.machines, place.machines.folder / "killed"
-    before = set(machines.running("ray::Builder", SECOND, THIRD))  # of the coordinator
+    before = processes_of_builds(machines)  # of the coordinator
     building = start_build(place, source, store)
     wait_for_records(store)
     building.kill()
     building.wait()
     start = monotonic()
-    while set(machines.running("ray::Builder", SECOND, THIRD)) - before:
-        assert monotonic() - start < 60, "processes of the build are left behind"
+    while left := processes_of_builds(machines) - before:
+        assert monotonic() - start < 60, f"processes of the build are left behind: {left}"
         sleep(0.2)
     print(f"build killed: its processes were gone after {monotonic() - start:.1f} s")
     assert newest(open_store(store)) is None
@@ -203,6 +210,43 @@ def test_a_build_that_is_killed_is_continued_by_the_same_command(place: Place, s
         newest(open_store(store)) == build(machines.folder / "alone too", [source], SHARDS, encoder="hashed").manifest
     )
     assert {name: (store / blob_path(name)).stat().st_mtime_ns for name in written} == written
+
+
+def test_a_collection_in_a_bucket(place: Place, source: Path, tmp_path: Path) -> None:
+    """Nodes read and write it with the credentials of their environment; so do commands, also where a file is lost."""
+    machines, url, nodes = place.machines, "s3://cases/a/prefix", ("--address", place.machines.head)
+
+    def run(name: str, *words: str) -> tuple[int, str]:
+        return machines.run_rprs(f"bucket-{name}", SECOND, "cluster", *words).wait(240), machines.log(f"bucket-{name}")
+
+    machines.start_bucket("cases")
+    words = ("--to", url, "--shards", "3", "--encoder", "hashed", *nodes)
+    code, log = run("build", "build", str(source), *words)
+    assert code == 0, log
+    code, log = run("start", "start", url, "--replicas", "2", *nodes)
+    assert code == 0, log
+    query = tmp_path / "query.txt"
+    query.write_text(QUERIES[0].text)
+    rprs.build(tmp_path / "one.rprs", source, encoder="hashed")
+    expected = rprs_ok("search", tmp_path / "one.rprs", query, "--format", "trec").out
+    assert expected
+    code, log = run("search", "search", url, str(query), "--format", "trec", *nodes)
+    assert code == 0
+    assert log.startswith(expected), log
+    assert run("stop", "stop", url, *nodes)[0] == 0
+
+    # Another shard, whose files are lost before the second node has copied them.
+    words = ("--to", "s3://cases/lost", "--shards", "1", "--encoder", "hashed", *nodes)
+    assert run("other", "build", str(min(source.iterdir())), *words)[0] == 0
+    emptied = "from rprs.cluster.store import open_store; store = open_store('s3://cases/lost'); "
+    emptied += "store.delete([each.path for each in store.list('files')])"
+    assert machines.run("bucket-emptied", SECOND, sys.executable, "-c", emptied).wait(60) == 0
+    code, log = run("lost", "start", "s3://cases/lost", "--replicas", "2", *nodes)
+    assert code != 0
+    assert "could not open its shards" in log
+    code, log = run("missing", "status", "s3://no-such-bucket/x", *nodes)
+    assert code != 0
+    assert "s3://no-such-bucket/x" in log
 
 
 def test_no_log_has_a_secret(place: Place) -> None:

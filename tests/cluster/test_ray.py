@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import rprs
-from rprs.cluster.build import add, build
+from rprs.cluster.build import add, build, remove
 from rprs.cluster.cluster import Cluster
 from rprs.cluster.connection import connected
 from rprs.cluster.generations import newest
@@ -29,9 +29,15 @@ from rprs.cluster.settings import Patience, own_address
 from rprs.cluster.store import open_store
 from rprs.document import Document
 from rprs.errors import ShardUnavailable, UsageError
+from rprs.index import Writer
 from tests.support.cli import rprs_ok
 from tests.support.crash import QUERIES, invented, invented_to_build
+from tests.support.mixed import MIXED, REMOVED, RESTRICTED, found
+from tests.support.mixed import SHARDS as MANY
+from tests.support.paths import ROOT
+from tests.support.processes import processes_of, wait_until_gone
 from tests.support.server import served
+from tests.support.tiny_models import make_bert
 
 if TYPE_CHECKING:
     from rprs.cluster.engine import Engine
@@ -41,7 +47,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
 
 DEADLINE = 3.0
 SHARDS = 4
-DOCUMENTS = [invented(f"d{number:03d}", sentences=2 + number % 7) for number in range(60)]
+DOCUMENTS = [invented(f"d{number:03d}", number % 3, 2 + number % 7) for number in range(60)]
 TO_BUILD = invented_to_build(30)
 SYSTEMS = ("default", "paper", "bm25", "fast")
 
@@ -68,9 +74,9 @@ class Setting:
 @pytest.fixture(scope="module")
 def setting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Setting]:
     folder = tmp_path_factory.mktemp("ray")
-    before = _ray_processes()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RPRS_CLUSTER_FOLDER", str(folder / "node"))
+        patch.setenv("RPRS_CACHE", str(folder / "cache"))
         with LocalCluster(2) as nodes:
             for name, value in nodes.environment.items():
                 patch.setenv(name, value)
@@ -83,24 +89,7 @@ def setting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Setting]:
                 yield made
             finally:
                 engine.close()
-    deadline = monotonic() + 20
-    while (left := _ray_processes() - before) and monotonic() < deadline:
-        sleep(0.2)
-    assert not left, "processes of Ray are left behind"
-
-
-def _ray_processes() -> set[int]:
-    found = set()
-    for place in Path("/proc").iterdir():
-        if place.name.isdigit():
-            try:
-                words = (place / "cmdline").read_bytes()
-                parent = (place / "stat").read_text().rpartition(")")[2].split()
-            except OSError:
-                continue
-            if (b"raylet" in words or b"gcs_server" in words or words.startswith(b"ray::")) and parent[0] != "Z":
-                found.add(int(place.name))
-    return found
+    wait_until_gone(folder)
 
 
 def answers(searcher: Any) -> list[Any]:
@@ -143,6 +132,36 @@ def test_all_named_systems_answer_as_one_index(setting: Setting, expected: dict[
         assert cluster.coverage(query, k=3).rows == alone.coverage(query, k=3).rows
         passage = query.text[:60]
         assert list(cluster.passages(passage, 4)) == list(alone.passages(passage, 4))
+
+
+@pytest.fixture(scope="module")
+def mixed(setting: Setting) -> Iterator[Path]:
+    """A store whose documents tie, have ids in several scripts, and leave shards empty; one of them was removed."""
+    store, url = setting.folder / "mixed", open_store(setting.folder / "mixed").url
+    build(store, MIXED, MANY, encoder="hashed(dimension=16)", run=setting.engine.run)
+    manifest = remove(store, [REMOVED], run=setting.engine.run).manifest
+    assert 0 in (shard.documents for shard in manifest.shards)
+    setting.engine.start(url, manifest, 2, 1)
+    with Writer(setting.folder / "mixed.rprs", create=True, encoder="hashed(dimension=16)") as writer:
+        writer.add(MIXED)
+        assert writer.remove([REMOVED])
+    yield store
+    setting.engine.stop(url)
+
+
+@pytest.mark.parametrize("system", [*SYSTEMS, "bm25(kli=0.3)"])
+def test_filters_dates_and_marks_answer_as_one_index(setting: Setting, mixed: Path, system: str) -> None:
+    options: dict[str, Any] = {"system": system} if system in SYSTEMS else {"first": system, "rerank": None}
+    alone = rprs.Searcher(setting.folder / "mixed.rprs", **options)
+    with Cluster.open(mixed, address=setting.nodes.address, deadline=10 * DEADLINE, **options) as cluster:
+        free = found(alone)
+        assert found(cluster) == free
+        for restricted in RESTRICTED:
+            expected = found(alone, **restricted)
+            assert expected != free, f"{restricted} restricts nothing"
+            assert found(cluster, **restricted) == expected, restricted
+        scores = alone.rank(MIXED[0], keep_self=True).scores.tolist()
+        assert len(set(scores)) < len(scores)  # documents tie
 
 
 def in_the_middle(cluster: Cluster, fault: Callable[[], None], expected: list[Any], most: float) -> float:
@@ -233,12 +252,12 @@ def test_a_cluster_of_its_own_ends_with_it(setting: Setting) -> None:
         "cluster = rprs.Cluster.open(sys.argv[1], local=1, deadline=60); "
         "print([hit.id for hit in cluster.search(QUERIES[0], 5)]); cluster.close()"
     )
-    before = _ray_processes()
+    before = processes_of(setting.folder)
     command = [sys.executable, "-c", program, str(setting.store)]
     asked = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     best = rprs.Searcher(setting.folder / "one.rprs").search(QUERIES[0], 5)
     assert asked.stdout.strip() == str([hit.id for hit in best])
-    assert _ray_processes() <= before
+    wait_until_gone(setting.folder, before)
 
 
 def test_a_wrong_token_and_too_few_nodes_are_one_line(setting: Setting, tmp_path: Path) -> None:
@@ -284,14 +303,9 @@ def test_a_process_belongs_to_a_node_of_its_machine_rather_than_to_the_head() ->
     assert own_address("127.0.0.1:6379") == "127.0.0.1"
 
 
-def workers() -> set[int]:
+def workers(setting: Setting) -> set[int]:
     """The processes that run tasks of a build."""
-    found = set()
-    for pid in _ray_processes():
-        with suppress(OSError):
-            if is_working(pid):
-                found.add(pid)
-    return found
+    return {pid for pid, words in processes_of(setting.folder).items() if "Builder.run" in words}
 
 
 def parent(pid: int) -> int:
@@ -314,18 +328,18 @@ def build_with_a_fault(setting: Setting, name: str, fault: Callable[[], object])
     assert manifest.manifest == build(setting.folder / "plain", TO_BUILD, 6, encoder="hashed").manifest
 
 
-def first_worker() -> int:
+def first_worker(setting: Setting) -> int:
     deadline = monotonic() + 60
-    while not (found := workers()):
+    while not (running := workers(setting)):
         assert monotonic() < deadline, "no task has started"
         sleep(0.02)
-    return min(found)
+    return min(running)
 
 
-def stopped_worker() -> int:
+def stopped_worker(setting: Setting) -> int:
     """A process that cannot finish its task."""
     while True:
-        pid = first_worker()
+        pid = first_worker(setting)
         os.kill(pid, signal.SIGSTOP)
         if is_working(pid):
             return pid
@@ -333,11 +347,93 @@ def stopped_worker() -> int:
 
 
 def test_a_build_survives_a_killed_and_a_stopped_task(setting: Setting) -> None:
-    build_with_a_fault(setting, "killed task", lambda: os.kill(first_worker(), signal.SIGKILL))
+    build_with_a_fault(setting, "killed task", lambda: os.kill(first_worker(setting), signal.SIGKILL))
     stopped: list[int] = []
-    build_with_a_fault(setting, "stopped task", lambda: stopped.append(stopped_worker()))
+    build_with_a_fault(setting, "stopped task", lambda: stopped.append(stopped_worker(setting)))
     with suppress(ProcessLookupError):  # it has been ended and replaced
         os.kill(stopped[0], signal.SIGCONT)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_the_process_that_reads_ends_with_the_one_that_builds(
+    setting: Setting, tmp_path: Path, number: signal.Signals
+) -> None:
+    source, store = tmp_path / "source", tmp_path / "store"
+    source.mkdir()
+    for one in TO_BUILD[:12]:
+        (source / f"{one.id}.html").write_text(f"<p>{one.text}</p>")  # plain text needs no such process
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(build, store, [source], 4, encoder="hashed", run=setting.engine.run)
+        reader = next(iter(readers(setting, wait=60)))
+        builder = parent(reader)
+        assert "ray::Builder" in processes_of(setting.folder)[builder]
+        os.kill(builder, number)
+        manifest = running.result(300).manifest
+    assert manifest == build(tmp_path / "alone", [source], 4, encoder="hashed").manifest
+    with suppress(ProcessLookupError):  # it may have been ended and replaced
+        os.kill(builder, signal.SIGCONT)
+    deadline = monotonic() + 30
+    while reader in readers(setting) and builder not in processes_of(setting.folder):
+        assert monotonic() < deadline, "the process that reads is left behind"
+        sleep(0.1)
+    assert number is signal.SIGSTOP or reader not in readers(setting)
+
+
+def readers(setting: Setting, wait: float = 0.0) -> set[int]:
+    """The processes that read files for those that build; there is one within so many seconds."""
+    deadline = monotonic() + wait
+    while True:
+        found = {pid for pid, words in processes_of(setting.folder).items() if "rprs.read.worker" in words}
+        if found or not wait:
+            return found
+        assert monotonic() < deadline, "nothing is read"
+        sleep(0.01)
+
+
+def kill_in_the_step(setting: Setting, store: Path, before: str, records: int, step: str, shards: int) -> None:
+    """Kill a process in the middle of a step: the one before has stored all its records, and some of it are missing."""
+    deadline = monotonic() + 120
+    while len(list(store.glob(f"builds/*/{before}/*.json"))) < records:
+        assert monotonic() < deadline, f"{before} has not ended"
+        sleep(0.005)
+    worker = stopped_worker(setting)
+    assert len(list(store.glob(f"builds/*/{step}/*.json"))) < shards, f"{step} has ended"
+    os.kill(worker, signal.SIGKILL)
+
+
+@pytest.mark.parametrize(("before", "records", "step", "tasks"), [("index", 4, "fit", 1), ("fit", 1, "encode", 4)])
+def test_an_encoder_is_fitted_once_to_all_shards_whatever_is_killed(
+    setting: Setting, tmp_path: Path, before: str, records: int, step: str, tasks: int
+) -> None:
+    """The default kind of encoder: its table and all shards have the bytes that one process makes."""
+    teacher = make_bert(tmp_path / "tiny", positions=64)
+    encoder = f'fitted(teacher=onnx(model="{teacher}",precision=fp32),sample=100)'
+    store, documents = tmp_path / "store", TO_BUILD[:12]
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(build, store, documents, 4, encoder=encoder, run=setting.engine.run)
+        kill_in_the_step(setting, store, before, records, step, tasks)
+        manifest = running.result(300).manifest
+    assert manifest.encoder_used.startswith("fitted(")
+    assert manifest == build(tmp_path / "alone", documents, 4, encoder=encoder).manifest
+
+
+@pytest.mark.slow
+def test_the_demonstration_gives_the_same_answer_twice(tmp_path: Path) -> None:
+    """It builds on a cluster of its own, searches, kills one of the nodes, and searches again."""
+    folder = tmp_path / "licences"
+    folder.mkdir()
+    for one in DOCUMENTS:
+        (folder / f"{one.id}.txt").write_text(one.text)
+    query = tmp_path / "query.txt"
+    query.write_text(QUERIES[0].text)
+    command = [sys.executable, "scripts/demo_cluster.py", str(tmp_path), str(query), "hashed"]
+    environment = {**os.environ, "RPRS_CLUSTER_FOLDER": str(tmp_path / "node")}
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, cwd=ROOT, env=environment)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "60 documents in 4 shards built" in ran.stdout
+    assert "Killing the process" in ran.stdout
+    assert ran.stdout.endswith("The same answer, to the last bit\n")
+    wait_until_gone(tmp_path)
 
 
 def test_a_lost_node_is_survived_by_queries_and_by_a_build(
@@ -350,7 +446,7 @@ def test_a_lost_node_is_survived_by_queries_and_by_a_build(
         os.kill(node, signal.SIGKILL)
 
     def kill_in_the_middle() -> None:
-        worker = stopped_worker()
+        worker = stopped_worker(setting)
         node = parent(worker)
         assert node in setting.nodes.processes
         seconds = in_the_middle(cluster, lambda: kill(node), expected["default"], 60)

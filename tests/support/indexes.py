@@ -15,12 +15,15 @@ MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # syncing hundreds o
 
 @contextmanager
 def index_of(
-    *segments: Sequence[Document], removed: Sequence[str] = (), analyzer: str = "words(language=none)"
+    *segments: Sequence[Document],
+    removed: Sequence[str] = (),
+    analyzer: str = "words(language=none)",
+    encoder: str = "hashed(dimension=32)",
 ) -> Iterator[Index]:
     """An index with these segments, from which documents were then removed; without stemming by default."""
     with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
         path = Path(folder) / "made.rprs"
-        with Writer(path, create=True, analyzer=analyzer, encoder="hashed(dimension=32)") as writer:
+        with Writer(path, create=True, analyzer=analyzer, encoder=encoder) as writer:
             for documents in segments or ((),):
                 writer.add(documents)
             writer.remove(removed)

@@ -12,7 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from select import select
@@ -39,6 +39,7 @@ __all__ = [
 HEAD, SECOND, THIRD, FOURTH = MACHINES = (1, 2, 3, 4)
 STARTING = 240.0  # seconds, on a busy machine
 ANSWERING = 400.0  # seconds for anything that the coordinator does
+ENDING = 180.0  # seconds; without a head, a node of Ray takes half a minute to end, and its agents take another
 needs_namespaces = pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("ip"), reason="needs root and ip")
 
 
@@ -56,6 +57,7 @@ class Network:
         code = os.pathsep.join(map(str, (ROOT / "src", ROOT)))
         self.secrets = {"AWS_ACCESS_KEY_ID": secrets.token_hex(10), "AWS_SECRET_ACCESS_KEY": secrets.token_hex(20)}
         shared = {**os.environ, **self.secrets, "RAY_AUTH_TOKEN_PATH": str(token), "PYTHONPATH": code}
+        shared |= {"AWS_ENDPOINT_URL": f"http://{self.address(FOURTH)}:5000", "AWS_ALLOW_HTTP": "true", "NO_PROXY": "*"}
         self.secrets["token"] = token.read_text()
         self.environments = {
             number: {**shared, "RPRS_CLUSTER_FOLDER": str(folder / f"node{number}")} for number in MACHINES
@@ -131,6 +133,13 @@ class Network:
         self.run("redis", FOURTH, "redis-server", *words)
         self.environments[HEAD]["RAY_REDIS_ADDRESS"] = f"{address}:6379"
 
+    def start_bucket(self, name: str) -> None:
+        """Run an object store with one bucket on the fourth machine."""
+        words = ("-m", "tests.support.bucket", self.address(FOURTH), "5000", name)
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        stdout = cast("IO[bytes]", self.run("bucket", FOURTH, sys.executable, *words, **pipes).stdout)
+        assert stdout.readline(), self.log("bucket")
+
     def log(self, name: str) -> str:
         """What a process has printed."""
         return (self.folder / f"{name}.log").read_text(errors="replace")
@@ -156,13 +165,8 @@ class Network:
         return list(map(int, listed.stdout.split()))
 
     def running(self, name: str, *numbers: int) -> list[int]:
-        """The processes in some namespaces whose command line begins with a name."""
-        found = []
-        for pid in (pid for number in numbers for pid in self.pids(number)):
-            with suppress(OSError):
-                if Path(f"/proc/{pid}/cmdline").read_bytes().startswith(name.encode()):
-                    found.append(pid)
-        return found
+        """The processes in some namespaces whose command line has a name."""
+        return [pid for number in numbers for pid in self.pids(number) if name in self._words(pid)]
 
     @contextmanager
     def stopped(self, name: str, *numbers: int) -> Iterator[None]:
@@ -197,8 +201,35 @@ class Network:
             os.kill(pid, signal.SIGCONT)
         return None
 
+    def end(self) -> None:
+        """End all as an operator does, last the head and what it needs; nothing may be left behind."""
+        head = f"machine{HEAD}"
+        last = [name for name in self.processes if name.startswith("redis")]
+        self._end([name for name in self.processes if name not in (head, *last)], SECOND, THIRD)
+        self._end([head], HEAD)
+        self._end(last, FOURTH)
+
+    def _end(self, names: Sequence[str], *numbers: int) -> None:
+        for process in (self.processes[name] for name in names if self.processes[name].poll() is None):
+            if process.stdin is None:
+                process.terminate()
+            else:
+                process.stdin.close()  # the process that asks
+        deadline = monotonic() + ENDING
+        while left := {pid: self._words(pid) for number in numbers for pid in self.pids(number)}:
+            assert monotonic() < deadline, f"processes are left behind: {left}"
+            for process in self.processes.values():
+                process.poll()
+            sleep(0.1)
+
+    @staticmethod
+    def _words(pid: int) -> str:
+        with suppress(OSError):
+            return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()[:200]
+        return ""
+
     def close(self) -> None:
-        """End all processes in the namespaces, and delete these."""
+        """Kill all processes in the namespaces, and delete these."""
         deadline = monotonic() + 30
         while (left := [pid for number in MACHINES for pid in self.pids(number)]) and monotonic() < deadline:
             for number in MACHINES:
@@ -217,18 +248,19 @@ class Network:
         subprocess.run(["ip", "link", "del", self.tag], check=False, capture_output=True)
         for place in Path("/tmp").glob(f"{self.tag}*"):
             shutil.rmtree(place, ignore_errors=True)
-        assert not left, "processes are left behind"
+        assert not left, "processes cannot be killed"
 
 
 @contextmanager
 def network() -> Iterator[Network]:
-    """Four machines without processes, which end with the block."""
+    """Four machines without processes, which must end with the block when they are told to."""
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setenv("RPRS_CLUSTER_FOLDER", f"{folder}/node")
         made = Network(Path(folder))
         try:
             made.open()
             yield made
+            made.end()
         finally:
             made.close()
 
