@@ -365,7 +365,7 @@ async function route() {
 }
 
 function describe() {
-  fill(byId("index-name"), el("strong", {}, info.index), ` ${plural(info.documents, "document")}`);
+  fill(byId("index-name"), el("strong", {}, info.index), el("span", {}, ` ${plural(info.documents, "document")}`));
   byId("local-note").hidden = !LOOPBACK.test(location.hostname);
 }
 
