@@ -75,13 +75,31 @@ def test_relevant_documents_come_first_and_nothing_written_is_lost(report: Matte
 
 
 def test_csv_has_a_line_for_each_document(report: MatterReport) -> None:
-    text = MATTER_FORMATS["csv"].write(report).decode("utf-8-sig")
-    rows = list(csv.DictReader(io.StringIO(text)))
+    comment, rows = sheet(report)
+    assert "matter=Dunmore v. Pellam; " in comment
+    assert "; settings=" in comment
+    assert comment.endswith("; search=Withheld rent; query=Our brief; collection=made.rprs")
     assert [row["id"] for row in rows] == [entry.id for entry in report.sections[0].entries]
     assert rows[0]["note"] == f"'{HOSTILE}"  # not run as a formula
     assert rows[0]["tags"] == "deposit; costs"
-    assert {row["search"] for row in rows} == {"Withheld rent"}
     assert rows[1]["query_passage"]
+    assert not {"search", "query", "collection"} & rows[0].keys()
+
+
+def test_csv_of_several_searches_names_them_in_each_line(report: MatterReport) -> None:
+    (section,) = report.sections
+    other = replace(section, search=replace(section.search, name="Again", settings=Settings(k=3)))
+    comment, rows = sheet(replace(report, sections=(section, other)))
+    assert [row["search"] for row in rows] == [name for name in ("Withheld rent", "Again") for _ in section.entries]
+    assert "settings of search 2=k=3" in comment
+    assert comment.endswith("; query=Our brief; collection=made.rprs")
+
+
+def sheet(report: MatterReport) -> tuple[str, list[dict[str, str]]]:
+    """The comment and the rows of the CSV file."""
+    lines = io.StringIO(MATTER_FORMATS["csv"].write(report).decode("utf-8-sig"), newline="")
+    (comment,) = next(csv.reader(lines))
+    return comment, list(csv.DictReader(lines))
 
 
 def test_word_has_a_table_for_each_search(report: MatterReport) -> None:
@@ -141,7 +159,7 @@ def test_the_command(index_path: Path, search: Search, tmp_path: Path) -> None:
     assert "is gone: name where it is now with --index" in both.err
     assert "2 searches" in both.err
     one = rprs_ok("matter", "export", path, "--search", "1", "--format", "csv").out
-    assert len(list(csv.DictReader(io.StringIO(one)))) < both.out.count("\n| ")
+    assert len(list(csv.reader(io.StringIO(one)))) < both.out.count("\n| ")
     rprs_ok("matter", "export", path, "--index", index_path, "-o", tmp_path / "pellam.docx")
     assert len(docx.Document(str(tmp_path / "pellam.docx")).tables) == 2
     assert "The suffix of an exported matter" in rprs_error("matter", "export", path, "-o", tmp_path / "pellam.pdf")

@@ -64,31 +64,49 @@ def export(name: str, *hits: Hit) -> str:
 # ---------------------------------------------------------------------------- csv
 
 
-COLUMNS = 22  # without metadata
+COLUMNS = 20  # without relation, duplicates and metadata
 
 
-def rows(*hits: Hit) -> list[dict[str, str]]:
+def rows(*hits: Hit, common: str = "") -> list[dict[str, str]]:
+    """The rows of the sheet; `common` is what all of them have, which is among the settings."""
     lines = io.StringIO(export("csv", *hits), newline="")
     (comment,) = next(csv.reader([next(lines)], strict=True))
-    assert comment == f"# rprs: {SETTINGS}"
+    assert comment == f"# rprs: {SETTINGS}{common}"
     return list(csv.DictReader(lines, strict=True))
 
 
 def test_a_sheet_has_numbers_evidence_and_metadata_after_its_settings() -> None:
-    first, second = rows(hit("a", "A title", court="hill", pages=12), hit("b", rank=2, open=True, share=-0.5))
+    first, second = rows(
+        hit("a", "A title", court="hill", pages=12),
+        hit("b", rank=2, open=True, share=-0.5),
+        common="; relation=different",
+    )
     assert list(first)[:COLUMNS] == [
-        *("rank", "id", "title", "relation", "query_matched", "query_identical", "query_reworded", "query_same_idea"),
-        *("document_matched", "document_identical", "document_reworded", "document_same_idea", "duplicates"),
+        *("rank", "id", "title", "query_matched", "query_identical", "query_reworded", "query_same_idea"),
+        *("document_matched", "document_identical", "document_reworded", "document_same_idea"),
         *("score", "qp", "dp", "first_rank", "first_score"),
         *("kind", "similarity", "query_passage", "document_passage"),
     ]
     assert list(first)[COLUMNS:] == ["court", "pages", "open", "share"]
     shares = [first[f"query_{name}"] for name in ("matched", "identical", "reworded", "same_idea")]
     assert shares == ["0.4", "0.1", "0.05", "0.25"]  # 16, 4, 2 and 10 of 40 words
-    assert (first["document_matched"], first["relation"], first["kind"]) == ("0.0033", "different", "reworded")
+    assert (first["document_matched"], first["kind"]) == ("0.0033", "reworded")
     assert (first["rank"], first["score"], first["qp"], first["first_rank"]) == ("1", "1.5", "0.5", "3")
     assert (first["similarity"], first["query_passage"]) == ("0.75", "The rent is due.")
     assert (first["pages"], first["open"], second["open"], second["share"]) == ("12", "", "true", "-0.5")
+
+
+def test_no_column_is_empty_or_says_the_same_of_all_hits() -> None:
+    twin = Duplicate("c", "", "identical", 1.0, 4, {})
+    same = hit("a", court="hill", note=""), hit("b", rank=2, court="hill", note="")
+    together = [replace(each, collection="cases") for each in same]
+    first, _ = rows(*together, common="; collection=cases; relation=different")
+    assert not {"note", "collection", "relation", "duplicates"} & first.keys()
+    assert first["court"] == "hill"  # describes the document
+    first, second = rows(replace(same[0], duplicates=(twin,), relation="identical"), same[1])
+    assert (first["relation"], second["relation"], second["duplicates"]) == ("identical", "different", "")
+    assert rows(same[0])[0]["relation"] == "different"  # of one hit, nothing is common
+    assert export("csv").splitlines()[1].startswith("rank,id,title,relation,")  # without hits, all names
 
 
 def test_pandas_reads_a_sheet_as_exported(tmp_path: Path) -> None:
@@ -129,7 +147,7 @@ def test_metadata_that_have_the_name_of_a_column_get_another_name() -> None:
 
 def test_a_missing_value_is_an_empty_cell() -> None:
     bare = replace(hit(), parts={"maxsim": 0.125}, pairs=(), first_score=float("nan"), query_coverage=None)
-    ((row),) = rows(bare)
+    row, _ = rows(bare, replace(hit(rank=2), relation="identical"))
     assert (row["qp"], row["dp"], row["maxsim"], row["first_score"], row["similarity"]) == ("", "", "0.125", "", "")
     assert row["query_matched"] == ""
 
@@ -142,10 +160,12 @@ WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_
 
 @given(id=WORDS, title=TEXT, metadata=st.dictionaries(WORDS, TEXT | st.integers() | st.booleans(), max_size=4))
 def test_whatever_a_hit_holds_a_sheet_can_be_read_back(id: str, title: str, metadata: dict[str, Value]) -> None:
-    ((row),) = rows(hit(id, title, metadata))
+    row, _ = rows(
+        hit(id, title, metadata), replace(hit("full", "Full", dict.fromkeys(metadata, 1)), relation="identical")
+    )
     assert None not in row
     assert {row["id"], row["id"].removeprefix("'")} >= {id}
-    assert len(row) == COLUMNS + len(metadata)
+    assert len(row) == COLUMNS + 1 + len(metadata)
     assert not any(re.match(r"[=@\t\r\n]", cell) for cell in row.values())
 
 

@@ -133,7 +133,9 @@ def test_an_export_uses_the_collection_of_each_search(index_path: Path, matter: 
     )
     with served(index_path, other) as server, Client(server.url) as client:
         text = client.export_matter(replace(matter, searches=searches), "csv").decode("utf-8-sig")
-        rows = list(csv.DictReader(io.StringIO(text)))
+        comment, _, table = text.partition("\r\n")
+        assert comment.strip('"').startswith("# rprs: matter=")
+        rows = list(csv.DictReader(io.StringIO(table)))
         ids = [{row["id"] for row in rows if row["collection"] == name} for name in names]
         assert ids[0] == {"annex.txt", "loan.txt"}  # with the marked one, which this collection does not have
         assert {"annex.txt", "lease.txt"} <= ids[1]

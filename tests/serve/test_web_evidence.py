@@ -103,6 +103,17 @@ def test_duplicates_are_grouped_and_named(chrome: Browser, server: Server, searc
         listed = [item.get_attribute("data-id") for item in group.locator("li").all()]
         assert listed == [duplicate.id for duplicate in first.duplicates]
         expect(group.locator(".relation")).to_have_text(["Identical text", "Near duplicate"])
+        last = first.duplicates[-1]
+        expect(group.locator("li").last.locator(".alone")).to_have_attribute("href", f"/?read={last.id}")
+        group.locator("li").last.locator(".alone").click()
+        expect(page.locator("#reader h1")).to_have_text(last.title)
+        page.go_back()
+        group.locator("summary").click()
+        group.locator("li").last.locator(".similar").click()
+        expect(page.locator("#results-title")).to_have_text(last.title)
+        page.go_back()
+        assert visited.shows([hit.id for hit in expected])
+        group.locator("summary").click()
         group.locator(".duplicate").last.click()
         expect(page.locator(".aligned-side.document h2")).to_have_text(first.duplicates[-1].title)
 

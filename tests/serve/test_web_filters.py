@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -11,14 +12,15 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from rprs import Searcher
+from rprs import Document, Index, Searcher
 from tests.serve.test_web_results import ID, expected_ids, listed
 from tests.support.browser import visit
 from tests.support.cli import QUERY, sample_index
-from tests.support.server import Server
+from tests.support.server import Server, served
+from tests.support.web_samples import HARBOUR, invent_sentences, write_index
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
 
 @pytest.fixture(scope="module")
@@ -185,3 +187,51 @@ def test_counts_beside_filters_follow_the_list(chrome: Browser, server: Server, 
         box.locator("input").check()
         expect(page.locator('.tick:has(input[name="filter-court"][value="hill"]) .times')).to_have_text("0")
         expect(box.locator("input")).to_be_focused()  # the form is not drawn again
+
+
+# ---------------------------------------------------------------------------- a field with many values
+
+JUDGES = 45  # more than an index lists
+RULINGS = [
+    Document(
+        f"ruling-{number:03}",
+        " ".join(invent_sentences(HARBOUR, 6, number % JUDGES)),
+        f"Ruling {number}",
+        {"judge": f"Judge {number % JUDGES:02}", "bench": ["north", "south", "east"][number % 3]},
+    )
+    for number in range(2 * JUDGES)
+]
+
+
+def test_values_beyond_the_most_frequent_ones_are_listed_with_the_results(chrome: Browser, tmp_path: Path) -> None:
+    index = write_index(tmp_path / "made.rprs", RULINGS)
+    with served(index) as server, visit(chrome, server.url) as visited:
+        page = visited.search(text=RULINGS[-1].text)
+        with Index(index) as opened:
+            hits = Searcher(opened).search(RULINGS[-1].text)
+            frequent = {value for field in opened.fields if field.name == "judge" for value, _ in field.values}
+        metadata = [each for hit in hits for each in (hit.metadata, *(twin.metadata for twin in hit.duplicates))]
+        for field in ("judge", "bench"):
+            times = Counter(str(each[field]) for each in metadata)
+            shown = [(value, count) for value, count in listed_values(page, field) if count]
+            assert shown == sorted(times.items(), key=lambda item: (-item[1], item[0]))
+        last = max(str(each["judge"]) for each in metadata)
+        assert frequent
+        assert last not in frequent
+        box = page.locator(f'input[name="filter-judge"][value="{last}"]')
+        box.check()
+        expect(page.locator("#summary")).to_contain_text("Top 1 of")
+        expect(box).to_be_checked()
+        expect(box).to_be_focused()
+        assert listed_values(page, "judge") == [(last, 2)]
+        page.reload()
+        expect(page.locator("#summary")).to_contain_text("Top 1 of")
+        expect(box).to_be_checked()
+        box.uncheck()
+        expect(page.locator('input[name="filter-judge"]').nth(1)).to_be_visible()
+
+
+def listed_values(page: Page, field: str) -> list[tuple[str, int]]:
+    """The values beside the boxes of a field, with their counts, in order."""
+    ticks = page.locator(f'.tick:has(input[name="filter-{field}"])').all()
+    return [(tick.locator("input").input_value(), int(tick.locator(".times").inner_text())) for tick in ticks]

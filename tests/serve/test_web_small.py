@@ -153,3 +153,32 @@ def test_no_accessibility_violations_on_a_phone(chrome: Browser, server: Server)
         page.keyboard.press("j")
         page.locator("#aligned-gaps").check()
         accessible(page, "aligned on a phone")
+
+
+OVERLAPS = """() => [...document.querySelectorAll(".pairs > li")].filter((item) => {
+    const [a, b] = [".kind-label", ".passages-like"].map((name) => item.querySelector(name).getBoundingClientRect());
+    return a.right > b.left && b.right > a.left && a.bottom > b.top && b.bottom > a.top;
+}).map((item) => item.innerText)"""
+CUT = "nodes => nodes.filter(node => node.scrollWidth > node.clientWidth).map(node => node.innerText)"
+REACH = """node => {
+    node.scrollIntoView({block: "center"});
+    const {left, width, top, height} = node.getBoundingClientRect();
+    const at = (y) => document.elementFromPoint(left + width / 2, y) === node;
+    return at(top + height / 2 - 21) && at(top + height / 2 + 21);
+}"""
+
+
+@pytest.mark.parametrize("width", [360, 390])
+def test_nothing_overlaps_or_is_cut_on_a_phone(chrome: Browser, server: Server, width: int) -> None:
+    with visit(chrome, server.url, **{**PHONE, "viewport": {"width": width, "height": 844}}) as visited:
+        page = visited.search(text=case_query())
+        expect(page.locator(".pairs .kind-label", has_text="reworded").first).to_be_attached()
+        assert page.evaluate(OVERLAPS) == []
+        assert page.locator(".index-name").evaluate_all(CUT) == []
+        visited.compare("case-1")
+        assert page.locator(".aligned-bar .where").evaluate_all(CUT) == []
+        number = page.locator(".aligned-side.query .number").nth(2)
+        assert number.evaluate(REACH)  # as high as a finger, although its line is not
+        page.locator(".aligned-bar button[title^=Next]").tap()
+        expect(page.locator(".partner")).to_have_count(1)
+        assert page.locator(".aligned-bar .where").evaluate_all(CUT) == []

@@ -95,7 +95,9 @@ def test_marks_change_the_ranks_and_a_matter_keeps_them(
         page.keyboard.press("End")
         table = visited.saved(lambda: page.keyboard.press("Enter"))
         assert table.name.endswith("-Otter.csv")
-        exported = list(csv.DictReader(io.StringIO(table.read_text(encoding="utf-8-sig"))))
+        lines = io.StringIO(table.read_text(encoding="utf-8-sig"))
+        assert next(lines).startswith("# rprs: matter=Otter; ")
+        exported = list(csv.DictReader(lines))
         assert [row["id"] for row in exported] == [liked, *steered, disliked]
         assert exported[1]["note"] == "Written after it was saved"
         expect(page.locator("#export-matter")).to_be_focused()

@@ -11,7 +11,7 @@ from pathlib import PurePath
 from rprs.document import Value
 from rprs.errors import UsageError
 from rprs.matters.report import Entry, MatterReport, Section
-from rprs.results.csv_table import csv_text
+from rprs.results.csv_table import condensed_csv
 from rprs.results.html_page import html_page
 from rprs.results.one_line import describe_details, one_line
 from rprs.results.panes import html_text
@@ -32,8 +32,9 @@ from rprs.results.wording import CAUTION
 
 __all__ = ["MATTER_FORMATS", "MatterFormat", "matter_format_of"]
 
-CSV_HEADER = (
-    *("search", "query", "collection", "rank", "id", "title", "mark", "tags", "note"),
+_OF_SEARCH = ("search", "query", "collection")  # columns of the CSV file that describe a search
+_CSV_HEADER = (
+    *(*_OF_SEARCH, "rank", "id", "title", "mark", "tags", "note"),
     *("kind", "similarity", "query_passage", "document_passage"),
 )
 _COLUMNS = ("Rank", "Document", "Mark", "Notes", "Your words", "Its words", "Kind")
@@ -163,8 +164,22 @@ def _escaped(text: str) -> str:
 
 
 def _csv(report: MatterReport) -> bytes:
-    rows = (_csv_row(section, entry) for section in report.sections for entry in section.entries)
-    return csv_text(CSV_HEADER, rows).encode("utf-8-sig", "replace")  # spreadsheets need the mark to see UTF-8
+    rows = [_csv_row(section, entry) for section in report.sections for entry in section.entries]
+    table = {name: [row[at] for row in rows] for at, name in enumerate(_CSV_HEADER)}
+    text = condensed_csv(table, _csv_settings(report), _OF_SEARCH)
+    return text.encode("utf-8-sig", "replace")  # spreadsheets need the mark to see UTF-8
+
+
+def _csv_settings(report: MatterReport) -> dict[str, object]:
+    """The matter, and the settings and notes of each search."""
+    matter, several = report.matter, len(report.sections) > 1
+    settings: dict[str, object] = {"matter": matter.name, "saved": matter.saved, "revision": matter.revision}
+    for number, section in enumerate(report.sections, 1):
+        name = f"settings of search {number}" if several else "settings"
+        lines = [*([describe_details(section.settings)] if section.settings else []), *section.notes]
+        if lines:
+            settings[name] = ". ".join(lines)
+    return settings
 
 
 def _csv_row(section: Section, entry: Entry) -> list[Value]:

@@ -15,8 +15,8 @@ from rprs.index import Index
 from rprs.passages.values import PassageHit, PassageResults
 from rprs.rank.date_limit import Undated, as_date_limit
 from rprs.results import FORMATS, Format
-from rprs.results.csv_table import csv_text, metadata_columns
-from rprs.results.one_line import describe_details, one_line
+from rprs.results.csv_table import OF_SEARCH, condensed_csv, metadata_columns
+from rprs.results.one_line import one_line
 from rprs.results.serialize import id_list, now, pair_from, pair_object
 
 __all__ = [
@@ -167,8 +167,7 @@ def columns(hits: Sequence[PassageHit]) -> dict[str, list[Value]]:
 
 def write_csv(hits: Sequence[PassageHit], about: AboutPassages) -> str:
     """A comment with the provenance, the names of the columns, and one line per passage."""
-    table = columns(hits)
-    return csv_text([*table], zip(*table.values(), strict=True), f"# rprs: {describe_details(about.object())}")
+    return condensed_csv(columns(hits), about.object(), OF_SEARCH)
 
 
 def write_jsonl(hits: Sequence[PassageHit], about: AboutPassages) -> str:

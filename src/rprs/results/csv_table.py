@@ -6,15 +6,17 @@ import csv
 import io
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from rprs.alignment.values import Coverage
 from rprs.document import Metadata, Value
 from rprs.results.hits import Hit
-from rprs.results.one_line import one_line, provenance
+from rprs.results.one_line import describe_details, one_line
 from rprs.results.serialize import About
 
-__all__ = ["columns", "csv_text", "metadata_columns", "write"]
+__all__ = ["OF_SEARCH", "columns", "condensed_csv", "csv_text", "metadata_columns", "write"]
+
+OF_SEARCH = ("collection", "relation")  # columns that describe the search if they are the same for all hits
 
 _FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")  # a cell that begins with one of these may be run as a formula
 _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
@@ -23,12 +25,27 @@ _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
 def write(hits: Sequence[Hit], about: About) -> str:
     """A comment with the provenance of the result, the names of the columns, and one line per hit.
 
-    The comment is one cell that begins with `# rprs:`; `pandas.read_csv(path, skiprows=1)` skips it. A metadata field
+    The comment is one cell that begins with `# rprs:`; `pandas.read_csv(path, skiprows=1)` skips it. Columns that are
+    empty in all lines are left out; a relation or collection that all hits have is in the comment. A metadata field
     with the name of another column is called `metadata.` and its name. A text that a spreadsheet would run as a formula
     begins with an apostrophe.
     """
-    table = columns(hits)
-    return csv_text([*table], zip(*table.values(), strict=True), f"# rprs: {provenance(about)}")
+    return condensed_csv(columns(hits), about.object(), OF_SEARCH)
+
+
+def condensed_csv(
+    table: Mapping[str, Sequence[Value]], settings: Mapping[str, object], of_search: Collection[str]
+) -> str:
+    """A table as CSV after its settings, without columns that say nothing.
+
+    Left out are columns without any value, and those that describe the search if two or more rows have the same value:
+    it is among the settings.
+    """
+    rows = len(next(iter(table.values()), ()))
+    filled = {name: values for name, values in table.items() if not rows or any(_cell(each) for each in values)}
+    same = {name: filled[name][0] for name in of_search if name in filled and rows > 1 and len({*filled[name]}) == 1}
+    kept = {name: values for name, values in filled.items() if name not in same}
+    return csv_text([*kept], zip(*kept.values(), strict=True), f"# rprs: {describe_details({**settings, **same})}")
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[Value]], comment: str = "") -> str:

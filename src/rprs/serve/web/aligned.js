@@ -39,8 +39,8 @@ const LOWER = 0.65; // a visible match above this stays in place
 const SETTLED = 150; // milliseconds until a text that was off screen has its heights
 const TRIES = 8; // to put two sentences level while their texts are being rendered
 const SPOKEN = 240; // characters of a passage that are read out
-const NARROW = matchMedia("(max-width: 799px)"); // as in narrow.css: one text, which scrolls with the page
-const LOW = matchMedia("(max-height: 560px)"); // as in narrow.css: the header scrolls away
+const NARROW = matchMedia("screen and (max-width: 799px)"); // as in narrow.css: one text, which scrolls with the page
+const LOW = matchMedia("screen and (max-height: 560px)"); // as in narrow.css: the header scrolls away
 
 /**
  * Show the aligned view in `root` until close() is called.

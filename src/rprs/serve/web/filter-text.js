@@ -29,13 +29,14 @@ const NUMBER = /^[-+]?\d+(\.\d+)?$/u;
 const DAY = /^\d{4}-\d\d-\d\d$/u;
 const FEW = 5; // values offered as choices, however rare they are
 const LAST_DAY = "9999-12-31";
-const KEYS = { date: ["from", "to"], number: ["from", "to"], choice: ["among"], contains: ["contains"] };
+const KEYS = { date: ["from", "to"], number: ["from", "to"], choice: ["among"], contains: ["contains", "among"] };
 
 /** Whether the filter language can name this field. @param {string} name */
 export const nameable = (name) => name !== "" && !name.includes('"');
 
 /**
- * The kind of control for a field. Years alone are numbers; a choice lists all values.
+ * The kind of control for a field. Years alone are numbers; a choice lists all values; a field with too many of them is searched,
+ * and lists those of the results.
  * @param {Field} field
  * @returns {"date" | "number" | "choice" | "contains"}
  */
@@ -79,7 +80,7 @@ export function fitForm({ conditions, advanced, ...limit }, fields) {
     const field = fields.find((each) => each.name === name);
     if (!field || Object.keys(condition).some((key) => !KEYS[styleOf(field)].includes(key))) return false;
     const offered = new Set(field.values.map(([value]) => String(value)));
-    return (condition.among ?? []).every((value) => offered.has(value));
+    return styleOf(field) === "contains" || (condition.among ?? []).every((value) => offered.has(value));
   };
   const entries = Object.entries(conditions);
   const others = Object.fromEntries(entries.filter((entry) => !fits(entry)));

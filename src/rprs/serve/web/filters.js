@@ -15,6 +15,7 @@ import { binsOf, histogram } from "./histogram.js";
 const FIRST = 6; // fields outside the fold
 const AMOUNTS = [5, 10, 20, 50, 100, 200, 500];
 const PAUSE = 500; // milliseconds, because a date is typed in parts
+const LONGEST = 80; // characters of a value that is listed
 const ORDER = ["date", "choice", "number", "contains"];
 const HIDDEN = new Set(["path"]);
 
@@ -61,7 +62,8 @@ export function filterPanel(root, info, prefix, changed) {
     for (const field of fields) {
       const place = root.querySelector(`[data-field="${CSS.escape(`field ${field.name}`)}"]`);
       const texts = listed.map((metadata) => asText(metadata[field.name]));
-      for (const tick of place.querySelectorAll(".tick")) showTimes(tick, texts.filter((text) => text === tick.querySelector("input").value).length);
+      const box = place.querySelector(".ticks");
+      if (box) countValues(box, texts, styleOf(field) === "contains" ? `${prefix}-${field.name}` : null);
       if (!isDated(field)) continue;
       const restrict = ({ from, to }) => apply(withCondition(choice, field.name, { from, to }));
       const chart = histogram(label(field.name), binsOf(texts, styleOf(field) !== "date"), restrict);
@@ -149,9 +151,39 @@ const keyOf = ({ k, filter, boilerplate }) => JSON.stringify([k, filterText(filt
 /** @param {Choice} choice */
 const withCondition = (choice, name, condition) => ({ ...choice, filter: { ...choice.filter, conditions: { ...choice.filter.conditions, [name]: condition } } });
 
-function showTimes(tick, times) {
-  tick.classList.toggle("none", !times);
-  tick.querySelector(".times").textContent = count(times);
+/**
+ * Show how often each value is in the list, the most frequent first. A field with more values than can be offered offers those of
+ * the list, if some have a value in common.
+ * @param {Element} box @param {string[]} texts of all results @param {string | null} open the name of the boxes of such a field
+ */
+function countValues(box, texts, open) {
+  const times = new Map();
+  for (const text of texts) times.set(text, (times.get(text) ?? 0) + 1);
+  const timesOf = (tick) => times.get(valueOf(tick)) ?? 0;
+  let ticks = [...box.children];
+  if (open) {
+    const values = [...times.keys()].filter((value) => value && value.length <= LONGEST);
+    const offered = new Set(values.some((value) => times.get(value) > 1) ? values : []);
+    ticks = ticks.filter((each) => offered.has(valueOf(each)) || each.querySelector(":checked"));
+    const present = new Set(ticks.map(valueOf));
+    ticks.push(...[...offered].filter((value) => !present.has(value)).map((value) => tick(value, open, false)));
+  }
+  for (const each of ticks) {
+    each.classList.toggle("none", !timesOf(each));
+    each.querySelector(".times").textContent = count(timesOf(each));
+  }
+  arrange(box, ticks.toSorted((a, b) => timesOf(b) - timesOf(a) || valueOf(a).localeCompare(valueOf(b))));
+}
+
+const valueOf = (tick) => tick.querySelector("input").value;
+
+/** Put elements into a box in this order; the one with the focus is not moved, as it would lose it. */
+function arrange(box, elements) {
+  const at = elements.findIndex((element) => element.contains(document.activeElement));
+  if (at < 0) return box.replaceChildren(...elements);
+  for (const child of [...box.children]) if (!elements.includes(child)) child.remove();
+  elements[at].before(...elements.slice(0, at));
+  elements[at].after(...elements.slice(at + 1));
 }
 
 /** Whether a field distinguishes documents. */
@@ -249,15 +281,19 @@ function range(field, { from = "", to = "" }, id) {
 /** Values with the number of documents that have them; in the results view, of listed results. */
 function choice(field, { among = [] }, id) {
   const chosen = new Set(among);
-  const boxes = field.values.map(([value, times]) => el("label", { class: "tick" },
-    el("input", { type: "checkbox", name: id, value: asText(value), checked: chosen.has(asText(value)) }),
-    el("span", {}, asText(value) || "(empty)"), el("span", { class: "times" }, count(times))));
+  const boxes = field.values.map(([value, times]) => tick(asText(value), id, chosen.has(asText(value)), times));
   return el("fieldset", { class: "field choice", dataset: { field: `field ${field.name}` } },
     el("legend", {}, label(field.name)), el("div", { class: "ticks" }, boxes));
 }
 
-function contains(field, condition, id) {
+function tick(value, name, checked, times = 0) {
+  return el("label", { class: "tick" }, el("input", { type: "checkbox", name, value, checked }),
+    el("span", {}, value || "(empty)"), el("span", { class: "times" }, count(times)));
+}
+
+function contains(field, { contains: words = "", among = [] }, id) {
   return el("div", { class: "field", dataset: { field: `field ${field.name}` } },
     el("label", { for: `${id}-has` }, `${label(field.name)} contains`),
-    el("input", { type: "text", id: `${id}-has`, value: condition.contains ?? "", autocomplete: "off", spellcheck: "false" }));
+    el("input", { type: "text", id: `${id}-has`, value: words, autocomplete: "off", spellcheck: "false" }),
+    el("div", { class: "ticks", role: "group", "aria-label": `${label(field.name)} of the results` }, among.map((value) => tick(value, id, true))));
 }

@@ -1,11 +1,11 @@
 /**
- * Searches in the browser's history. Results are kept in memory; queries are kept in the session storage of the tab, and hidden
+ * Searches in the browser's history. Results are kept in memory; queries are kept in the storage of the tab, and hidden
  * results in the state of the history entry, so that they survive a reload.
  * @module
  */
 
 import { address, FORM } from "./base.js";
-import { addressOf, isIndexed, readAddress } from "./query.js";
+import { addressOf, readAddress } from "./query.js";
 import { keepQuery, keptQuery } from "./stored.js";
 
 const KEPT = 20; // answers in memory
@@ -14,9 +14,8 @@ const KEPT = 20; // answers in memory
  * @typedef {import("./query.js").Query} Query
  * @typedef {import("./query.js").Choice} Choice
  * @typedef {{key: string, query: Query, choice: Choice, answer: any, hidden: Set<string>, notes: Record<string, string>, tags: Record<string, string[]>,
- *   matter: {id: string, place: number} | null, scroll: number, opened: string | null, kept: boolean, chart: import("./chart.js").Chart | null}} Entry
- *   `answer` is null until the search has finished; `opened` is the last result that was opened; `kept`: whether a reload keeps the query;
- *   `chart` is the coverage, once it is complete
+ *   matter: {id: string, place: number} | null, scroll: number, opened: string | null, chart: import("./chart.js").Chart | null}} Entry
+ *   `answer` is null until the search has finished; `opened` is the last result that was opened; `chart` is the coverage, once it is complete
  * @typedef {[number, number]} At where a pair begins in the query and in the document
  */
 
@@ -25,7 +24,7 @@ const entries = new Map();
 
 /** An entry whose search has not run yet. @param {Query} query @param {Choice} choice @param {string} [key] @returns {Entry} */
 export function newEntry(query, choice, key = crypto.getRandomValues(new Uint32Array(2)).join("-")) {
-  const entry = { key, query, choice, answer: null, hidden: new Set(), notes: {}, tags: {}, matter: null, scroll: 0, opened: null, kept: true, chart: null };
+  const entry = { key, query, choice, answer: null, hidden: new Set(), notes: {}, tags: {}, matter: null, scroll: 0, opened: null, chart: null };
   entries.set(key, entry);
   if (entries.size > KEPT) entries.delete(entries.keys().next().value);
   return entry;
@@ -58,9 +57,9 @@ export const cameFromList = () => Boolean(history.state?.pushed && history.state
 
 /**
  * The view for the current address and history state; null for the search form.
- * @returns {{entry: Entry, open: string | null, at: At | null, coverage: boolean} | {read: string, at: At | null} | {lost: true} | null}
+ * @returns {Promise<{entry: Entry, open: string | null, at: At | null, coverage: boolean} | {read: string, at: At | null} | {lost: true} | null>}
  */
-export function present() {
+export async function present() {
   const state = history.state;
   const parameters = new URLSearchParams(location.search);
   const read = parameters.get("read");
@@ -69,7 +68,7 @@ export function present() {
   if (read) return { read, at: passage && [Number(passage[1]), Number(passage[2])] };
   const existing = entries.get(state?.key);
   if (existing) return { entry: existing, open: state.open, at: state.at, coverage };
-  const query = keptQuery(state?.query);
+  const query = await keptQuery(state?.query);
   const stored = query ? { query, choice: state.choice, open: state.open, at: state.at } : readAddress(location.search);
   if (!stored) return location.hash ? { lost: true } : null;
   const entry = newEntry(stored.query, stored.choice, state?.key);
@@ -83,7 +82,5 @@ const placeOf = ({ query, choice }, open, at = null) => addressOf(query, choice,
 
 function stateOf(entry, view) {
   const { key, query, choice, hidden, notes, tags } = entry;
-  const stored = keepQuery(query);
-  entry.kept = Boolean(stored) || isIndexed(query);
-  return { key, ...view, query: stored, choice, hidden: [...hidden], notes, tags };
+  return { key, ...view, query: keepQuery(query), choice, hidden: [...hidden], notes, tags };
 }

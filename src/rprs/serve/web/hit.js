@@ -69,12 +69,19 @@ function follow(style, content, address, go, spoken = null) {
 
 const opener = (style, content, how, id, spoken = null) => follow(style, content, how.address(id), () => how.open(id), spoken);
 
+/** Links to a document alone, and to what is like it. */
+function elsewhere(document, how) {
+  const name = displayName(document);
+  return [
+    follow("action alone", "Read alone", how.alone(document.id), () => how.read(document.id), `Read alone: ${name}`),
+    follow("action similar", "More like this", how.similar(document.id), () => how.more(document), `More like this: ${name}`),
+  ];
+}
+
 function actions(hit, name, how) {
-  const document = { id: hit.id, title: hit.title };
   return el("div", { class: "hit-actions" },
     opener("compare", ["Read side by side", icon("right")], how, hit.id, `Read side by side: ${name}`),
-    follow("action alone", "Read alone", how.alone(hit.id), () => how.read(hit.id), `Read alone: ${name}`),
-    follow("action similar", "More like this", how.similar(hit.id), () => how.more(document), `More like this: ${name}`),
+    elsewhere({ id: hit.id, title: hit.title }, how),
     how.marks,
     el("details", { class: "technical" }, el("summary", {}, "Technical details"), el("dl", {}, scoresOf(hit))),
     el("button", { type: "button", class: "quiet hide", "aria-label": `Hide ${name}`, on: { click: how.hide } }, icon("close"), "Hide"));
@@ -104,7 +111,8 @@ function duplicates(documents, how) {
   return el("details", { class: "duplicates" },
     el("summary", {}, parts.filter(Boolean).join(", ")),
     el("ul", {}, documents.map(({ id, title, relation, collection }) => el("li", { dataset: { id } },
-      opener("duplicate", displayName({ id, title }), how, id), " ", relationLabel(relation), title && title !== id && el("span", { class: "hit-id" }, id), inCollection(collection)))));
+      opener("duplicate", displayName({ id, title }), how, id), " ", relationLabel(relation), title && title !== id && el("span", { class: "hit-id" }, id), inCollection(collection),
+      el("span", { class: "duplicate-actions" }, elsewhere({ id, title }, how))))));
 }
 
 // ---------------------------------------------------------------------------- metadata

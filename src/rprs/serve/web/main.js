@@ -17,6 +17,7 @@ import { cameFromList, newEntry, present, push, pushCoverage, pushReader, replac
 import { marksOf, requestOf, sentencesDialog } from "./marks.js";
 import { openDialog, saveDialog } from "./matters.js";
 import { showError } from "./notice.js";
+import { sweepParts } from "./parts.js";
 import { passagesPanel } from "./passages.js";
 import { progressLine } from "./progress.js";
 import { addressOf, DEFAULT_CHOICE, displayName, EMPTY_QUERY, fileName, payload, queryName, withServerTexts } from "./query.js";
@@ -36,6 +37,7 @@ let info;
 let form;
 let results;
 let passages; // the panel
+let routes = 0; // counts steps through the history
 /** @type {{view: string, entry: Entry | null, leave: () => void, gone?: boolean}} the current view, and how to leave it */
 let current = { view: "", entry: null, leave: () => {} };
 
@@ -67,9 +69,8 @@ function showNotice(message) {
   fill(byId("error"), el("p", { class: "notice", role: "alert" }, message));
 }
 
-/** Fill the form as it was before a reload. */
-function restoreDraft() {
-  const draft = keptDraft();
+/** Fill the form as it was before a reload. @param {Awaited<ReturnType<typeof keptDraft>>} draft */
+function restoreDraft(draft) {
   if (!draft) return;
   form.set(draft.query, draft.choice);
   if (draft.missing.length && !location.search && !location.hash)
@@ -350,17 +351,21 @@ function showCollections() {
   collectionsView(byId("collections"), info);
 }
 
-function route() {
+/** Show the view of the current address, without waiting for what it loads. */
+async function route() {
+  const number = ++routes;
   if (isCollectionsAddress()) return showCollections();
-  const now = present();
-  if (!now || "lost" in now) return showForm(now ?? {});
-  if ("read" in now) return showDocument(now.read, now.at);
-  if (now.open !== null && now.open !== undefined) return showComparison(now.entry, now.open, now.at);
-  return now.coverage ? showCoverage(now.entry) : showResults(now.entry);
+  const now = await present();
+  if (number !== routes) return; // the reader has gone on
+  if (!now || "lost" in now) showForm(now ?? {});
+  else if ("read" in now) showDocument(now.read, now.at);
+  else if (now.open !== null && now.open !== undefined) showComparison(now.entry, now.open, now.at);
+  else if (now.coverage) showCoverage(now.entry);
+  else showResults(now.entry);
 }
 
 function describe() {
-  fill(byId("index-name"), el("strong", {}, info.index), ` ${plural(info.documents, "document")}`);
+  fill(byId("index-name"), el("strong", {}, info.index), el("span", {}, ` ${plural(info.documents, "document")}`));
   byId("local-note").hidden = !LOOPBACK.test(location.hostname);
 }
 
@@ -373,6 +378,7 @@ async function start() {
   }
   describe();
   showSwitch(info);
+  const draft = await keptDraft(); // before the form can be changed
   form = searchForm(info, startSearch, () => current.view !== "search" && begin());
   const more = (document) => startFrom(document, current.entry.choice);
   const save = (entry) => saveDialog(entry, info, (saved) => (replace(saved), results.draw(saved), byId("save-matter").focus()));
@@ -390,9 +396,10 @@ async function start() {
   });
   history.scrollRestoration = "manual";
   passages = passagesPanel(info, { current: () => current, options, read: readPassage });
-  addEventListener("popstate", () => (route(), passages.resume()));
-  route();
-  restoreDraft();
+  addEventListener("popstate", async () => (await route(), passages.resume()));
+  await route();
+  restoreDraft(draft);
+  sweepParts();
 }
 
 api.onTokenRequired(requestToken);

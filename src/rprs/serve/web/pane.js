@@ -80,7 +80,12 @@ export class Pane {
     this.signal = signal;
     for (let block = 0; block < Math.min(FIRST, this.blocks.length); block++) this.blocks.fill(block);
     let next = FIRST;
-    later(() => this.inSlices(() => next < this.blocks.length, () => this.blocks.fill(next++)));
+    const more = () => next < this.blocks.length;
+    const fillNext = () => this.blocks.fill(next++);
+    later(() => this.inSlices(more, fillNext));
+    addEventListener("beforeprint", () => {
+      while (more()) fillNext(); // paper has all of it
+    }, { signal });
   }
 
   /** Run steps in slices, yielding to the browser in between.

@@ -15,12 +15,13 @@ import { showError } from "./notice.js";
 import { progressLine } from "./progress.js";
 import { markButtons, marksBar, marksOf, withDocument } from "./marks.js";
 import { matterHead, matterName, noteOn } from "./matters.js";
-import { addressOf, displayName, queryName, documentNames, EMPTY_QUERY } from "./query.js";
+import { addressOf, displayName, queryName, documentNames, EMPTY_QUERY, isIndexed } from "./query.js";
 import { rejectedControl } from "./search-form.js";
+import { isKept } from "./stored.js";
 
 const WIDE = matchMedia("(min-width: 1000px)");
 const SORTS = { rank: "Best match", newest: "Newest first", oldest: "Oldest first" };
-const NOT_KEPT = "This query is too large for the storage of a browser tab. If you reload the page, please add it again.";
+const NOT_KEPT = "Your browser can't keep a query of this size. If you reload the page, please add it again.";
 
 /** @typedef {import("./history.js").Entry} Entry */
 
@@ -70,6 +71,7 @@ export function resultsView(info, actions) {
   function draw(entry) {
     const { query, choice, answer } = entry;
     const address = addressOf(query, choice);
+    const notKept = el("p", { class: "hint", id: "not-kept", hidden: true }, NOT_KEPT);
     fill(head,
       el("p", { class: "kicker" }, "Documents similar to"),
       el("h1", { id: "results-title", tabindex: "-1" }, queryName(query)),
@@ -79,7 +81,8 @@ export function resultsView(info, actions) {
         el("button", { type: "button", class: "button", id: "edit", on: { click: actions.edit } }, icon("pen"), "Edit search"),
         answer && answer.hits.length > 0 && el("button", { type: "button", class: "button", id: "show-coverage", on: { click: actions.coverage } }, icon("lanes"), "Coverage"),
         answer ? [exportMenu(actions.exportAs), saveMatterButton(entry), ...linkButton(address)] : []),
-      !entry.kept && el("p", { class: "hint", id: "not-kept" }, NOT_KEPT));
+      notKept);
+    isKept(query).then((kept) => (notKept.hidden = kept || isIndexed(query)));
     filters.set(choice, { dated: answer ? datesOf(answer.query) : undefined, results: answer ? metadataOf(kept(entry)) : null });
     const conditions = filters.conditions();
     badge.hidden = !conditions;
