@@ -31,7 +31,7 @@ from rprs.compiled import compiled
 from rprs.text.marks import COMBINING, UNSPACED
 from rprs.text.pieces import codes_of
 
-__all__ = ["Words", "fold_words", "full_stops", "resolve_breaks"]
+__all__ = ["Words", "fold_words", "full_stops", "hash_words", "resolve_breaks"]
 
 Ints = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
@@ -81,6 +81,14 @@ def fold_words(text: str) -> Words:
         hashes[word] = _hash_text(_fold(text[starts[word] : ends[word]]))
     joined = [_hash_text(_fold(text[starts[at] : ends[at]] + text[starts[at + 1] : ends[at + 1]])) for at in joins]
     return Words(starts, ends, hashes, joins, np.array(joined, dtype=np.uint64))
+
+
+def hash_words(words: Words) -> int:
+    """A hash of all words in their order: texts with the same words have the same one.
+
+    Indexes store it (`word_hashes`): if what a word is changes, that array needs another name.
+    """
+    return int(_hash(words.hashes))
 
 
 def full_stops(codes: NDArray[np.uint32], words: Words) -> Ints:

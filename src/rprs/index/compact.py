@@ -46,6 +46,9 @@ def merge_segments(
         stream(f"{place}/spans.npy", [segment.spans for segment in segments]),
         stream(f"{place}/paragraphs.npy", [segment.paragraphs for segment in segments]),
     ]
+    hashes = [array for segment in segments if (array := segment.word_hashes) is not None]
+    if len(hashes) == len(segments):
+        files.append(save(root, f"{place}/word_hashes.npy", _select(hashes, live)))
     if generation is not None:
         vectors = [segment.vectors for segment in segments if segment.vectors is not None]
         files.append(stream(vectors_path(number, generation), vectors, advance))
@@ -69,9 +72,9 @@ def cut(live: Masks, size: int) -> Iterator[list[NDArray[np.bool_]]]:
         yield masks
 
 
-def _select(arrays: Sequence[NDArray[Any]], live: Masks) -> NDArray[np.int64]:
-    kept = [array[mask] for array, mask in zip(arrays, live, strict=True)]
-    return np.concatenate([np.empty(0, dtype=np.int64), *kept]).astype(np.int64)
+def _select(arrays: Sequence[NDArray[Any]], live: Masks) -> NDArray[Any]:
+    """Values of documents; there is at least one array."""
+    return np.concatenate([array[mask] for array, mask in zip(arrays, live, strict=True)])
 
 
 def _rows(arrays: Sequence[NDArray[Any]], masks: Masks, advance: Advance) -> Iterator[NDArray[Any]]:
