@@ -34,6 +34,8 @@ def equal(left: str, right: str) -> bool:
         ("İstanbul", "i\u0307stanbul"),
         ("５％ of ＄１，０００", "5 % of $ 1,000"),
         ("at −5 °C", "at -5 °C"),
+        ("at –5 °C", "at -5 °C"),
+        ("1990–2000 –\nand 3 – 4", "1990-2000 and 3 4"),
         ("≠ 5", "=\u0338 5"),
         ("a | b ~ c", "a b c"),
         ("Results\n=====\nNone", "Results None"),
