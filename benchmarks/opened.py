@@ -61,7 +61,10 @@ def write_invented(path: Path, documents: int) -> None:
             numbers = range(first, min(first + SEGMENT, documents))
             drawn = (random.pareto(0.7, (len(numbers), LENGTH)).astype(np.int64) % WORDS).tolist()
             counted = [Counter(f"w{word:x}" for word in row) for row in drawn]
-            entries = [Entry(sentence, tuple(each), np.array(list(each.values())), LENGTH) for each in counted]
+            entries = [
+                Entry(sentence, tuple(each), np.array(list(each.values())), LENGTH, word_hash=number)
+                for number, each in zip(numbers, counted, strict=True)
+            ]
             batch = [
                 Document(
                     f"document-{n:09d}",

@@ -191,7 +191,8 @@ def test_reading_ends_where_nothing_longer_can_follow(monkeypatch: pytest.Monkey
     [
         ("Under 42 U.S.C. § 1983 every person is liable", "under 42 U. S. C. §1983, every Person is liable"),
         ("the court's “reasonable person” test was not met", "The court’s reasonable-person test was not met."),
-        ("a fine of 1,000 crowns is due on the first day", "A fine of 1 000 crowns is due on the first day."),
+        ("a fine of 1-000 crowns is due on the first day", "A fine of 1 000 crowns is due on the first day."),
+        ("a fine of $1,000.50 (5%) is due on the day", "A fine of $ 1,000.50, 5 % is due on the “day”."),
         ("which the govern-\nment of the town had promised him", "which the government of the town had promised him"),
         ("当事人一方不履行合同义务的应当承担违约责任", "根据合同法，当事人一方不履行合同义务的，应当承担违约责任。"),
         ("l'homme qui possède la maison doit payer les frais", "L’homme qui possède la maison doit payer les frais."),
@@ -201,6 +202,12 @@ def test_typing_does_not_matter(passage: str, text: str) -> None:
     with Index.in_memory({"a": "Something else.", "b": f"Before. {text} Behind."}, encoder="hashed") as index:
         hit = Searcher(index).passages(passage, kinds=["identical"])[0]
         assert (hit.id, hit.score) == ("b", 1.0)
+
+
+@pytest.mark.parametrize("text", ["a fine of €5,000 is due today", "a fine of $5.000 is due today"])
+def test_signs_and_numbers_matter(text: str) -> None:
+    with Index.in_memory({"a": "Something else.", "b": f"Before. {text} Behind."}, encoder="hashed") as index:
+        assert not Searcher(index).passages("a fine of $5,000 is due today", kinds=["identical"])
 
 
 def test_an_index_without_phrases_is_searched_by_words() -> None:

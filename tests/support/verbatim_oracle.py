@@ -11,7 +11,9 @@ from rprs.alignment.values import Alignment, Span
 __all__ = ["unmatched_clauses"]
 
 LENGTH = 8
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"\w(?:\w|(?<=\d)[.,/:·](?=\d))*")
+
+Word = tuple[str, str, int]  # in lower case, the signs behind it, and where it starts
 
 
 def unmatched_clauses(alignment: Alignment) -> list[str]:
@@ -28,18 +30,34 @@ def _unmatched(text: str, other: str, spans: Iterable[Span]) -> list[str]:
     for start, end in spans:
         covered[start:end] = b"\1" * (end - start)
     words = _words(text)
-    sequences = {tuple(word for word, _ in part) for part in _sequences(_words(other))}
+    sequences = set(map(_clause, _sequences(_words(other))))
     return [
-        " ".join(word for word, _ in part)
+        " ".join(word for word, _, _ in part)
         for part in _sequences(words)
-        if tuple(word for word, _ in part) in sequences and not all(covered[start] for _, start in part)
+        if _clause(part) in sequences and not all(covered[start] for _, _, start in part)
     ]
 
 
-def _words(text: str) -> list[tuple[str, int]]:
-    """The words in lower case, and where they start; a line that ends with a hyphen is no reason to join two."""
-    return [(unicodedata.normalize("NFKC", match[0]).lower(), match.start()) for match in _WORD.finditer(text)]
+def _words(text: str) -> list[Word]:
+    """The words of a text; a line that ends with a hyphen is no reason to join two."""
+    matches = list(_WORD.finditer(text))
+    ends = [*(match.start() for match in matches), len(text)][1:]
+    return [
+        (unicodedata.normalize("NFKC", match[0]).lower(), _signs(text[match.end() : end + 1]), match.start())
+        for match, end in zip(matches, ends, strict=True)
+    ]
 
 
-def _sequences(words: list[tuple[str, int]]) -> list[list[tuple[str, int]]]:
+def _signs(gap: str) -> str:
+    """What counts of the characters between two words, of which the last one is the first of the next word."""
+    kept = "-." if gap[-1:].isdecimal() else ""
+    return "".join(sign for sign in gap[:-1] if sign in f"%‰§¶{kept}" or unicodedata.category(sign) in ("Sc", "Sm"))
+
+
+def _clause(part: list[Word]) -> tuple[str, ...]:
+    """The words with the signs between them."""
+    return (*(value for word, signs, _ in part[:-1] for value in (word, signs)), part[-1][0])
+
+
+def _sequences(words: list[Word]) -> list[list[Word]]:
     return [words[place : place + LENGTH] for place in range(len(words) - LENGTH + 1)]

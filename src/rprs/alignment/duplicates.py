@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rprs.alignment.values import Relation
 from rprs.alignment.verbatim import window_hashes
-from rprs.alignment.words import Words
+from rprs.alignment.words import Words, hash_words
 from rprs.compiled import compiled
 
 __all__ = ["Grouping", "Shape", "relation", "shape"]
@@ -35,7 +35,7 @@ def shape(words: Words) -> Shape:
     sequences = window_hashes(words.hashes, SEQUENCE)
     if len(words) > LONG:
         sequences = sequences[sequences % np.uint64(SAMPLED) == 0]
-    return Shape(len(words), hash(words.hashes.tobytes()), _different(np.sort(sequences)))
+    return Shape(len(words), hash_words(words), _different(np.sort(sequences)))
 
 
 def relation(left: Shape, right: Shape) -> Relation:

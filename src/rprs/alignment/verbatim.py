@@ -113,7 +113,7 @@ def find_runs(words: Any, windows: Any, short: Any, hashes: Any, others: Any, ot
     """(m, 4): ranges of identical words in the query and in another text, of which nothing has been computed.
 
     `known` says which words of the other text the query has. A short sentence adds nothing if both texts have it within
-    longer runs.
+    a longer run.
     """
     other_hashes = _all_hashes(others, known)
     starts, sizes, keys = _short_sentences(others, other_bounds)
@@ -157,15 +157,17 @@ def _equal(short: Any, hashes: Any, other_short: Any, other_hashes: Any) -> Any:
 
 @compiled
 def _outside(short: Any, runs: Any, query_words: int, document_words: int) -> Any:
-    """(s,): which short sentences do not start within longer runs in both texts."""
-    ours, theirs = np.zeros(query_words, dtype=np.bool_), np.zeros(document_words, dtype=np.bool_)
+    """(s,): which short sentences are not within one longer run in each text."""
+    ours, theirs = np.zeros(query_words, dtype=np.int64), np.zeros(document_words, dtype=np.int64)
     for run in range(len(runs)):
         left, right, size = runs[run]
-        ours[left : left + size] = True
-        theirs[right : right + size] = True
+        for word in range(size):  # where the furthest run that has a word ends
+            ours[left + word] = max(ours[left + word], left + size)
+            theirs[right + word] = max(theirs[right + word], right + size)
     outside = np.empty(len(short), dtype=np.bool_)
     for sentence in range(len(short)):
-        outside[sentence] = not (ours[short[sentence, 0]] and theirs[short[sentence, 1]])
+        left, right, size = short[sentence]
+        outside[sentence] = ours[left] < left + size or theirs[right] < right + size
     return outside
 
 

@@ -310,7 +310,7 @@ def refit(context: typer.Context, path: IndexPath) -> None:
 
 
 def upgrade(context: typer.Context, path: IndexPath) -> None:
-    """Bring an index of an older version up to date, from its own texts: add phrases, and checksums for searches.
+    """Bring an index of an older version up to date, from its own texts: add phrases, hashes of words, and checksums.
 
     An interrupted upgrade resumes. Searches continue in the meantime.
 

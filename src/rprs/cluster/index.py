@@ -228,6 +228,13 @@ class ClusterIndex(Index):
         found = self.ask_owners("content_hashes", wanted)
         return [found[id] for id in wanted]
 
+    def word_hashes(self, ids: Iterable[str]) -> list[int] | None:
+        """Hashes of the words of some documents; None if a shard of an older version has none."""
+        wanted = list(ids)
+        found = self.ask_owners("word_hashes", wanted)
+        hashes = [found[id] for id in wanted if found[id] is not None]
+        return hashes if len(hashes) == len(wanted) else None
+
     def holds(self, document: Document) -> bool:
         """Whether the cluster has a document with the same id and text."""
         own = self.locate([require_document(document).id])

@@ -56,6 +56,7 @@ METHODS = frozenset(
         "settings",
         "stored_sentences",
         "with_vectors",
+        "word_hashes",
     }
 )
 """What can be called from another process; nothing else of a shard can."""
@@ -179,6 +180,11 @@ class Shard:
     def content_hashes(self, ids: Sequence[str]) -> list[str]:
         """The hashes of the texts of some documents of this shard."""
         return self.index.content_hashes(ids)
+
+    def word_hashes(self, ids: Sequence[str]) -> Sequence[int | None]:
+        """Hashes of the words of some documents of this shard; None where an older one has none."""
+        hashes = self.index.word_hashes(ids)
+        return [None] * len(ids) if hashes is None else hashes
 
     def copies(self, document: Document) -> list[str]:
         """The ids of its documents with exactly the same text."""

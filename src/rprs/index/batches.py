@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from rprs.alignment.words import fold_words, hash_words
 from rprs.document import Document
 from rprs.errors import ReadError
 from rprs.index.arguments import require_document
@@ -91,7 +92,9 @@ def prepare(text: str, splitter: Any, analyzer: Any, *, phrases: bool) -> Entry:
     """Split a text into sentences and count its terms; with `phrases`, keep the order of its words too."""
     if isinstance(analyzer, Words) and analyzer.ngrams == 1 and len(text) < analyze.LONG_TEXT:
         found = term_numbers(analyzer).count(text, hashed=phrases)
-        return Entry(splitter.split(text), found.terms, found.counts, found.length, found.sequence)
+        return Entry(
+            splitter.split(text), found.terms, found.counts, found.length, hash_words(fold_words(text)), found.sequence
+        )
     return _prepare_step_by_step(text, splitter, analyzer, phrases=phrases)
 
 
@@ -112,7 +115,7 @@ def _prepare_step_by_step(text: str, splitter: Any, analyzer: Any, *, phrases: b
         counted.update(ngrams(words, n))
     sequence = np.concatenate(hashes) if phrases else None
     counts = np.fromiter(counted.values(), dtype=np.int64, count=len(counted))
-    return Entry(splitter.split(text), tuple(counted), counts, len(words), sequence)
+    return Entry(splitter.split(text), tuple(counted), counts, len(words), hash_words(fold_words(text)), sequence)
 
 
 def _check(document: Document) -> None:

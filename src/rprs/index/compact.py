@@ -46,12 +46,15 @@ def merge_segments(
         stream(f"{place}/spans.npy", [segment.spans for segment in segments]),
         stream(f"{place}/paragraphs.npy", [segment.paragraphs for segment in segments]),
     ]
+    of_words = [array for segment in segments if (array := segment.word_hashes) is not None]
+    if len(of_words) == len(segments):
+        files.append(save(root, f"{place}/word_hashes.npy", _select(of_words, live)))
     if generation is not None:
         vectors = [segment.vectors for segment in segments if segment.vectors is not None]
         files.append(stream(vectors_path(number, generation), vectors, advance))
-    hashes = [segment.hashes for segment in segments if segment.hashes is not None]
-    if len(hashes) == len(segments):
-        files.append(stream(hashes_path(number), hashes))
+    of_sentences = [array for segment in segments if (array := segment.sentence_hashes) is not None]
+    if len(of_sentences) == len(segments):
+        files.append(stream(hashes_path(number), of_sentences))
     files += _merge_postings(root, place, segments, live)
     if streams(segments):
         files += merge_phrases(root, number, streams(segments), _renumbered(live))
@@ -72,9 +75,9 @@ def cut(live: Masks, size: int) -> Iterator[list[NDArray[np.bool_]]]:
         yield masks
 
 
-def _select(arrays: Sequence[NDArray[Any]], live: Masks) -> NDArray[np.int64]:
-    kept = [array[mask] for array, mask in zip(arrays, live, strict=True)]
-    return np.concatenate([np.empty(0, dtype=np.int64), *kept]).astype(np.int64)
+def _select(arrays: Sequence[NDArray[Any]], live: Masks) -> NDArray[Any]:
+    """Values of documents; there is at least one array."""
+    return np.concatenate([array[mask] for array, mask in zip(arrays, live, strict=True)])
 
 
 def _rows(arrays: Sequence[NDArray[Any]], masks: Masks, advance: Advance) -> Iterator[NDArray[Any]]:

@@ -63,7 +63,7 @@ class KnownVectors:
             self._opened.add((root, number))
             with suppress(IndexCorrupt):  # `rprs verify` reports it
                 segment = Segment.open(root, number, generation, hashes=True, vector_type=self._type, sums=sums)
-                hashes = segment.hashes
+                hashes = segment.sentence_hashes
                 if hashes is None:
                     hashes = segment_hashes(segment, contents.texts(number))
                 if segment.vectors is not None:

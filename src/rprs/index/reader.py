@@ -464,6 +464,18 @@ class Index(Mapping[str, Document]):
         with self._lock:
             return self.catalog.content_hashes_of(ids)
 
+    def word_hashes(self, ids: Iterable[str]) -> list[int] | None:
+        """Hashes of the words of some documents, which are equal if these are; None if an older part has none."""
+        numbers = np.array([self._require_number(id) for id in ids], dtype=np.int64)
+        hashes = np.empty(len(numbers), dtype=np.uint64)
+        for place in np.unique(self._segment[numbers]).tolist():
+            own = self._segment[numbers] == place
+            found = self.segments[place].word_hashes_of(self._ordinal[numbers[own]].astype(np.int64))
+            if found is None:
+                return None
+            hashes[own] = found
+        return list(hashes.tolist())
+
     def select(self, where: str | None) -> Mask:
         """Which documents a metadata filter selects, as a mask by document number; None selects all."""
         if not isinstance(where, str | None):

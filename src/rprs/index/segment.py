@@ -69,7 +69,7 @@ TYPES = {  # of the arrays
     "paragraphs": ("<i4",),
 }
 NAMES = tuple(TYPES)
-NEWER_TYPES = {"term_counts": ("<i8",)}  # of the arrays that older indexes do not have
+NEWER_TYPES = {"term_counts": ("<i8",), "word_hashes": ("<u8",)}  # of the arrays that older indexes do not have
 NEWER_NAMES = tuple(NEWER_TYPES)
 ARRAYS = len(NAMES) + len(NEWER_NAMES) + 3  # all of a new segment; phrases take three steps
 PHRASE_TYPES = {"phrase_directory": ("<i8",), "phrase_data": ("|u1",)}  # of the arrays that an index may do without
@@ -105,6 +105,7 @@ class Entry:
     terms: tuple[str, ...]  # distinct
     counts: NDArray[np.int64]
     length: int  # words, repeated ones included
+    word_hash: int  # of all words as evidence compares them
     sequence: NDArray[np.uint64] | None = None  # hashes of its words in text order; None without phrases
 
 
@@ -132,10 +133,11 @@ class Segment:
         self.posting_documents: NDArray[np.int32] = arrays["posting_documents"]
         self.posting_counts: NDArray[Any] = arrays["posting_counts"]
         self.lengths: NDArray[np.int64] = arrays["lengths"]
+        self.word_hashes: NDArray[np.uint64] | None = arrays.get("word_hashes")
         self.sentence_offsets: NDArray[np.int64] = arrays["sentence_offsets"]
         self.spans: NDArray[np.uint32] = arrays["spans"]
         self.paragraphs: NDArray[np.int32] = arrays["paragraphs"]
-        self.hashes: Hashes | None = arrays.get("sentence_hash")
+        self.sentence_hashes: Hashes | None = arrays.get("sentence_hash")
         self.vectors, self._vector_type = vectors, vector_type
         self.phrases = phrases
         allowed = TYPES | NEWER_TYPES | HASH_TYPES
@@ -220,8 +222,8 @@ class Segment:
     def check_encoded(self, rows: NDArray[np.int64]) -> None:
         """Check the vectors and the hashes of these sentences."""
         self.check_vectors(rows, rows + 1)
-        if self.hashes is not None:
-            self._check_rows("sentence_hash", self.hashes, rows, rows + 1)
+        if self.sentence_hashes is not None:
+            self._check_rows("sentence_hash", self.sentence_hashes, rows, rows + 1)
 
     def _check_all(self, *names: str) -> None:
         for name in names:
@@ -245,16 +247,23 @@ class Segment:
             "term_counts": self.term_counts is None or self.term_counts.shape == self.term_hash.shape,
             "posting_offsets": complete(self.posting_offsets, len(self.term_hash), len(self.posting_documents)),
             "posting_counts": self.posting_counts.shape == self.posting_documents.shape,
+            "word_hashes": self.word_hashes is None or self.word_hashes.shape == self.lengths.shape,
             "sentence_offsets": complete(self.sentence_offsets, len(self.lengths), sentences),
             "spans": self.spans.shape == (sentences, 2),
             "paragraphs": self.paragraphs.shape == (sentences,),
-            "sentence_hash": self.hashes is None or self.hashes.shape == (sentences, 2),
+            "sentence_hash": self.sentence_hashes is None or self.sentence_hashes.shape == (sentences, 2),
             "vectors": vectors is None or (vectors.dtype == stored and vectors.shape[:1] == (sentences,)),
             "phrase_directory": phrases is None or _valid_phrases(phrases),
         }.items()
 
     def _corrupt(self, name: str) -> IndexCorrupt:
         return IndexCorrupt(f"{name} of {self.place} is damaged: run `rprs verify {self.place.parents[1]}`")
+
+    def word_hashes_of(self, ordinals: NDArray[Any]) -> NDArray[np.uint64] | None:
+        """(o,): hashes of all words of some documents; None in a segment of an older version."""
+        if self.word_hashes is not None:
+            self._check_rows("word_hashes", self.word_hashes, ordinals, ordinals + 1)
+        return None if self.word_hashes is None else self.word_hashes[ordinals]
 
     def sentences(self, ordinal: int) -> Sentences:
         """The sentences of one document, with their vectors where there are any."""
@@ -379,6 +388,7 @@ def _sentences(entries: Sequence[Entry]) -> dict[str, NDArray[Any]]:
     counts = np.array([len(entry.sentences) for entry in entries], dtype=np.int64)
     return {
         "lengths": np.array([entry.length for entry in entries], dtype=np.int64),
+        "word_hashes": np.array([entry.word_hash for entry in entries], dtype=np.uint64),
         "sentence_offsets": ends(counts),
         "spans": np.concatenate([np.empty((0, 2)), *(entry.sentences.spans for entry in entries)]).astype(np.uint32),
         "paragraphs": np.concatenate([np.empty(0), *(e.sentences.paragraphs for e in entries)]).astype(np.int32),

@@ -1,4 +1,4 @@
-"""Bring an older index up to date: add its phrases, from the texts that the catalog holds, and its checksums."""
+"""Bring an older index up to date: add phrases and hashes of words, from the texts in the catalog, and checksums."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from rprs.alignment.words import fold_words, hash_words
 from rprs.files.atomic import sync_folder
 from rprs.index.batches import FAST_BATCH
 from rprs.index.catalog import Catalog
 from rprs.index.damage import refuse_damage
-from rprs.index.files import register
+from rprs.index.files import register, save
 from rprs.index.phrases import merge_phrases
 from rprs.index.rows import SegmentRow
 from rprs.index.segment import folder, open_phrases, term_hashes, write_phrases
 from rprs.progress import Advance, Progress
 from rprs.scoring.phrases import stream
 
-__all__ = ["add_checksums", "add_phrases"]
+__all__ = ["add_checksums", "add_phrases", "add_word_hashes", "without_word_hashes"]
 
 PART = FAST_BATCH  # characters whose phrases are counted at a time
 
@@ -36,6 +37,31 @@ def add_phrases(root: Path, catalog: Catalog, analyzer: Any, progress: Progress)
             _add_to_segment(root, catalog, analyzer, row, advance)
     with catalog.transaction():
         catalog.use_phrases()
+
+
+def without_word_hashes(catalog: Catalog) -> list[SegmentRow]:
+    """The segments of older versions, which have no hashes of the words of their documents."""
+    listed = {file.path for file in catalog.files()}
+    return [row for row in catalog.segments() if _word_hashes_path(row) not in listed]
+
+
+def add_word_hashes(root: Path, catalog: Catalog, progress: Progress) -> None:
+    """Add them; every segment is committed when it has them."""
+    rows = without_word_hashes(catalog)
+    with progress("adding hashes of words", sum(row.documents for row in rows), "documents") as advance:
+        for row in rows:
+            hashes = np.zeros(row.documents, dtype=np.uint64)
+            for ordinal, text in catalog.texts(row.number):
+                hashes[ordinal] = hash_words(fold_words(text))
+                advance(1)
+            file = save(root, _word_hashes_path(row), hashes)
+            sync_folder(root / folder(row.number))
+            with catalog.transaction():
+                catalog.add_files([file])
+
+
+def _word_hashes_path(row: SegmentRow) -> str:
+    return f"{folder(row.number)}/word_hashes.npy"
 
 
 def add_checksums(root: Path, catalog: Catalog, progress: Progress) -> None:

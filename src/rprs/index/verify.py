@@ -195,11 +195,11 @@ def _segment(catalog: Catalog, segment: Segment, row: SegmentRow) -> Iterator[st
 
 def _has_right_hashes(stored: StoredDocument, segment: Segment) -> bool:
     """Whether the hashes of a document's sentences are those of their texts, if they are stored."""
-    if segment.hashes is None:
+    if segment.sentence_hashes is None:
         return True
     text, first = stored.text or "", int(segment.sentence_offsets[stored.ordinal])
     hashes = sentence_hashes(text[start:end] for start, end in segment.sentences(stored.ordinal).spans.tolist())
-    return np.array_equal(segment.hashes[first : first + len(hashes)], hashes)
+    return np.array_equal(segment.sentence_hashes[first : first + len(hashes)], hashes)
 
 
 def _has_right_counts(segment: Segment) -> bool:

@@ -50,7 +50,7 @@ from rprs.index.sentence_hashes import sentence_hashes
 from rprs.index.settings import check_settings
 from rprs.index.statistics import calibrate, calibrate_once, measure
 from rprs.index.unread import forget_unread
-from rprs.index.upgrade import add_checksums, add_phrases
+from rprs.index.upgrade import add_checksums, add_phrases, add_word_hashes, without_word_hashes
 from rprs.progress import Advance, Progress, as_progress, no_op
 from rprs.scoring.threads import cores
 from rprs.scoring.vectors import VectorType
@@ -370,19 +370,23 @@ class Writer:
             calibrate(self.path, self.catalog)
 
     def upgrade(self) -> bool:
-        """Bring an index up to date: add phrases, from its own texts, and checksums; False if it has both already.
+        """Bring an index up to date: add phrases and hashes of words, from its own texts, and checksums.
+
+        False if it has all of them already.
 
         An interrupted upgrade resumes when it is called again. Searches continue in the meantime.
         """
         with self._change():
             measured = self.catalog.has_statistics and self.catalog.calibration is not None
-            if self.catalog.phrases and self.catalog.has_sums and (measured or self.catalog.generation is None):
+            complete = self.catalog.phrases and self.catalog.has_sums and not without_word_hashes(self.catalog)
+            if complete and (measured or self.catalog.generation is None):
                 return False
             if not self.catalog.phrases:
                 add_phrases(self.path, self.catalog, self.analyzer, self.progress)
             self._encoding.encode_waiting()
             self._measure(self.catalog.language or None)
             calibrate_once(self.path, self.catalog)
+            add_word_hashes(self.path, self.catalog, self.progress)
             if not self.catalog.has_sums:
                 add_checksums(self.path, self.catalog, self.progress)
             self._delete_unlisted()

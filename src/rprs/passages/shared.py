@@ -2,7 +2,7 @@
 
 Postings are of terms, which are stemmed and without stop words, while quotations are runs of words. The same run gives
 the same terms if its words are plain. A word is not plain if its terms depend on how the text is typed: a single letter
-("U.S." or "U. S."), numbers next to each other ("1,000" or "1 000"), or a word that a line break divides. Phrases are
+("U.S." or "U. S."), numbers next to each other ("1-000" or "1 000"), or a word that a line break divides. Phrases are
 looked up within stretches of plain words.
 """
 

@@ -12,7 +12,7 @@ from rprs.read.html import html_text
 from rprs.read.package import Package
 from rprs.read.source import Source
 from rprs.read.titles import embedded_title
-from rprs.read.xml_tree import local
+from rprs.read.xml_tree import Element, local
 
 __all__ = ["read_epub"]
 
@@ -32,10 +32,15 @@ def read_epub(source: Source, package: Package) -> Document:
     text = "\n\n".join(filter(None, chapters))
     facts: dict[str, list[str]] = {}
     for element in book.iter():
-        if local(element) in ("title", "creator", "date") and (element.text or "").strip():
+        if local(element) in ("title", "creator", "date") and (element.text or "").strip() and not _is_change(element):
             facts.setdefault(local(element), []).append(" ".join(element.text.split()))
     values = {"author": "; ".join(facts.get("creator", [])), "date": iso_date(next(iter(facts.get("date", [])), ""))}
     metadata: dict[str, Value] = {key: value for key, value in values.items() if value}
     title = next(iter(facts.get("title", [])), "")
     # The title of a book is on its cover, which may be a picture, so it need not agree with the text.
     return Document(source.id, text, embedded_title(title, source, f"{title}\n{text}"), metadata)
+
+
+def _is_change(element: Element) -> bool:
+    """Whether an element is the date of a change: EPUB 2 says so in `opf:event`."""
+    return any(name.rpartition("}")[2] == "event" and value == "modification" for name, value in element.items())

@@ -36,7 +36,7 @@ def read_odf(source: Source, package: Package) -> Document:
     text = "\n\n".join(filter(None, (main, *(_text(note, []) for note in notes))))
     properties = _properties(package)
     author = properties.get("initial-creator") or properties.get("creator", "")
-    date = iso_date(properties.get("creation-date") or properties.get("date", ""))
+    date = iso_date(properties.get("creation-date", ""))  # `date` is when it was last changed
     metadata: dict[str, Value] = {key: value for key, value in (("author", author), ("date", date)) if value}
     heading = _first_heading(body) or (slide_heading(text) if _is_talk(body) else "")
     title = embedded_title(properties.get("title", ""), source, text) or heading
