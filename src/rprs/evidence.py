@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import replace
 
 from rprs.alignment.align import Comparison, Findings, find_matches, make_comparison
@@ -36,8 +37,19 @@ class Evidence:
         self.weighing = Weighing(index)
         self._preparing: Future[None] | None = None
 
-    def prepare_beside(self) -> None:
-        """Begin to compute what every comparison needs of the query, in another thread, while documents are ranked."""
+    @contextmanager
+    def prepared_beside(self) -> Iterator[Callable[[], None]]:
+        """Gives a function that begins to compute, in another thread, what every comparison needs of the query.
+
+        After this block, that thread reads nothing of the index any more: it may be closed.
+        """
+        try:
+            yield self._begin_to_prepare
+        finally:
+            if self._preparing is not None and not self._preparing.cancel():
+                wait([self._preparing])
+
+    def _begin_to_prepare(self) -> None:
         if cores() > 1:
             self._preparing = _threads().submit(self._prepare)
 
@@ -103,9 +115,12 @@ class Evidence:
         found: dict[int, Shortlist] = {}
         with one_blas_thread():
             others = [_threads().submit(self._find_matches, [sides[place] for place in share]) for share in shares]
-            found |= _shortlists(own, self._find_matches([sides[place] for place in own]), size)
-            for share, other in zip(shares, others, strict=True):
-                found |= _shortlists(share, other.result(), size)
+            try:
+                found |= _shortlists(own, self._find_matches([sides[place] for place in own]), size)
+                for share, other in zip(shares, others, strict=True):
+                    found |= _shortlists(share, other.result(), size)
+            finally:
+                wait(others)  # they read the index, which may be closed after an error
         shortlists = [found[place] for place in range(len(ids))]
         chosen = choose_most_telling(shortlists, self.weighing)
         return [

@@ -99,14 +99,14 @@ class Searcher:
         allowed = self._allowed(restrictions, documents)
         document = combine(documents)
         evidence = Evidence(document, self.index, self.progress)
-        begin = evidence.prepare_beside if pairs else None
-        outcome = self._run(document, allowed.mask, restrictions.marks, begin=begin)
-        with timed(outcome.seconds, "evidence"):
-            groups = self._groups(outcome, evidence, k, group)
-            hits = tuple(self._hit(outcome, place, evidence.document, duplicates) for place, duplicates in groups)
-            if pairs:
-                alignments = evidence.summaries([hit.id for hit in hits], pairs, boilerplate=boilerplate)
-                hits = tuple(map(_aligned, hits, alignments))
+        with evidence.prepared_beside() as begin:
+            outcome = self._run(document, allowed.mask, restrictions.marks, begin=begin if pairs else None)
+            with timed(outcome.seconds, "evidence"):
+                groups = self._groups(outcome, evidence, k, group)
+                hits = tuple(self._hit(outcome, place, evidence.document, duplicates) for place, duplicates in groups)
+                if pairs:
+                    alignments = evidence.summaries([hit.id for hit in hits], pairs, boilerplate=boilerplate)
+                    hits = tuple(map(_aligned, hits, alignments))
         notes = (*allowed.notes, *self._notes(outcome))
         return Results(hits, len(outcome.first), outcome.sentences, notes, outcome.seconds)
 
