@@ -169,11 +169,11 @@ def test_a_head_that_comes_back_in_the_middle_of_a_build(place: Place, killed: b
 
 @pytest.fixture(scope="module")
 def source(place: Place) -> Path:
-    """Files to build from, by commands."""
+    """Files to build from, by commands; unlike small texts, web pages are read in a process of their own."""
     folder = place.machines.folder / "files"
     folder.mkdir()
     for one in TO_BUILD:
-        (folder / f"{one.id}.txt").write_text(one.text)
+        (folder / f"{one.id}.html").write_text(f"<p>{one.text}</p>")
     return folder
 
 
