@@ -330,10 +330,10 @@ def _is_decoration(codes: Any, classes: Any, at: int) -> Any:
 
 @compiled
 def _is_quotation(codes: Any, classes: Any, at: int, quoted: int) -> Any:
-    """Whether the ">" here is at the start of a line, or behind another one that is."""
+    """Whether the ">" here is at the start of the text or a line, or behind another one that is."""
     while at > quoted and classes[codes[at - 1]] == _SPACE:
         at -= 1
-    return at > 0 and (at == quoted or classes[codes[at - 1]] == _NEWLINE)
+    return at == quoted or classes[codes[at - 1]] == _NEWLINE
 
 
 @compiled
