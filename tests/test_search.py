@@ -8,14 +8,13 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
-from threading import Event
+from threading import Event, current_thread, main_thread
 from time import sleep
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pytest
 
-from rprs.alignment.sides import Side
 from rprs.alignment.values import KINDS
 from rprs.cli import evidence, output
 from rprs.document import Candidates, Document, Ranking, Sentences, combine, query_documents
@@ -272,20 +271,6 @@ class Shortest(Component):
         return order_candidates(candidates, -np.array([len(each) for each in candidates.sentences], dtype=np.float64))
 
 
-@dataclass(frozen=True)
-class Failing(Component):
-    """A re-ranker that fails as soon as the query is being prepared for evidence."""
-
-    began: Event
-
-    name: ClassVar[str] = "failing"
-    kinds: ClassVar[tuple[Kind, ...]] = ("reranker",)
-
-    def rerank(self, query: Sentences, candidates: Candidates, advance: object = None) -> Ranking:
-        assert self.began.wait(10)
-        raise UsageError("I cannot rank")
-
-
 class TestEvidenceOfAnyReranker:
     """Evidence is that of the two documents, whatever ranks them; scores are the re-ranker's."""
 
@@ -307,19 +292,21 @@ class TestEvidenceOfAnyReranker:
         assert len(searcher.rank(QUERY)) == 30
         assert all(hit.pairs == () and hit.query_coverage is None for hit in searcher.search(QUERY, pairs=0))
 
-    @pytest.mark.skipif(cores() < 2, reason="with one core, nothing is prepared beside")
+    @pytest.mark.skipif(cores() < 2, reason="with one core, there is no other thread")
     def test_no_thread_reads_the_index_after_an_error(self, index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
         began, ended = Event(), Event()
 
-        def prepare(_side: Side, *, ideas: bool) -> None:
+        def compare(*_: object) -> None:
+            if current_thread() is main_thread():
+                assert began.wait(10)
+                raise UsageError("I cannot compare")
             began.set()
             sleep(0.2)  # the search fails meanwhile
             ended.set()
 
-        monkeypatch.setattr(Side, "prepare", prepare)
-        searcher = Searcher(index, rerank=Failing(began))
-        with pytest.raises(UsageError, match="cannot rank"):
-            searcher.search(QUERY)
+        monkeypatch.setattr("rprs.evidence.find_matches", compare)
+        with pytest.raises(UsageError, match="cannot compare"):
+            Searcher(index).search(QUERY)
         assert ended.is_set()
 
     def test_on_the_terminal_and_as_json(self, index: Index, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 
 from rprs.alignment.align import Comparison, Findings, find_matches, make_comparison
@@ -35,33 +34,6 @@ class Evidence:
         self._documents: dict[str, Document] = {}
         self._sides: dict[str, Side] = {}
         self.weighing = Weighing(index)
-        self._preparing: Future[None] | None = None
-
-    @contextmanager
-    def prepared_beside(self) -> Iterator[Callable[[], None]]:
-        """Gives a function that begins to compute, in another thread, what every comparison needs of the query.
-
-        After this block, that thread reads nothing of the index any more: it may be closed.
-        """
-        try:
-            yield self._begin_to_prepare
-        finally:
-            if self._preparing is not None and not self._preparing.cancel():
-                wait([self._preparing])
-
-    def _begin_to_prepare(self) -> None:
-        if cores() > 1:
-            self._preparing = _threads().submit(self._prepare)
-
-    def _prepare(self) -> None:
-        self.query_side.prepare(ideas=self.knows_query)
-
-    def _require_prepared(self) -> None:
-        """Have it computed: by the other thread, or by this one if the other has not begun."""
-        if self._preparing is None or self._preparing.cancel():
-            self._prepare()
-        else:
-            self._preparing.result()
 
     @cached_property
     def query_side(self) -> Side:
@@ -109,7 +81,7 @@ class Evidence:
         Each thread, this one included, finds the matches of its share of the documents in a few long calls: threads
         that need Python's lock for every document wait for each other most of the time.
         """
-        self._require_prepared()
+        self.query_side.prepare(ideas=self.knows_query)
         sides = [self.side(id) for id in ids]
         own, *shares = equal_shares([len(side.words) for side in sides], cores())
         found: dict[int, Shortlist] = {}

@@ -98,15 +98,14 @@ class Searcher:
         documents, restrictions = query_documents(query), as_restrictions(**options)
         allowed = self._allowed(restrictions, documents)
         document = combine(documents)
-        evidence = Evidence(document, self.index, self.progress)
-        with evidence.prepared_beside() as begin:
-            outcome = self._run(document, allowed.mask, restrictions.marks, begin=begin if pairs else None)
-            with timed(outcome.seconds, "evidence"):
-                groups = self._groups(outcome, evidence, k, group)
-                hits = tuple(self._hit(outcome, place, evidence.document, duplicates) for place, duplicates in groups)
-                if pairs:
-                    alignments = evidence.summaries([hit.id for hit in hits], pairs, boilerplate=boilerplate)
-                    hits = tuple(map(_aligned, hits, alignments))
+        outcome = self._run(document, allowed.mask, restrictions.marks)
+        with timed(outcome.seconds, "evidence"):
+            evidence = Evidence(document, self.index, self.progress)
+            groups = self._groups(outcome, evidence, k, group)
+            hits = tuple(self._hit(outcome, place, evidence.document, duplicates) for place, duplicates in groups)
+            if pairs:
+                alignments = evidence.summaries([hit.id for hit in hits], pairs, boilerplate=boilerplate)
+                hits = tuple(map(_aligned, hits, alignments))
         notes = (*allowed.notes, *self._notes(outcome))
         return Results(hits, len(outcome.first), outcome.sentences, notes, outcome.seconds)
 
@@ -297,17 +296,8 @@ class Searcher:
         outcome = self._run(combine(documents), allowed.mask, marks)
         return self.system.cut(replace(outcome.final, notes=(*allowed.undated, *outcome.notes)))
 
-    def _run(
-        self,
-        document: Document,
-        allowed: Mask,
-        marks: Marks = NO_MARKS,
-        also: str | None = None,
-        begin: Callable[[], None] | None = None,
-    ) -> Outcome:
-        return run_stages(
-            self.system, self.index, document, allowed, self.progress, marks=marks, also=also, begin=begin
-        )
+    def _run(self, document: Document, allowed: Mask, marks: Marks = NO_MARKS, also: str | None = None) -> Outcome:
+        return run_stages(self.system, self.index, document, allowed, self.progress, marks=marks, also=also)
 
     def _check(self, where: str | None, limit: DateLimit | None) -> None:
         """Raise an error for a filter or a date limit that suits no query."""

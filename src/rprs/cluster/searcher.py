@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
@@ -52,16 +52,10 @@ class ClusterSearcher(Searcher):
 
     # ------------------------------------------------------------------------ what differs from one index
 
-    def _run(
-        self,
-        document: Document,
-        allowed: Any,
-        marks: Marks = NO_MARKS,
-        also: str | None = None,
-        begin: Callable[[], None] | None = None,
-    ) -> Outcome:
-        options: dict[str, Any] = {"marks": marks, "also": also, "begin": begin, "load": load_remote}
-        return run_stages(self._distributed, self.index, document, allowed, self.progress, **options)
+    def _run(self, document: Document, allowed: Any, marks: Marks = NO_MARKS, also: str | None = None) -> Outcome:
+        return run_stages(
+            self._distributed, self.index, document, allowed, self.progress, marks=marks, also=also, load=load_remote
+        )
 
     def _passage_sources(self, allowed: Any) -> Sources:
         return ClusterSources(self.index, allowed)

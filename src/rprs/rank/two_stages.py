@@ -46,20 +46,13 @@ def run_stages(
     marks: Marks = NO_MARKS,
     also: str | None = None,
     load: Callable[[Index, Document, Ranking], Candidates] = load_candidates,
-    begin: Callable[[], None] | None = None,
 ) -> Outcome:
-    """The ranking of the allowed documents; `also` is appended to the candidates if the first stage did not find it.
-
-    As soon as the index has the sentences of the query with their vectors, `begin` is called: what it starts in another
-    thread may use them while documents are ranked.
-    """
+    """The ranking of the allowed documents; `also` is appended to the candidates if the first stage did not find it."""
     seconds: dict[str, float] = {}
     with timed(seconds, "sentences"):
         query = index.query_sentences(document, progress) if system.rerank else index.splitter.split(document.text)
     if not len(query):
         raise EmptyQuery(f"The query {document.id!r} has no sentences: there is nothing to compare")
-    if begin is not None and system.rerank:
-        begin()
     parts = query_parts(document, query, marks, index)
     with (
         timed(seconds, "first stage"),
