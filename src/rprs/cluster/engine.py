@@ -16,6 +16,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
@@ -36,7 +37,6 @@ try:
     import ray
     from ray._common.utils import get_ray_address_file
     from ray._private import services, worker
-    from ray._raylet import AuthenticationTokenLoader  # type: ignore[attr-defined]  # compiled
     from ray.exceptions import GetTimeoutError, RayError, RayTaskError, TaskCancelledError
     from ray.util import list_named_actors
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -111,7 +111,8 @@ class Engine:
             return
         # Ray prints the logs of every process that is lost, hundreds of lines; our own messages say what matters.
         worker.print_to_stdstream = lambda *_, **__: None
-        AuthenticationTokenLoader.instance().reset_cache()  # it has the token of an earlier cluster of this process
+        tokens = import_module("ray._raylet").AuthenticationTokenLoader  # compiled: without types
+        tokens.instance().reset_cache()  # it has the token of an earlier cluster of this process
         try:
             if not is_loopback(address):
                 services.get_node_to_connect_for_driver = partial(_own_node, own_address(address))
