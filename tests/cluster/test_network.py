@@ -11,11 +11,9 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any
 
 import pytest
 
@@ -23,88 +21,29 @@ import rprs
 from rprs.cluster.build import build
 from rprs.cluster.generations import newest
 from rprs.cluster.job import parse_record
-from rprs.cluster.manifest import Manifest, blob_path
+from rprs.cluster.manifest import blob_path
 from rprs.cluster.store import open_store
-from tests.cluster.coordinator import DEADLINE, SHARDS, TO_BUILD, digest
+from tests.cluster.coordinator import SHARDS, TO_BUILD
 from tests.support.cli import rprs_ok
-from tests.support.crash import COLLECTION, QUERIES
+from tests.support.crash import QUERIES
 from tests.support.network import (
     HEAD,
     SECOND,
     THIRD,
-    Coordinator,
     Network,
     needs_namespaces,
-    network,
     wait_for_records,
 )
+from tests.support.place import Place, prepared_place
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.timeout(900), needs_namespaces]
 needs_redis = pytest.mark.skipif(not shutil.which("redis-server"), reason="needs redis-server")
 
 
-@dataclass(frozen=True)
-class Place:
-    """Machines, the process that searches and builds on one of them, and what one machine alone finds and builds."""
-
-    machines: Network
-    coordinator: Coordinator
-    expected: str
-    alone: Manifest
-
-    def ask(self, times: int = 1) -> float:
-        """Search; every answer must be that of one index, in bounded time. The longest time of one."""
-        return max(self.check(self.coordinator.ask()) for _ in range(times))
-
-    def check(self, answer: dict[str, Any]) -> float:
-        """The seconds that an answer took, which must be that of one index."""
-        assert answer.get("digest") == self.expected, answer
-        assert answer["seconds"] < 10 * DEADLINE + 30
-        return float(answer["seconds"])
-
-    def build(self, name: str, fault: Callable[[], object], *numbers: int) -> float:
-        """Build, with a fault while machines of these numbers are in the middle of a step.
-
-        The bytes must be those of one process. The seconds from the end of the fault to that of the build.
-        """
-        store = self.machines.folder / f"store-{name}"
-        self.coordinator.begin(f"build {name}")
-        wait_for_records(store)
-        with self.machines.stopped("ray::Builder.run", *numbers):
-            assert newest(open_store(store)) is None
-            fault()
-        start = monotonic()
-        built = self.coordinator.answer()
-        seconds = monotonic() - start
-        assert built.get("files") == [file.sha256 for file in self.alone.files], built
-        assert newest(open_store(store)) == self.alone
-        return seconds
-
-    def wait_for_holders(self) -> float:
-        """The seconds until there are two holders again."""
-        start = monotonic()
-        while len(now := self.coordinator.ask("holders").get("processes", [])) < 2:
-            assert monotonic() - start < 180, now
-            sleep(0.5)
-        return monotonic() - start
-
-
 @pytest.fixture(scope="module")
 def place() -> Iterator[Place]:
-    with network() as machines:
-        folder = machines.folder
-        build(folder / "store", COLLECTION, 3, encoder="hashed")
-        rprs.build(folder / "one.rprs", COLLECTION, encoder="hashed")
-        alone = build(folder / "alone", TO_BUILD, SHARDS, encoder="hashed").manifest
-        if shutil.which("redis-server"):
-            machines.start_redis()
-        machines.start_nodes(HEAD)
-        machines.start_nodes(SECOND, THIRD)
-        coordinator = Coordinator(machines, folder / "store")
-        assert coordinator.nodes == 2
-        made = Place(machines, coordinator, digest(rprs.Searcher(folder / "one.rprs")), alone)
-        made.ask()
-        yield made
+    with prepared_place() as prepared:
+        yield prepared
 
 
 def test_a_cut_link_in_the_middle_of_queries(place: Place) -> None:
@@ -120,10 +59,7 @@ def test_a_cut_link_in_the_middle_of_a_build(place: Place) -> None:
     seconds = place.build("cut", lambda: place.machines.cut(THIRD), THIRD)
     print(f"link cut in the middle of a build: finished after {seconds:.1f} s")
     place.ask()
-    place.machines.cut(THIRD, "up")
-    place.machines.kill(THIRD)  # Ray has given the machine up: it starts again
-    place.machines.start_nodes(THIRD)
-    print(f"the machine is back: all shards have two holders after {place.wait_for_holders():.1f} s")
+    print(f"the machine is back: all shards have two holders after {place.bring_back(THIRD):.1f} s")
     place.ask()
 
 
