@@ -19,8 +19,9 @@ from rprs.rehearsal import FROM_END, rehearsing, show_matches
 from rprs.scoring.threads import cores
 
 INDEX = """
-import time
+import signal, time
 from rprs import rehearsal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a job in the background ignores
 rehearsal.DELAY = 0.0
 with rehearsal.rehearsing():
     time.sleep(600)
