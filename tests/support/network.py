@@ -12,7 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from select import select
@@ -205,18 +205,19 @@ class Network:
         """End all as an operator does, last the head and what it needs; nothing may be left behind."""
         head = f"machine{HEAD}"
         last = [name for name in self.processes if name.startswith("redis")]
+        kept = {self.processes[name].pid for name in last}  # beside the head, or on a machine of its own
         self._end([name for name in self.processes if name not in (head, *last)], SECOND, THIRD)
-        self._end([head], HEAD)
-        self._end(last, FOURTH)
+        self._end([head], HEAD, kept=kept)
+        self._end(last, HEAD, FOURTH)
 
-    def _end(self, names: Sequence[str], *numbers: int) -> None:
+    def _end(self, names: Sequence[str], *numbers: int, kept: Collection[int] = ()) -> None:
         for process in (self.processes[name] for name in names if self.processes[name].poll() is None):
             if process.stdin is None:
                 process.terminate()
             else:
                 process.stdin.close()  # the process that asks
         deadline = monotonic() + ENDING
-        while left := {pid: self._words(pid) for number in numbers for pid in self.pids(number)}:
+        while left := {pid: self._words(pid) for number in numbers for pid in self.pids(number) if pid not in kept}:
             assert monotonic() < deadline, f"processes are left behind: {left}"
             for process in self.processes.values():
                 process.poll()
